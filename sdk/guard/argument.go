@@ -23,21 +23,22 @@ var systemBins = map[string]bool{
 var devicePattern = lazyregexp.New(`^/dev/(sd|hd|vd|xvd|nvme|mmcblk|loop|dm-|md|sr|nbd|disk|rdisk|mapper/|ram|zram|mtd|` +
 	`root|block/|mem$|kmem$|port$)`)
 
-// safeDevices are always allowed, for reading and writing.
+// safeDevices are always allowed for reading and writing.
 var safeDevices = map[string]bool{
 	"/dev/null": true, "/dev/zero": true, "/dev/full": true, "/dev/random": true, "/dev/urandom": true, "/dev/tty": true,
 	"/dev/stdin": true, "/dev/stdout": true, "/dev/stderr": true,
 }
 
-// descriptorPattern matches files a command has open already, which were decided on when they were opened.
+// descriptorPattern matches paths of file descriptors that the command has already open. The files were checked when
+// they were opened.
 var descriptorPattern = lazyregexp.New(`^(/dev/fd|/proc/self/fd)/[0-9]+$`)
 
-// pathPlaceholders replaces unknown parts to get a path: an unset variable is empty, other parts count as one name.
+// pathPlaceholders replaces unknown parts of a path: an unset variable by "", any other by one name.
 var pathPlaceholders = strings.NewReplacer(shell.Unset, "", shell.Unknown, "unknown", shell.Item, "unknown")
 
-// likelyPath replaces the unknown parts of a path. An unknown part is one name; before steps to the parent it may be
-// none, so that they lead further up.
-func likelyPath(text string) string {
+// replaceUnknownParts returns a path whose unknown parts are replaced by the most dangerous likely value. An unknown
+// part counts as one name, but as "." before steps to the parent, so that they lead further up.
+func replaceUnknownParts(text string) string {
 	if !shell.HasUnknown(text) {
 		return text
 	}
@@ -50,8 +51,8 @@ func likelyPath(text string) string {
 	return pathPlaceholders.Replace(strings.Join(parts, "/"))
 }
 
-// decidePath decides on a path in a command.
-func (a *analysis) decidePath(p *shell.Place, access Access, text string, glob bool, argv []string) {
+// decidePath adds a finding if the policy refuses an access to a path in a command.
+func (a *commandAnalysis) decidePath(p *shell.Location, access Access, text string, glob bool, argv []string) {
 	if len(text) > 5 && strings.EqualFold(text[:5], "file:") {
 		text = fileURLPath(text)
 	}
@@ -59,13 +60,13 @@ func (a *analysis) decidePath(p *shell.Place, access Access, text string, glob b
 		return // where it begins is computed
 	}
 	written := text
-	if text = likelyPath(text); text == "" {
+	if text = replaceUnknownParts(text); text == "" {
 		return
 	}
 	clean := filepath.Clean(text)
 	dev := strings.HasPrefix(clean, "/dev/")
 	if dev && access == Write && a.rules && devicePattern().MatchString(clean) {
-		a.addFinding(finding{verdict: Deny, rule: "exec.device", line: reasonDangerous, tier: tierHard, setting: settingHard,
+		a.addFinding(commandFinding{verdict: Deny, rule: "exec.device", line: reasonDangerous, tier: tierHard, setting: settingHard,
 			why: "it writes to the device " + clean, span: p.Span(), argv: argv})
 	}
 	open := descriptorPattern().MatchString(clean) || strings.HasPrefix(clean, "/dev/fd/"+shell.Substituted)
@@ -73,14 +74,14 @@ func (a *analysis) decidePath(p *shell.Place, access Access, text string, glob b
 		return
 	}
 	if glob {
-		text = parentPatterns(text)
+		text = expandParentPatterns(text)
 	}
 	abs := text
 	if !filepath.IsAbs(text) {
 		if p.Dir == "" {
 			// The directory is somewhere inside, nobody knows where: steps up may leave it.
 			if a.paths && !filepath.IsLocal(text) && !a.guard.policy.Kernel {
-				a.refusePath(p, finding{rule: ruleOutside, safer: saferInside, argv: argv,
+				a.refusePath(p, commandFinding{rule: ruleOutside, safer: saferInside, argv: argv,
 					why: "the working directory isn't known here, so " + text + " may lie outside the workspace"})
 			}
 			return
@@ -91,23 +92,23 @@ func (a *analysis) decidePath(p *shell.Place, access Access, text string, glob b
 		return // mktemp has made it
 	}
 	abs = strings.ReplaceAll(abs, shell.Temporary, "tmp")
-	if reason := pathProblem(abs); reason != "" {
+	if reason := findPathProblem(abs); reason != "" {
 		if !a.paths {
 			return
 		}
-		a.refusePath(p, finding{rule: ruleMalformed, why: reason, safer: saferInside, argv: argv})
+		a.refusePath(p, commandFinding{rule: ruleMalformed, why: reason, safer: saferInside, argv: argv})
 		return
 	}
 	d := a.guard.decideAbsolute(&a.known, access, text, abs)
 	if d.Rule == RuleProtect {
-		a.addFinding(finding{verdict: d.Verdict, rule: d.Rule, line: reasonProtected, why: text + ": " + d.Reason,
+		a.addFinding(commandFinding{verdict: d.Verdict, rule: d.Rule, line: reasonProtected, why: text + ": " + d.Reason,
 			setting: d.Setting, span: p.Span(), argv: argv})
 		return
 	}
 	if d.Verdict == Allow || !a.paths {
 		return
 	}
-	f := finding{rule: d.Rule, why: text + ": " + d.Reason, safer: d.Safer, setting: d.Setting, argv: argv}
+	f := commandFinding{rule: d.Rule, why: text + ": " + d.Reason, safer: d.Safer, setting: d.Setting, argv: argv}
 	switch {
 	case shell.HasUnknown(written):
 		f.why = placeholders.Replace(written) + ": " + d.Reason
@@ -118,13 +119,13 @@ func (a *analysis) decidePath(p *shell.Place, access Access, text string, glob b
 	a.refusePath(p, f)
 }
 
-func (a *analysis) refusePath(p *shell.Place, f finding) {
+func (a *commandAnalysis) refusePath(p *shell.Location, f commandFinding) {
 	f.verdict, f.line, f.span = Deny, reasonWorkdir, p.Span()
 	a.addFinding(f)
 }
 
-// parentPatterns replaces the parts of a pattern that may match ".." by "..".
-func parentPatterns(pattern string) string {
+// expandParentPatterns replaces the parts of a pattern that may match ".." by "..".
+func expandParentPatterns(pattern string) string {
 	parts := strings.Split(pattern, "/")
 	for i, part := range parts {
 		if ok, err := path.Match(part, ".."); err == nil && ok && strings.HasPrefix(part, ".") {
@@ -146,18 +147,18 @@ func fileURLPath(url string) string {
 	return rest
 }
 
-// pathSeparators separate parts of an argument that may be paths: --opt=/x, a:/x, -Fname=@/x, type=bind,source=/x.
+// pathSeparators separate possible paths in an argument: --opt=/x, a:/x, -Fname=@/x, type=bind,source=/x.
 const pathSeparators = "=:,@<>;"
 
-// decideArgument decides on an argument of unknown purpose, if it looks like a path.
-func (a *analysis) decideArgument(c *shell.Call, name string, argv []string, text string, glob bool) {
-	if programs.IsRemote(text) || windows.IsWindowsCommand(name) && isWindowsSwitch(text) {
+// decideUntypedArgument checks an argument of unknown purpose if it looks like a path.
+func (a *commandAnalysis) decideUntypedArgument(c *shell.SimpleCommand, name string, argv []string, text string, glob bool) {
+	if programs.IsRemoteFile(text) || windows.IsWindowsCommand(name) && isWindowsSwitch(text) {
 		return
 	}
-	check := func(text string) { a.decidePath(&c.Place, Read, text, glob, argv) }
+	check := func(text string) { a.decidePath(&c.Location, Read, text, glob, argv) }
 	switch {
 	case strings.ContainsAny(text, " \t\n"):
-		if leavesDir(text) {
+		if looksOutsideDir(text) {
 			check(text)
 		}
 		return
@@ -166,7 +167,7 @@ func (a *analysis) decideArgument(c *shell.Call, name string, argv []string, tex
 		return
 	case strings.HasPrefix(text, "-"):
 		if len(text) > 2 && text[1] != '-' {
-			if rest := strings.TrimLeft(text[1:], letters); leavesDir(rest) {
+			if rest := strings.TrimLeft(text[1:], letters); looksOutsideDir(rest) {
 				check(a.expandTilde(c, rest))
 			}
 		}
@@ -178,7 +179,7 @@ func (a *analysis) decideArgument(c *shell.Call, name string, argv []string, tex
 			continue
 		}
 		rest := text[i+1:]
-		if programs.IsRemote(rest) {
+		if programs.IsRemoteFile(rest) {
 			return // --url=https://host/path
 		}
 		part := rest
@@ -186,7 +187,7 @@ func (a *analysis) decideArgument(c *shell.Call, name string, argv []string, tex
 			part = part[:end]
 		}
 		switch {
-		case leavesDir(part) && !strings.HasPrefix(part, "//"):
+		case looksOutsideDir(part) && !strings.HasPrefix(part, "//"):
 			check(a.expandTilde(c, part))
 		case len(rest) > 5 && strings.EqualFold(rest[:5], "file:"):
 			check(rest)
@@ -198,15 +199,15 @@ func (a *analysis) decideArgument(c *shell.Call, name string, argv []string, tex
 
 const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-"
 
-// leavesDir reports whether a text looks like a path that is not simply below the working directory.
-func leavesDir(text string) bool {
+// looksOutsideDir reports whether a text looks like a path that is not below the working directory.
+func looksOutsideDir(text string) bool {
 	plain := pathPlaceholders.Replace(text)
 	return strings.HasPrefix(plain, "/") || strings.HasPrefix(plain, "~/") || plain == ".." ||
 		strings.HasPrefix(plain, "../") || strings.Contains(plain, "/../") || strings.HasSuffix(plain, "/..")
 }
 
-// expandTilde replaces a leading tilde, as programs do after "=".
-func (a *analysis) expandTilde(c *shell.Call, text string) string {
+// expandTilde replaces a leading tilde, which programs expand after "=".
+func (a *commandAnalysis) expandTilde(c *shell.SimpleCommand, text string) string {
 	if rest, ok := strings.CutPrefix(text, "~/"); ok {
 		if home, ok := c.LookupVar("HOME"); ok {
 			return home + "/" + rest
@@ -216,7 +217,7 @@ func (a *analysis) expandTilde(c *shell.Call, text string) string {
 	return text
 }
 
-// isWindowsSwitch reports whether a word is a switch of a Windows command.
+// isWindowsSwitch reports whether a word is a switch of a Windows command, such as /s.
 func isWindowsSwitch(text string) bool {
 	return strings.HasPrefix(text, "/") && len(text) > 1 && !strings.Contains(text[1:], "/")
 }

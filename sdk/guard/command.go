@@ -14,57 +14,57 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/windows"
 )
 
-// Command is a command line to decide on.
+// Command is a command line to be decided on, with its directory, environment and input.
 type Command struct {
 	Text     string
 	Dir      string            // working directory; empty for the workspace
-	Env      map[string]string // known environment, treated as if the text had set it
+	Env      map[string]string // known environment, as if the text had set it
 	Stdin    string            // known standard input
 	Dialect  Dialect           // shell that will execute it
-	Undoable bool              // undo covers its changes in the workspace
+	Undoable bool              // undo covers the command's changes in the workspace
 }
 
-// MaxCommandLength is the longest command in bytes; longer ones are refused.
+// MaxCommandLength is the maximum length of a command in bytes.
 const MaxCommandLength = shell.MaxText
 
-// First lines of refusals.
+// First lines of refusal messages.
 const (
 	reasonDangerous = "Command blocked by safety guard (dangerous pattern detected)"
 	reasonWorkdir   = "Command blocked by safety guard (path outside working dir)"
 	reasonProtected = "Command blocked by safety guard (protected path)"
 )
 
-// DecideCommand decides on a command. It interprets the text as its shell would, without executing anything, and
-// decides on every simple command, redirection and path, also in nested code; the strictest decision counts. It can't
-// know the effects of scripts, compiled programs and file contents.
+// DecideCommand decides whether a command may run. It interprets the text as its shell would, without executing
+// anything. It checks every simple command, redirection and path, also in nested code; the strictest finding counts. It
+// can't know the effects of scripts, compiled programs and file contents.
 func (g *Guard) DecideCommand(c Command) (d Decision) {
-	a := &analysis{guard: g, text: c.Text, rules: g.policy.Exec.DenyPatterns, paths: g.policy.Restrict,
+	a := &commandAnalysis{guard: g, text: c.Text, rules: g.policy.Exec.DenyPatterns, paths: g.policy.Restrict,
 		undoable: c.Undoable}
 	defer func() {
 		if p := recover(); p != nil {
 			d = Decision{Verdict: Deny, Rule: "exec.internal", Hint: "write the command in a simpler way",
 				Safer:  "write the command in a simpler way",
-				Reason: reasonDangerous + "\n" + escapeText(fmt.Sprintf("the command could not be analysed: %v", p))}
+				Reason: reasonDangerous + "\n" + escapeUnprintable(fmt.Sprintf("the command could not be analysed: %v", p))}
 		}
 	}()
-	if problem := shell.CheckText(c.Text); problem != nil {
-		a.VisitProblem(problem.Place, *problem)
+	if problem := shell.CheckCommandText(c.Text); problem != nil {
+		a.VisitProblem(problem.Location, *problem)
 		return a.finalDecision()
 	}
-	if why := malformedEnv(c.Env); why != "" {
-		a.addFinding(finding{verdict: Deny, rule: "exec.malformed", line: reasonDangerous, tier: tierHard, why: why,
+	if why := findMalformedEnv(c.Env); why != "" {
+		a.addFinding(commandFinding{verdict: Deny, rule: "exec.malformed", line: reasonDangerous, tier: tierHard, why: why,
 			safer: "name each variable by letters, digits and _"})
 		return a.finalDecision()
 	}
-	a.applyCustomDeny(shell.Span{End: len(a.text), Line: 1, Column: 1}, nil, a.text)
+	a.applyCustomDeny(shell.SourceSpan{End: len(a.text), Line: 1, Column: 1}, nil, a.text)
 	dir := c.Dir
 	if dir == "" {
 		dir = g.workspaces[0]
 	}
-	if d := g.resolvePath(&a.known, List, dir); d.Verdict == Allow {
+	if d := g.decidePathCached(&a.known, List, dir); d.Verdict == Allow {
 		dir = d.Path // absolute, and what the system will call it
 	} else {
-		a.addFinding(finding{verdict: Deny, rule: d.Rule, line: reasonWorkdir,
+		a.addFinding(commandFinding{verdict: Deny, rule: d.Rule, line: reasonWorkdir,
 			why: "the directory that it would start in: " + d.Reason, safer: d.Safer, setting: d.Setting})
 		return a.finalDecision()
 	}
@@ -80,7 +80,7 @@ func (g *Guard) DecideCommand(c Command) (d Decision) {
 		if env == nil {
 			env = map[string]string{}
 		}
-		shell.Interpret(c.Text, shell.Options{Dir: dir, Env: env, Stdin: c.Stdin}, a)
+		shell.Interpret(c.Text, shell.InterpretOptions{Dir: dir, Env: env, Stdin: c.Stdin}, a)
 		if first, _, _ := strings.Cut(strings.TrimLeft(c.Text, " \t"), " "); windows.IsWindowsCommand(strings.ToLower(first)) &&
 			strings.Contains(c.Text, `\`) {
 			a.decideWindowsText("cmd", c.Text)
@@ -92,11 +92,11 @@ func (g *Guard) DecideCommand(c Command) (d Decision) {
 	return a.finalDecision()
 }
 
-// canonicalText returns the text custom patterns match: the words of a simple command, quoted if needed, separated by
-// single spaces.
-func canonicalText(argv []string) string {
+// canonicalCommandText returns the text that custom patterns match: the words of a simple command, quoted if needed and
+// separated by single spaces.
+func canonicalCommandText(argv []string) string {
 	words := make([]string, len(argv))
-	for i, arg := range showPlaceholders(argv) {
+	for i, arg := range replacePlaceholders(argv) {
 		quoted, err := syntax.Quote(arg, syntax.LangBash)
 		if err != nil {
 			quoted = strconv.Quote(arg)
@@ -106,16 +106,16 @@ func canonicalText(argv []string) string {
 	return strings.Join(words, " ")
 }
 
-// matchesAllow reports whether a custom allow pattern matches a simple command.
-func (a *analysis) matchesAllow(argv []string) bool {
+// matchesCustomAllow reports whether a custom allow pattern matches a simple command.
+func (a *commandAnalysis) matchesCustomAllow(argv []string) bool {
 	if len(a.guard.allow) == 0 || shell.HasUnknown(strings.Join(argv, " ")) {
 		return false
 	}
-	return matchesAny(a.guard.allow, canonicalText(argv))
+	return matchesAnyPattern(a.guard.allow, canonicalCommandText(argv))
 }
 
-// matchesAny reports whether a pattern matches s.
-func matchesAny(patterns []*regexp.Regexp, s string) bool {
+// matchesAnyPattern reports whether a pattern matches s.
+func matchesAnyPattern(patterns []*regexp.Regexp, s string) bool {
 	for _, re := range patterns {
 		if re.MatchString(s) {
 			return true
@@ -124,11 +124,11 @@ func matchesAny(patterns []*regexp.Regexp, s string) bool {
 	return false
 }
 
-// applyCustomDeny refuses a command if a custom deny pattern matches one of its texts.
-func (a *analysis) applyCustomDeny(span shell.Span, argv []string, texts ...string) {
+// applyCustomDeny adds a finding if a custom deny pattern matches one of the texts.
+func (a *commandAnalysis) applyCustomDeny(span shell.SourceSpan, argv []string, texts ...string) {
 	for _, re := range a.guard.deny {
 		if slices.ContainsFunc(texts, re.MatchString) {
-			a.addFinding(finding{verdict: Deny, rule: "exec.custom-deny", line: reasonDangerous, span: span, argv: argv,
+			a.addFinding(commandFinding{verdict: Deny, rule: "exec.custom-deny", line: reasonDangerous, span: span, argv: argv,
 				why:  fmt.Sprintf("the custom deny pattern %q matches", re.String()),
 				tier: tierHard, setting: "only removing the pattern from tools.exec.custom_deny_patterns lifts this"})
 		}

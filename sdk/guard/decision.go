@@ -2,10 +2,10 @@ package guard
 
 import "strings"
 
-// Access is the kind of access to a path.
+// Access is the kind of access to a path, such as read or write.
 type Access string
 
-// The kinds of access.
+// Kinds of access.
 const (
 	Read   Access = "read"
 	Write  Access = "write"
@@ -13,7 +13,7 @@ const (
 	Delete Access = "delete"
 )
 
-// Verdict is the result of a decision. Of several verdicts, the largest (strictest) counts.
+// Verdict is the result of a decision: allow, ask or deny. Of several verdicts, the strictest (largest) counts.
 type Verdict int
 
 // Verdicts from mildest to strictest.
@@ -35,17 +35,17 @@ func (v Verdict) String() string {
 	}
 }
 
-// Decision is the guard's answer, with its reasons.
+// Decision is the guard's verdict on a path or command, with its reasons.
 type Decision struct {
 	Verdict Verdict
 
-	// Rule is the stable id of the deciding rule, such as "workspace.outside" or "exec.rm-recursive".
+	// Rule is the id of the deciding rule, such as "workspace.outside" or "exec.rm-recursive".
 	Rule string
 
-	// File contains the deciding command rule: a built-in file, or the operator's configuration.
+	// File is the source of the deciding command rule: a built-in file or the operator's configuration.
 	File string
 
-	// Reason is one sentence. Its first line is the agent's error message.
+	// Reason is the agent's error message: a sentence, after a fixed first line for commands.
 	Reason string
 
 	// Hint is the remedy in one line, from Safer and Setting. It is empty for [Allow].
@@ -58,7 +58,7 @@ type Decision struct {
 	// rules.
 	Tier string
 
-	// Softened are the rules [ExecPolicy].UndoableDeletes overrode for an allowed command.
+	// Softened are rules that were not applied to an allowed command because of [ExecPolicy].UndoableDeletes.
 	Softened []string
 
 	// Path is the resolved path; empty for commands.
@@ -71,18 +71,17 @@ type Decision struct {
 	Argv []string
 }
 
-// CanonicalCommand returns the deciding simple command as matched by custom patterns: quoted words separated by spaces.
-// It is empty for paths.
-func (d Decision) CanonicalCommand() string { return canonicalText(d.Argv) }
+// CanonicalCommand returns the deciding simple command in the form that custom patterns match. It is empty for paths.
+func (d Decision) CanonicalCommand() string { return canonicalCommandText(d.Argv) }
 
-// TextSpan is a part of a command's text: bytes Start to End (exclusive), with position and text for people.
+// TextSpan is a part of the command text: bytes Start to End (exclusive), with its position and text.
 type TextSpan struct {
 	Start, End   int
 	Line, Column int // from 1
 	Text         string
 }
 
-// withRemedy returns the decision with a hint.
+// withRemedy returns the decision with a safer alternative, a setting and the hint made of both.
 func (d Decision) withRemedy(safer, setting string) Decision {
 	d.Safer, d.Setting = safer, setting
 	switch {

@@ -11,24 +11,24 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
 )
 
-// variableUse says how a program uses an environment variable that makes it execute something.
-type variableUse byte
+// variableEffect tells how a program uses an environment variable that can make it execute something.
+type variableEffect byte
 
 const (
-	useCommand    variableUse = iota + 1 // value is a command
-	useCode                              // value is loaded as code before anything else
-	useExpansion                         // the shell expands the value, including substitutions
-	useSearchPath                        // value lists directories of programs or code
-	usePath                              // value is a path
-	useStartup                           // value is a file shells execute first, or the name of an environment, such as test
-	useArguments                         // value has more arguments for the program of that name
+	useCommand    variableEffect = iota + 1 // value is a command
+	useCode                                 // value is loaded as code before anything else
+	useExpansion                            // the shell expands the value, including substitutions
+	useSearchPath                           // value lists directories of programs or code
+	usePath                                 // value is a path
+	useStartup                              // value is a file that shells execute first, or an environment name such as test
+	useArguments                            // value has more arguments for the program
 )
 
-// dangerousVariables are variables that can change the behaviour of a harmless program.
-var dangerousVariables = sync.OnceValue(func() map[string]variableUse {
-	all := map[string]variableUse{}
+// dangerousVariables are environment variables that can make a harmless program execute something.
+var dangerousVariables = sync.OnceValue(func() map[string]variableEffect {
+	all := map[string]variableEffect{}
 	for _, group := range []struct {
-		how   variableUse
+		how   variableEffect
 		names string
 	}{
 		{useCommand, `PAGER GIT_PAGER MANPAGER SYSTEMD_PAGER BAT_PAGER GH_PAGER PSQL_PAGER AWS_PAGER DELTA_PAGER EDITOR
@@ -57,8 +57,8 @@ var dangerousVariables = sync.OnceValue(func() map[string]variableUse {
 	return all
 })
 
-// decideEnvironment decides on variables set for a command, or for all following ones.
-func (a *analysis) decideEnvironment(c *shell.Call) {
+// decideEnvironment checks variables that are set for a command or for all following ones.
+func (a *commandAnalysis) decideEnvironment(c *shell.SimpleCommand) {
 	if len(c.Env) == 0 {
 		return
 	}
@@ -69,20 +69,20 @@ func (a *analysis) decideEnvironment(c *shell.Call) {
 		value := c.Env[name]
 		if key, ok := strings.CutPrefix(name, "GIT_CONFIG_KEY_"); ok {
 			setting := value + "=" + c.Env["GIT_CONFIG_VALUE_"+key]
-			c.InterpretPiped("git", []shell.Field{{Text: "git"}, {Text: "-c"}, {Text: setting}, {Text: "version"}}, shell.Stream{})
+			c.InterpretStartedWithStdin("git", []shell.Argument{{Text: "git"}, {Text: "-c"}, {Text: setting}, {Text: "version"}}, shell.Stream{})
 		}
 		how := dangerousVariables()[name]
 		if strings.HasPrefix(name, "BASH_FUNC_") {
 			how = useCode
 		}
 		if how != 0 && value != "" && value != shell.Unknown && value != shell.Unset {
-			a.decideVariable(c, how, name, value)
+			a.decideDangerousVariable(c, how, name, value)
 		}
 	}
 }
 
-// decideVariable decides on the value of a dangerous variable.
-func (a *analysis) decideVariable(c *shell.Call, how variableUse, name, value string) {
+// decideDangerousVariable checks the value of a dangerous variable by its effect.
+func (a *commandAnalysis) decideDangerousVariable(c *shell.SimpleCommand, how variableEffect, name, value string) {
 	switch how {
 	case useCommand:
 		if !shell.HasUnknown(value) && !strings.HasPrefix(value, "/") {
@@ -103,32 +103,33 @@ func (a *analysis) decideVariable(c *shell.Call, how variableUse, name, value st
 		slices.Sort(dirs)
 		for _, dir := range slices.Compact(dirs) {
 			if dir != "" && !shell.HasUnknown(dir) && !systemBins[filepath.Clean(dir)] {
-				a.decidePath(&c.Place, Read, dir, false, []string{name + "=" + value})
+				a.decidePath(&c.Location, Read, dir, false, []string{name + "=" + value})
 			}
 		}
 	case usePath:
-		a.decideArgument(c, "", []string{name + "=" + value}, strings.TrimSpace(value), false)
+		a.decideUntypedArgument(c, "", []string{name + "=" + value}, strings.TrimSpace(value), false)
 	case useArguments:
 		program := "make"
 		if strings.Contains(strings.ToUpper(name), "NODE") {
 			program = "node"
 		}
-		argv := []shell.Field{{Text: program}}
+		argv := []shell.Argument{{Text: program}}
 		for word := range strings.FieldsSeq(value) {
-			argv = append(argv, shell.Field{Text: word})
+			argv = append(argv, shell.Argument{Text: word})
 		}
-		c.InterpretPiped(program, append(argv, shell.Field{Text: "--version"}), shell.Stream{})
+		c.InterpretStartedWithStdin(program, append(argv, shell.Argument{Text: "--version"}), shell.Stream{})
 	}
 }
 
-// malformedEnv returns an invalid part of an environment: a name with "=" is a shorter name to the program.
-func malformedEnv(env map[string]string) string {
+// findMalformedEnv returns the reason that an environment is invalid, or "". A name with "=" would be a shorter name to
+// the program.
+func findMalformedEnv(env map[string]string) string {
 	for _, name := range slices.Sorted(maps.Keys(env)) {
 		if name == "" || strings.ContainsAny(name, "=\x00") {
 			return fmt.Sprintf("%q can't be the name of a variable of the environment", name)
 		}
 		if strings.Contains(env[name], "\x00") {
-			return fmt.Sprintf("the value of the variable %s of the environment contains a NUL byte", escapeText(name))
+			return fmt.Sprintf("the value of the variable %s of the environment contains a NUL byte", escapeUnprintable(name))
 		}
 	}
 	return ""

@@ -7,14 +7,14 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
 )
 
-// The tiers of rules for commands.
+// Tiers of command rules.
 const (
 	tierSoft = "soft"
 	tierHard = "hard"
 )
 
-// finding is a reason to refuse a command.
-type finding struct {
+// commandFinding is a reason to refuse a command or to ask for approval.
+type commandFinding struct {
 	verdict Verdict
 	rule    string
 	file    string // of the rule
@@ -23,29 +23,29 @@ type finding struct {
 	safer   string // alternative
 	setting string // setting that would allow it
 	tier    string
-	span    shell.Span
+	span    shell.SourceSpan
 	argv    []string
 }
 
-// analysis collects the findings of one command.
-type analysis struct {
+// commandAnalysis collects the findings on one command.
+type commandAnalysis struct {
 	guard     *Guard
 	text      string
 	rules     bool // built-in rules apply
 	paths     bool // paths are confined
-	guessing  bool // the interpreted text may be no command
+	guessing  bool // the interpreted text may not be a command
 	undoable  bool // undo covers its changes in the workspace
-	elsewhere bool // the interpreted command may start in another place
-	worst     *finding
-	softened  []string     // ids of overridden rules
-	allowed   []shell.Span // simple commands of the text itself that a custom allow pattern matches
+	elsewhere bool // the interpreted command may start in another directory
+	worst     *commandFinding
+	softened  []string           // ids of overridden rules
+	allowed   []shell.SourceSpan // simple commands of the text that a custom allow pattern matches
 
-	arguments int // of all commands so far
+	arguments int // number of arguments of all commands so far
 	known     pathCache
 }
 
-// addFinding keeps the strictest finding, and the first of equal ones.
-func (a *analysis) addFinding(f finding) {
+// addFinding keeps a finding if it is stricter than all earlier ones.
+func (a *commandAnalysis) addFinding(f commandFinding) {
 	if a.guessing && f.verdict == Deny {
 		f.verdict = Ask
 	}
@@ -54,19 +54,19 @@ func (a *analysis) addFinding(f finding) {
 	}
 }
 
-// finalDecision returns the decision of all findings.
-func (a *analysis) finalDecision() Decision {
+// finalDecision returns the decision of the strictest finding, or Allow without findings.
+func (a *commandAnalysis) finalDecision() Decision {
 	f := a.worst
 	if f == nil {
 		return Decision{Verdict: Allow, Softened: a.softened}
 	}
-	if r := rules.StructureRule(f.rule); f.file == "" && r != nil {
+	if r := rules.FindStructureRule(f.rule); f.file == "" && r != nil {
 		f.file = r.File
 	}
-	d := Decision{Verdict: f.verdict, Rule: f.rule, File: f.file, Tier: f.tier, Reason: f.line, Argv: showPlaceholders(f.argv)}
+	d := Decision{Verdict: f.verdict, Rule: f.rule, File: f.file, Tier: f.tier, Reason: f.line, Argv: replacePlaceholders(f.argv)}
 	d = d.withRemedy(f.safer, f.setting)
 	if f.why != "" {
-		d.Reason += "\n" + escapeText(placeholders.Replace(f.why))
+		d.Reason += "\n" + escapeUnprintable(placeholders.Replace(f.why))
 	}
 	if s := f.span; s.Line > 0 && s.Start <= s.End && s.End <= len(a.text) {
 		d.Span = &TextSpan{Start: s.Start, End: s.End, Line: s.Line, Column: s.Column, Text: a.text[s.Start:s.End]}
@@ -74,11 +74,11 @@ func (a *analysis) finalDecision() Decision {
 	return d
 }
 
-// placeholders shows unknown parts to people.
+// placeholders replaces the marks of unknown parts by text for people.
 var placeholders = strings.NewReplacer(shell.Unknown, "…", shell.Item, "{}", shell.Unset, "", shell.Substituted, "N",
 	shell.Temporary, "tmp")
 
-func showPlaceholders(argv []string) []string {
+func replacePlaceholders(argv []string) []string {
 	if argv == nil {
 		return nil
 	}

@@ -12,10 +12,10 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/rules"
 )
 
-// Guard decides by one compiled [Policy]. It is immutable and safe for concurrent use.
+// Guard decides on paths and commands by one compiled [Policy]. It is immutable and safe for concurrent use.
 type Guard struct {
 	policy     Policy
-	workspaces []string         // the workspace: resolved, and by its other names
+	workspaces []string         // workspace: resolved path first, then its other names
 	allowed    []string         // Policy.Paths, resolved once
 	protected  []string         // Policy.Protected, resolved
 	open       []string         // Policy.Unprotected, resolved
@@ -27,9 +27,9 @@ type Guard struct {
 	inside     *protect.Rules   // Policy.WorkspaceDeny and WorkspaceAsk
 }
 
-// NewGuard compiles a policy. Its error names the wrong setting, and an invalid regular expression.
+// NewGuard compiles a policy. Its error names the invalid setting.
 func NewGuard(p Policy) (*Guard, error) {
-	g := &Guard{policy: p, rules: rules.BuiltinRules().WithRules(p.Exec.Rules)}
+	g := &Guard{policy: p, rules: rules.BuiltinRules().WithOperatorRules(p.Exec.Rules)}
 	if p.Workspace == "" || !filepath.IsAbs(p.Workspace) {
 		return nil, fmt.Errorf("agents.defaults.workspace: %q is not an absolute path", p.Workspace)
 	}
@@ -52,7 +52,7 @@ func NewGuard(p Policy) (*Guard, error) {
 		return nil, err
 	}
 	if g.inside, err = protect.New(real, protect.Entries{Deny: p.WorkspaceDeny, Ask: p.WorkspaceAsk},
-		g.allowsOutside); err != nil {
+		g.allowsOutsideChange); err != nil {
 		return nil, fmt.Errorf("workspace.protect: %w", err)
 	}
 	switch p.Exec.Profile {
@@ -69,7 +69,7 @@ func NewGuard(p Policy) (*Guard, error) {
 	)
 }
 
-// resolvePaths resolves the paths of one setting.
+// resolvePaths resolves the paths of one setting and appends them to into.
 func resolvePaths(key string, named []string, into *[]string) error {
 	for _, path := range named {
 		if !filepath.IsAbs(path) {
@@ -84,7 +84,7 @@ func resolvePaths(key string, named []string, into *[]string) error {
 	return nil
 }
 
-// compilePatterns compiles the expressions of one setting, each wrapped by form.
+// compilePatterns compiles the regular expressions of one setting, each wrapped by form.
 func compilePatterns(key string, exprs []string, form string, into *[]*regexp.Regexp) error {
 	for _, expr := range exprs {
 		if expr == "" {
@@ -102,13 +102,13 @@ func compilePatterns(key string, exprs []string, form string, into *[]*regexp.Re
 	return nil
 }
 
-// Dialect is the language of a command.
+// Dialect is the shell language of a command.
 type Dialect string
 
-// The dialects.
+// Shell languages.
 const (
 	Bash       Dialect = ""           // bash --noprofile --norc -c
-	POSIX      Dialect = "posix"      // sh -c; what it is differs between machines
+	POSIX      Dialect = "posix"      // sh -c, which differs between machines
 	Cmd        Dialect = "cmd"        // cmd /c
 	PowerShell Dialect = "powershell" // powershell -Command
 )
@@ -120,7 +120,7 @@ type Shell struct {
 	Dialect Dialect
 }
 
-// supportedShells are the shells for commands; the first existing one is used. They read no startup files, which could
+// supportedShells are the shells for commands, in order of preference. Their options disable startup files, which could
 // change a command's meaning.
 var supportedShells = []Shell{
 	{Path: "/bin/bash", Args: []string{"--noprofile", "--norc", "-c"}, Dialect: Bash},

@@ -14,14 +14,14 @@ import (
 	"github.com/picoclaw/picoclaw/internal/paths"
 )
 
-// Exported rules for paths.
+// Ids of path rules that other packages use.
 const (
 	RuleProtect    = "workspace.protect" // protected path inside the workspace
 	RuleSymlink    = "workspace.symlink" // symlink that leads outside
 	RuleUnresolved = "path.unresolved"   // unresolvable path
 )
 
-// The other rules for paths.
+// Ids and messages of other path rules.
 const (
 	ruleMalformed   = "path.malformed"
 	ruleOutside     = "workspace.outside"
@@ -39,14 +39,15 @@ const (
 	hintConstraints = "constraints.paths of the agent's module"
 )
 
-// DecidePath decides on access to a path, relative to the workspace. "~", "%2e%2e" and "file://" have no meaning.
+// DecidePath decides on access to a path, which is relative to the workspace. "~", "%2e%2e" and "file://" have no
+// special meaning.
 //
-// Both the path as written, and the path with resolved symlinks of its existing prefix, must be allowed.
-// [Decision.Path] is the latter, absolute. The target can change before it is used, so open it through package
-// workspace.
-func (g *Guard) DecidePath(a Access, path string) Decision { return g.resolvePath(nil, a, path) }
+// The policy must allow both the path as written and the path with resolved symlinks. [Decision.Path] is the resolved
+// path. The target can change before it is used, so open it through package workspace.
+func (g *Guard) DecidePath(a Access, path string) Decision { return g.decidePathCached(nil, a, path) }
 
-// pathCache caches resolved paths of a command, and has paths open to commands only. Nil has neither.
+// pathCache caches resolved paths for one command, and holds the commands' home. A nil pathCache means that the access
+// is not by a command.
 type pathCache struct {
 	paths.Resolver
 	home string // resolved [ExecPolicy.Home]
@@ -59,8 +60,8 @@ func (k *pathCache) resolvePath(path string) (string, error) {
 	return k.Resolve(path)
 }
 
-func (g *Guard) resolvePath(k *pathCache, a Access, path string) Decision {
-	if reason := pathProblem(path); reason != "" {
+func (g *Guard) decidePathCached(k *pathCache, a Access, path string) Decision {
+	if reason := findPathProblem(path); reason != "" {
 		return Decision{Verdict: Deny, Rule: ruleMalformed, Reason: "access denied: " + reason}.withRemedy(saferInside, "")
 	}
 	abs := path
@@ -70,13 +71,13 @@ func (g *Guard) resolvePath(k *pathCache, a Access, path string) Decision {
 	return g.decideAbsolute(k, a, path, abs)
 }
 
-// decideAbsolute decides on abs, written as path.
+// decideAbsolute decides on the absolute path abs. path is its form in messages.
 func (g *Guard) decideAbsolute(k *pathCache, a Access, path, abs string) Decision {
 	clean := filepath.Clean(abs)
 	if len(g.allowed) > 0 {
 		named := paths.Rebase(clean, g.policy.WorkspaceName, g.workspaces[0])
 		if !paths.WithinAny(g.allowed, named) && !paths.WithinAny(g.policy.Paths, named) {
-			return g.constraintRefusal(path, clean)
+			return g.newConstraintRefusal(path, clean)
 		}
 	}
 	real, err := k.resolvePath(clean)
@@ -93,31 +94,31 @@ func (g *Guard) decideAbsolute(k *pathCache, a Access, path, abs string) Decisio
 	}
 	if err != nil {
 		return Decision{Verdict: Deny, Rule: RuleUnresolved,
-			Reason: "access denied: the path can't be resolved: " + escapeText(err.Error())}.withRemedy(saferInside, "")
+			Reason: "access denied: the path can't be resolved: " + escapeUnprintable(err.Error())}.withRemedy(saferInside, "")
 	}
 	// "link/.." is the link's directory to this function and the target's parent to the kernel; both must be allowed.
 	if strings.Contains(abs, "..") {
 		if kernel, err := k.resolvePath(abs); err == nil && kernel != real {
-			if d := g.decideTarget(k, a, path, clean, kernel); d.Verdict != Allow {
+			if d := g.decideResolvedTarget(k, a, path, clean, kernel); d.Verdict != Allow {
 				return d
 			}
-			if d := g.decideProtected(k, a, kernel); d.Verdict != Allow {
+			if d := g.decideProtectedChange(k, a, kernel); d.Verdict != Allow {
 				return d
 			}
 		}
 	}
-	if d := g.decideTarget(k, a, path, clean, itself); d.Verdict != Allow {
+	if d := g.decideResolvedTarget(k, a, path, clean, itself); d.Verdict != Allow {
 		return d
 	}
 	if a == Delete && paths.Within(itself, g.workspaces[0]) {
 		return Decision{Verdict: Deny, Rule: ruleRoot, Path: itself,
 			Reason: "access denied: the workspace itself can't be deleted"}.withRemedy("delete what is inside it", "")
 	}
-	return g.decideProtected(k, a, itself)
+	return g.decideProtectedChange(k, a, itself)
 }
 
-// decideTarget decides on a resolved target.
-func (g *Guard) decideTarget(k *pathCache, a Access, path, clean, target string) Decision {
+// decideResolvedTarget decides on the resolved target of a path.
+func (g *Guard) decideResolvedTarget(k *pathCache, a Access, path, clean, target string) Decision {
 	lexical := paths.WithinAny(g.workspaces, clean)
 	switch {
 	case !g.policy.Restrict:
@@ -131,8 +132,8 @@ func (g *Guard) decideTarget(k *pathCache, a Access, path, clean, target string)
 		if g.isProtected(a, target) {
 			return d.withRemedy(saferInside, settingGuarded)
 		}
-		return d.withRemedy("", openingSetting(a, target))
-	case k != nil && g.isPrivate(a, target):
+		return d.withRemedy("", settingToAllow(a, target))
+	case k != nil && g.isPrivateToCommands(a, target):
 		return Decision{Verdict: Deny, Rule: rulePrivate, Path: target,
 			Reason: "access denied: commands have another " + strings.Join(g.policy.Exec.Private, " and ") + " than tools"}.
 			withRemedy("", settingShared)
@@ -141,19 +142,19 @@ func (g *Guard) decideTarget(k *pathCache, a Access, path, clean, target string)
 			settingGuarded)
 	}
 	if len(g.allowed) > 0 && !paths.WithinAny(g.allowed, target) {
-		return g.constraintRefusal(path, target)
+		return g.newConstraintRefusal(path, target)
 	}
 	return Decision{Verdict: Allow, Path: target}
 }
 
-// allowsOutside reports whether files outside the workspace may be changed at a path.
-func (g *Guard) allowsOutside(path string) bool {
+// allowsOutsideChange reports whether the policy allows changing a file outside the workspace.
+func (g *Guard) allowsOutsideChange(path string) bool {
 	return !g.policy.Restrict || g.isWhitelisted(Write, path)
 }
 
-// decideProtected decides on a change of protected paths. Files protected by content are left to the workspace, and
-// directories to the command monitor.
-func (g *Guard) decideProtected(k *pathCache, a Access, target string) Decision {
+// decideProtectedChange decides on a change of a protected path. The workspace checks files that are protected by
+// content, and the command monitor checks directories.
+func (g *Guard) decideProtectedChange(k *pathCache, a Access, target string) Decision {
 	if a == Read || a == List {
 		return Decision{Verdict: Allow, Path: target}
 	}
@@ -165,7 +166,7 @@ func (g *Guard) decideProtected(k *pathCache, a Access, target string) Decision 
 		hits, err := g.inside.Within(target, target)
 		if err != nil {
 			return Decision{Verdict: Deny, Rule: RuleProtect, Path: target,
-				Reason: "access denied: protected files can't be looked for: " + escapeText(err.Error())}
+				Reason: "access denied: protected files can't be looked for: " + escapeUnprintable(err.Error())}
 		}
 		for _, found := range hits {
 			if !ok || hit.Ask && !found.Ask {
@@ -177,7 +178,7 @@ func (g *Guard) decideProtected(k *pathCache, a Access, target string) Decision 
 		return Decision{Verdict: Allow, Path: target}
 	}
 	d := Decision{Verdict: Deny, Rule: RuleProtect, Path: hit.Path,
-		Reason: fmt.Sprintf("access denied: %s is protected", escapeText(g.inside.Name(hit.Path)))}
+		Reason: fmt.Sprintf("access denied: %s is protected", escapeUnprintable(g.inside.Name(hit.Path)))}
 	if hit.Ask {
 		d.Verdict = Ask
 	}
@@ -196,23 +197,23 @@ func (g *Guard) DecideProtected(named []string) Decision {
 			return d
 		}
 		if _, ok := g.inside.Match(d.Path); !ok {
-			return Decision{Verdict: Deny, Rule: RuleProtect, Path: d.Path, Reason: "access denied: " + escapeText(path) +
+			return Decision{Verdict: Deny, Rule: RuleProtect, Path: d.Path, Reason: "access denied: " + escapeUnprintable(path) +
 				" is not protected"}.withRemedy("name protected files in protected_paths, such as .git/config", "")
 		}
 	}
 	return Decision{Verdict: Ask, Rule: RuleProtect, Path: named[0], Reason: "the command may change " +
-		escapeText(strings.Join(named, ", ")) + ", which git, shell, editor or CI act on later on your side"}
+		escapeUnprintable(strings.Join(named, ", ")) + ", which git, shell, editor or CI act on later on your side"}
 }
 
-// constraintRefusal refuses a path outside the constraint.
-func (g *Guard) constraintRefusal(path, target string) Decision {
+// newConstraintRefusal returns the refusal of a path outside the policy's Paths.
+func (g *Guard) newConstraintRefusal(path, target string) Decision {
 	return Decision{Verdict: Deny, Rule: ruleConstraint, Path: target,
-		Reason: fmt.Sprintf("Path '%s' is outside allowed paths", escapeText(path))}.
+		Reason: fmt.Sprintf("Path '%s' is outside allowed paths", escapeUnprintable(path))}.
 		withRemedy("", fmt.Sprintf("add %s to %s", strconv.Quote(filepath.Dir(target)), hintConstraints))
 }
 
-// isProtected reports whether a resolved path outside the workspace is protected. Deleting a directory deletes
-// protected files in it.
+// isProtected reports whether the policy's Protected list closes a resolved path. Deleting a directory is closed too if
+// it contains a protected path.
 func (g *Guard) isProtected(a Access, target string) bool {
 	if paths.WithinAny(g.open, target) {
 		return false
@@ -221,8 +222,9 @@ func (g *Guard) isProtected(a Access, target string) bool {
 		func(path string) bool { return paths.Within(target, path) })
 }
 
-// isPrivate reports whether a whitelist opens a path to tools, while commands see a directory of their own there.
-func (g *Guard) isPrivate(a Access, target string) bool {
+// isPrivateToCommands reports whether commands see a private directory at a path, although a whitelist opens it to
+// tools.
+func (g *Guard) isPrivateToCommands(a Access, target string) bool {
 	if reading := a == Read || a == List; reading && g.policy.AllowReadOutside {
 		return false
 	}
@@ -230,7 +232,7 @@ func (g *Guard) isPrivate(a Access, target string) bool {
 	return paths.WithinAny(e.Private, target) && !paths.WithinAny(e.Shared, target)
 }
 
-// isWhitelisted reports whether a whitelist opens a resolved path outside the workspace.
+// isWhitelisted reports whether a whitelist allows access to a resolved path outside the workspace.
 func (g *Guard) isWhitelisted(a Access, target string) bool {
 	patterns := g.writePaths
 	if a == Read || a == List {
@@ -247,8 +249,8 @@ func (g *Guard) isWhitelisted(a Access, target string) bool {
 	return false
 }
 
-// pathProblem returns the reason why a path is invalid, or "".
-func pathProblem(path string) string {
+// findPathProblem returns the reason that a path is invalid, or "".
+func findPathProblem(path string) string {
 	switch {
 	case path == "":
 		return "path is empty"
@@ -260,8 +262,8 @@ func pathProblem(path string) string {
 	return ""
 }
 
-// escapeText escapes characters that could forge a line or hide in an error or log.
-func escapeText(s string) string {
+// escapeUnprintable escapes a text with unprintable characters, which could forge a line or hide in an error or log.
+func escapeUnprintable(s string) string {
 	quoted := strconv.Quote(s)
 	if plain := quoted[1 : len(quoted)-1]; strings.ContainsFunc(s, func(r rune) bool { return !strconv.IsPrint(r) }) {
 		return plain
@@ -276,9 +278,9 @@ const (
 		"nothing less opens the root directory"
 )
 
-// openingSetting returns the setting that would allow a file. A directory, or a file to create or delete, can only be
-// allowed with everything below, since the kernel layer works that way.
-func openingSetting(a Access, target string) string {
+// settingToAllow returns the setting that would allow access to a file. A directory, or a file to create or delete, can
+// only be allowed together with everything in its directory, because the kernel layer works that way.
+func settingToAllow(a Access, target string) string {
 	if below, ok := strings.CutPrefix(target, "/proc/"); ok && below != "" && '0' <= below[0] && below[0] <= '9' {
 		return settingProcess
 	}
@@ -290,7 +292,7 @@ func openingSetting(a Access, target string) string {
 	dir := target
 	switch {
 	case err == nil && info.IsDir() && a != Delete:
-	case a == Delete, err != nil && (a == Write || isGlob(target)):
+	case a == Delete, err != nil && (a == Write || mayBeGlob(target)):
 		dir = filepath.Dir(target)
 		if info, err = os.Stat(dir); err == nil && info.IsDir() {
 			break
@@ -306,5 +308,5 @@ func openingSetting(a Access, target string) string {
 		key)
 }
 
-// isGlob reports whether a path may be a shell pattern.
-func isGlob(path string) bool { return strings.ContainsAny(path, "*?[") }
+// mayBeGlob reports whether a path may be a shell pattern.
+func mayBeGlob(path string) bool { return strings.ContainsAny(path, "*?[") }

@@ -26,37 +26,37 @@ type Rule = rules.Rule
 // and for [Decision.File].
 func ParseRules(file string, data []byte) ([]Rule, error) { return rules.ParseRules(file, data) }
 
-// applyRules applies the rules to one simple command.
-func (a *analysis) applyRules(c *shell.Call, name string, argv []string) {
-	if !a.guard.rules.MayConcern(name) {
+// applyCommandRules applies all rules for a program to one simple command.
+func (a *commandAnalysis) applyCommandRules(c *shell.SimpleCommand, name string, argv []string) {
+	if !a.guard.rules.HasRulesFor(name) {
 		return
 	}
-	found := a.guard.rules.FindRules(rules.NewCommand(name, argv[1:], c.Via))
+	found := a.guard.rules.FindMatchingRules(rules.NewRuleCommand(name, argv[1:], c.Via))
 	lifted := slices.ContainsFunc(found, func(r *Rule) bool { return r.Decision == rules.Allow })
 	for _, rule := range found {
-		if rule.Decision != rules.Allow && !deletesTemporary(rule.ID, argv[1:]) {
+		if rule.Decision != rules.Allow && !deletesOnlyTempFiles(rule.ID, argv[1:]) {
 			a.applyRule(c, rule, name, argv, lifted)
 		}
 	}
 }
 
-// applyRule refuses a command by a rule, unless a custom allow pattern, an operator's rule or undo overrides it.
-func (a *analysis) applyRule(c *shell.Call, rule *Rule, name string, argv []string, lifted bool) {
-	f := finding{verdict: Deny, rule: rule.ID, file: rule.File, tier: rule.Tier, line: reasonDangerous, span: c.Span(),
+// applyRule adds the finding of a rule, unless a custom allow pattern, an operator's rule or undo lifts it.
+func (a *commandAnalysis) applyRule(c *shell.SimpleCommand, rule *Rule, name string, argv []string, lifted bool) {
+	f := commandFinding{verdict: Deny, rule: rule.ID, file: rule.File, tier: rule.Tier, line: reasonDangerous, span: c.Span(),
 		argv: argv,
-		why:  fmt.Sprintf("%s %s: %s", name, rule.Why, showCommand(c, argv)), safer: rule.Instead, setting: settingHard}
+		why:  fmt.Sprintf("%s %s: %s", name, rule.Why, formatCommand(c, argv)), safer: rule.Instead, setting: settingHard}
 	if rule.Decision == rules.Ask {
 		f.verdict = Ask
 	}
 	if rule.Tier == rules.Soft {
-		if lifted || a.matchesAllow(argv) {
+		if lifted || a.matchesCustomAllow(argv) {
 			return
 		}
-		f.setting = allowSetting(argv)
+		f.setting = customAllowSetting(argv)
 		if rule.Undoable && a.guard.policy.Exec.UndoableDeletes {
-			why := a.undoProblem(c, name)
+			why := a.whyNotUndoable(c, name)
 			if why == "" {
-				a.recordSoftened(rule.ID)
+				a.recordSoftenedRule(rule.ID)
 				return
 			}
 			f.setting += "; tools.exec.undoable_deletes doesn't lift it here, as " + why
@@ -65,19 +65,19 @@ func (a *analysis) applyRule(c *shell.Call, rule *Rule, name string, argv []stri
 	a.addFinding(f)
 }
 
-// showCommand returns a simple command for people: canonical, or the source text if parts are unknown.
-func showCommand(c *shell.Call, argv []string) string {
+// formatCommand returns a simple command for messages: in canonical form, or as source text if parts are unknown.
+func formatCommand(c *shell.SimpleCommand, argv []string) string {
 	if source := c.SourceText(); len(c.Argv) > 0 && shell.HasUnknown(strings.Join(argv, " ")) && !strings.Contains(source,
 		"\n") {
 		if at := strings.LastIndex(source, path.Base(c.Argv[0].Text)+" "); at >= 0 {
 			return strings.TrimRight(source[at:], " ;&|")
 		}
 	}
-	return canonicalText(argv)
+	return canonicalCommandText(argv)
 }
 
-// deletesTemporary reports whether a command only deletes files created by mktemp in the same text.
-func deletesTemporary(rule string, args []string) bool {
+// deletesOnlyTempFiles reports whether a command only deletes files that mktemp creates in the same text.
+func deletesOnlyTempFiles(rule string, args []string) bool {
 	find := rule == "exec.find-delete"
 	if !find && !strings.HasPrefix(rule, "exec.rm-") {
 		return false
@@ -97,44 +97,44 @@ func deletesTemporary(rule string, args []string) bool {
 	return made
 }
 
-// allowSetting returns the setting that overrides a soft rule for a command.
-func allowSetting(argv []string) string {
+// customAllowSetting returns the custom allow pattern that would lift a soft rule for a command.
+func customAllowSetting(argv []string) string {
 	if shell.HasUnknown(strings.Join(argv, " ")) {
 		return "no pattern lifts it while part of the command is only known when it runs"
 	}
-	return "add " + strconv.Quote("^"+regexp.QuoteMeta(canonicalText(argv))+"$") + " to tools.exec.custom_allow_patterns"
+	return "add " + strconv.Quote("^"+regexp.QuoteMeta(canonicalCommandText(argv))+"$") + " to tools.exec.custom_allow_patterns"
 }
 
-// stdinHint explains why no pattern is proposed for a program that reads its code from stdin.
+// stdinHint explains why there is no pattern to allow a program that reads its code from stdin.
 const stdinHint = "a pattern would allow %s with whatever it is fed; have it run a file that can be read"
 
-// addSoftFinding adds a finding about a line that a custom allow pattern overrides. It proposes no pattern, which would
-// match any input.
-func (a *analysis) addSoftFinding(c *shell.Call, rule, why, safer string) {
-	argv := shell.FieldTexts(c.Argv)
-	if a.rules && !a.matchesAllow(argv) {
+// addSoftFinding adds a finding that a custom allow pattern lifts. It proposes no pattern, since one would allow any
+// input.
+func (a *commandAnalysis) addSoftFinding(c *shell.SimpleCommand, rule, why, safer string) {
+	argv := shell.ArgumentTexts(c.Argv)
+	if a.rules && !a.matchesCustomAllow(argv) {
 		name := "it"
 		if len(argv) > 0 {
 			name = argv[0]
 		}
-		a.addFinding(finding{verdict: Deny, rule: rule, tier: tierSoft, line: reasonDangerous, why: why, span: c.Span(), argv: argv,
+		a.addFinding(commandFinding{verdict: Deny, rule: rule, tier: tierSoft, line: reasonDangerous, why: why, span: c.Span(), argv: argv,
 			safer: safer, setting: fmt.Sprintf(stdinHint, name)})
 	}
 }
 
-// addHardFinding adds a finding that no pattern overrides.
-func (a *analysis) addHardFinding(c *shell.Call, rule, why string) {
+// addHardFinding adds a finding that no custom allow pattern lifts.
+func (a *commandAnalysis) addHardFinding(c *shell.SimpleCommand, rule, why string) {
 	if a.rules {
-		a.addFinding(finding{verdict: Deny, rule: rule, tier: tierHard, line: reasonDangerous, why: why, span: c.Span(),
-			argv: shell.FieldTexts(c.Argv), setting: settingHard})
+		a.addFinding(commandFinding{verdict: Deny, rule: rule, tier: tierHard, line: reasonDangerous, why: why, span: c.Span(),
+			argv: shell.ArgumentTexts(c.Argv), setting: settingHard})
 	}
 }
 
-// addComputedFinding adds a finding about a value known only at run time. Downloaded or decoded code is refused; other
-// cases are left to the kernel layer, or need approval without one.
-func (a *analysis) addComputedFinding(p *shell.Place, rule, line, why, safer string, from []string) {
-	f := finding{verdict: Ask, rule: rule, line: line, why: why, safer: safer, span: p.Span(), setting: settingKernel}
-	if isDownloaded(from) {
+// addComputedFinding adds a finding about a value known only at run time. It denies downloaded or decoded code. Other
+// values are left to the kernel, or need approval without it.
+func (a *commandAnalysis) addComputedFinding(p *shell.Location, rule, line, why, safer string, from []string) {
+	f := commandFinding{verdict: Ask, rule: rule, line: line, why: why, safer: safer, span: p.Span(), setting: settingKernel}
+	if isDownloadedFrom(from) {
 		f.verdict, f.tier, f.setting = Deny, tierHard, settingHard
 		f.why += ": " + strings.Join(from, ", ") + " prints it"
 	} else if a.guard.policy.Kernel {

@@ -11,8 +11,7 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
 )
 
-// seedPatterns are the patterns of the original guard. They ignore quoting and effects; [ProfileSeedStrict] refuses
-// their matches.
+// seedPatterns are the deny patterns of the original guard, for [ProfileSeedStrict]. They ignore quoting and effects.
 var seedPatterns = []func() *regexp.Regexp{
 	lazyregexp.New(`(?i)\brm\s+-[rf]{1,2}\b`),
 	lazyregexp.New(`(?i)\bdel\s+/[fq]\b`),
@@ -53,19 +52,20 @@ var seedPathPattern = lazyregexp.New(`/[^\s"';&|<>()]+`)
 // seedTraversalPattern matches a step to a parent directory.
 var seedTraversalPattern = lazyregexp.New(`(^|[\s"'/=:])\.\.(/|[\s"']|$)`)
 
-// seedRelativePattern matches a word up to its first slash if it is a relative path such as src/a or ./a. Options are
-// excluded, because -I/usr and -isystem/usr have an absolute path.
+// seedRelativePattern matches the start of a relative path such as src/a or ./a, up to its first slash. It excludes
+// options, because -I/usr and -isystem/usr contain an absolute path.
 var seedRelativePattern = lazyregexp.New(`^[\pL\pN_.+%*?\[\]][\pL\pN_.+%*?\[\]-]*$`)
 
-// seedURLSchemes are those of other machines.
+// seedURLSchemes are URL schemes of other machines.
 var seedURLSchemes = map[string]bool{
 	"amqp": true, "docker": true, "ftp": true, "ftps": true, "git": true, "git+ssh": true, "gs": true, "http": true, "https": true,
 	"mysql": true, "oci": true, "postgres": true, "postgresql": true, "redis": true, "s3": true, "ssh": true, "ws": true,
 	"wss": true,
 }
 
-// applySeedPatterns refuses texts the original guard refuses. Custom allow patterns lift it for whole simple commands.
-func (a *analysis) applySeedPatterns() {
+// applySeedPatterns adds findings for texts that the original guard refuses. Custom allow patterns lift them for whole
+// simple commands.
+func (a *commandAnalysis) applySeedPatterns() {
 	setting := "set tools.exec.profile to \"default\" to have commands judged by what they do, " +
 		"which may refuse it as well"
 	if !a.guard.policy.Kernel {
@@ -75,12 +75,12 @@ func (a *analysis) applySeedPatterns() {
 		for _, pattern := range seedPatterns {
 			re := pattern()
 			for _, at := range re.FindAllStringIndex(a.text, -1) {
-				if a.isWithinAllowed(at) {
+				if a.isInAllowedCommand(at) {
 					continue
 				}
-				a.addFinding(finding{verdict: Deny, rule: "exec.seed-pattern", tier: tierHard, line: reasonDangerous,
+				a.addFinding(commandFinding{verdict: Deny, rule: "exec.seed-pattern", tier: tierHard, line: reasonDangerous,
 					setting: "tools.exec.custom_allow_patterns lifts this for a whole simple command; or " + setting,
-					span:    a.textSpan(at),
+					span:    a.newTextSpan(at),
 					why:     fmt.Sprintf("profile seed_strict refuses whatever the pattern %q matches", re.String())})
 			}
 		}
@@ -89,19 +89,19 @@ func (a *analysis) applySeedPatterns() {
 		return
 	}
 	if at := seedTraversalPattern().FindStringIndex(a.text); at != nil {
-		a.addFinding(finding{verdict: Deny, rule: ruleOutside, line: reasonWorkdir, setting: setting, span: a.textSpan(at),
+		a.addFinding(commandFinding{verdict: Deny, rule: ruleOutside, line: reasonWorkdir, setting: setting, span: a.newTextSpan(at),
 			why: "profile seed_strict refuses every step to a parent directory"})
 	}
 	for _, at := range seedPathPattern().FindAllStringIndex(a.text, -1) {
-		if path := a.text[at[0]:at[1]]; !a.isSeedAllowed(path) && !isSeedRelative(a.text[:at[0]], path) {
-			a.addFinding(finding{verdict: Deny, rule: ruleOutside, line: reasonWorkdir, setting: setting, span: a.textSpan(at),
+		if path := a.text[at[0]:at[1]]; !a.isSeedAllowedPath(path) && !isSeedRelativePath(a.text[:at[0]], path) {
+			a.addFinding(commandFinding{verdict: Deny, rule: ruleOutside, line: reasonWorkdir, setting: setting, span: a.newTextSpan(at),
 				why: "profile seed_strict takes " + path + " for a path outside the workspace"})
 		}
 	}
 }
 
-// isSeedRelative reports whether the text before a word's first slash makes it a relative path or a URL.
-func isSeedRelative(before, path string) bool {
+// isSeedRelativePath reports whether the text before a word's first slash makes it a relative path or a URL.
+func isSeedRelativePath(before, path string) bool {
 	const separators = " \t\n'\"=:,;&|<>(){}"
 	if strings.HasPrefix(path, "//") {
 		scheme, ok := strings.CutSuffix(before, ":")
@@ -110,17 +110,17 @@ func isSeedRelative(before, path string) bool {
 	return seedRelativePattern().MatchString(before[strings.LastIndexAny(before, separators)+1:])
 }
 
-// isWithinAllowed reports whether a range of the text is in one simple command that a custom allow pattern matches.
-func (a *analysis) isWithinAllowed(at []int) bool {
-	return slices.ContainsFunc(a.allowed, func(s shell.Span) bool { return s.Start <= at[0] && at[1] <= s.End })
+// isInAllowedCommand reports whether a range of the text is in a simple command that a custom allow pattern matches.
+func (a *commandAnalysis) isInAllowedCommand(at []int) bool {
+	return slices.ContainsFunc(a.allowed, func(s shell.SourceSpan) bool { return s.Start <= at[0] && at[1] <= s.End })
 }
 
-// isSeedAllowed reports whether the original guard allows a path.
-func (a *analysis) isSeedAllowed(path string) bool {
+// isSeedAllowedPath reports whether the original guard allows a path.
+func (a *commandAnalysis) isSeedAllowedPath(path string) bool {
 	return safeDevices[path] || paths.WithinAny(a.guard.workspaces, path) || a.guard.isWhitelisted(Read, path)
 }
 
-// textSpan returns a part of the text for the decision.
-func (a *analysis) textSpan(at []int) shell.Span {
-	return shell.NewPlace(a.text, at[0], at[1], "").Span()
+// newTextSpan returns a byte range of the text with its line and column.
+func (a *commandAnalysis) newTextSpan(at []int) shell.SourceSpan {
+	return shell.NewLocation(a.text, at[0], at[1], "").Span()
 }

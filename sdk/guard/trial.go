@@ -10,8 +10,8 @@ import (
 // CheckRules tests the examples of operators' rules: each rule must match its hit commands and none of its miss
 // commands, and with all rules together its decision must win. The error names rule, command and remedy.
 func CheckRules(own []Rule) error {
-	set := rules.BuiltinRules().WithRules(own)
-	all := rulesOnlyGuard(set)
+	set := rules.BuiltinRules().WithOperatorRules(own)
+	all := newRulesOnlyGuard(set)
 	for _, r := range own {
 		if r.Structure {
 			return fmt.Errorf(`%s: "structure" is for built-in rules; leave it out, and name programs`, r.ID)
@@ -22,9 +22,9 @@ func CheckRules(own []Rule) error {
 		if len(r.Hit)+len(r.Miss) == 0 {
 			continue
 		}
-		alone := isolatedGuard(r, set)
+		alone := newSingleRuleGuard(r, set)
 		for _, line := range r.Hit {
-			if !ruleMatches(alone, line) {
+			if !testRuleMatches(alone, line) {
 				return fmt.Errorf("%s: its hit %q isn't found; correct the conditions, or the example", r.ID, line)
 			}
 			if err := checkExample(&r, all, line); err != nil {
@@ -32,7 +32,7 @@ func CheckRules(own []Rule) error {
 			}
 		}
 		for _, line := range r.Miss {
-			if ruleMatches(alone, line) {
+			if testRuleMatches(alone, line) {
 				return fmt.Errorf("%s: its miss %q is found; narrow the conditions, or correct the example", r.ID, line)
 			}
 		}
@@ -40,7 +40,7 @@ func CheckRules(own []Rule) error {
 	return nil
 }
 
-// checkExample returns an error if a command's decision differs from the rule's.
+// checkExample returns an error if all rules together decide differently from the rule.
 func checkExample(r *Rule, all *Guard, line string) error {
 	d := all.DecideCommand(Command{Text: line})
 	switch {
@@ -59,8 +59,8 @@ func checkExample(r *Rule, all *Guard, line string) error {
 // testRuleID is an invalid id for the rule under test.
 const testRuleID = "?"
 
-// isolatedGuard returns a guard with one rule, and the other rules' knowledge of options.
-func isolatedGuard(r Rule, all *rules.RuleSet) *Guard {
+// newSingleRuleGuard returns a guard with one rule, and with the options that other rules know.
+func newSingleRuleGuard(r Rule, all *rules.RuleSet) *Guard {
 	r.ID, r.Decision, r.Tier = testRuleID, rules.Deny, rules.Hard
 	kept := []Rule{r}
 	for _, other := range all.Rules() {
@@ -68,16 +68,16 @@ func isolatedGuard(r Rule, all *rules.RuleSet) *Guard {
 			kept = append(kept, Rule{Programs: other.Programs, Takes: other.Takes, Decision: rules.Allow})
 		}
 	}
-	return rulesOnlyGuard(new(rules.RuleSet).WithRules(kept))
+	return newRulesOnlyGuard(new(rules.RuleSet).WithOperatorRules(kept))
 }
 
-// ruleMatches reports whether the rule under test matches a command.
-func ruleMatches(alone *Guard, line string) bool {
+// testRuleMatches reports whether the rule under test matches a command.
+func testRuleMatches(alone *Guard, line string) bool {
 	return alone.DecideCommand(Command{Text: line}).Rule == testRuleID
 }
 
-// rulesOnlyGuard returns a guard that ignores paths.
-func rulesOnlyGuard(set *rules.RuleSet) *Guard {
+// newRulesOnlyGuard returns a guard that applies rules and ignores paths.
+func newRulesOnlyGuard(set *rules.RuleSet) *Guard {
 	policy := Policy{Kernel: true, Exec: ExecPolicy{DenyPatterns: true}}
 	return &Guard{policy: policy, workspaces: []string{string(filepath.Separator)}, rules: set}
 }

@@ -9,36 +9,37 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
 )
 
-// localStarters are programs that start a command on this machine, in their directory, with unchanged words.
+// localStarters are programs that start a command on this machine, in the same directory and with unchanged words.
 var localStarters = map[string]bool{
 	"bash": true, "command": true, "dash": true, "env": true, "ionice": true, "nice": true, "nohup": true, "setsid": true,
 	"sh": true, "stdbuf": true, "time": true, "timeout": true,
 }
 
-// recordSoftened records a rule that was overridden because undo covers its effect.
-func (a *analysis) recordSoftened(rule string) {
+// recordSoftenedRule records a rule that was lifted because undo covers its effect.
+func (a *commandAnalysis) recordSoftenedRule(rule string) {
 	if !slices.Contains(a.softened, rule) {
 		a.softened = append(a.softened, rule)
 	}
 }
 
-// undoProblem returns the reason why undo may not restore a command's deletions, or "".
-func (a *analysis) undoProblem(c *shell.Call, name string) string {
+// whyNotUndoable returns the reason that undo may not restore a command's deletions, or "".
+func (a *commandAnalysis) whyNotUndoable(c *shell.SimpleCommand, name string) string {
 	switch {
 	case !a.undoable:
 		return "undo does not cover this command"
-	case a.elsewhere || a.guessing || !a.staysInside(c, name):
+	case a.elsewhere || a.guessing || !a.staysInWorkspace(c, name):
 		return "its words don't show that all it deletes lies in the workspace"
 	}
 	return ""
 }
 
-// staysInside reports whether a simple command works in the workspace and all words that may be paths lead into it.
-func (a *analysis) staysInside(c *shell.Call, name string) bool {
-	if c.Dir == "" || name == "git" && changesGitDir(c) || !a.leadsInside(c.Dir, List, ".", false) {
+// staysInWorkspace reports whether a simple command works in the workspace and all its possible paths are in the
+// workspace.
+func (a *commandAnalysis) staysInWorkspace(c *shell.SimpleCommand, name string) bool {
+	if c.Dir == "" || name == "git" && setsGitDir(c) || !a.isWorkspacePath(c.Dir, List, ".", false) {
 		return false
 	}
-	for _, u := range programs.FindUses(name, c.Argv[1:]) {
+	for _, u := range programs.FindArgumentUses(name, c.Argv[1:]) {
 		access := List
 		switch u.Kind {
 		case programs.Command: // decided on by itself
@@ -50,46 +51,46 @@ func (a *analysis) staysInside(c *shell.Call, name string) bool {
 				return false
 			}
 		case programs.Write:
-			if isGlob(u.Text) { // a link may match, and what it leads to is written
+			if mayBeGlob(u.Text) { // a link may match, and what it leads to is written
 				return false
 			}
 		case programs.List:
 			// What is found is deleted, a starting point by its name too.
-			if base := filepath.Base(u.Text); base != "." && base != ".." && !a.leadsInside(c.Dir, Delete, u.Text, u.Glob) {
+			if base := filepath.Base(u.Text); base != "." && base != ".." && !a.isWorkspacePath(c.Dir, Delete, u.Text, u.Glob) {
 				return false
 			}
 		case programs.Delete:
 			access = Delete
 		}
-		if !a.leadsInside(c.Dir, access, u.Text, u.Glob) {
+		if !a.isWorkspacePath(c.Dir, access, u.Text, u.Glob) {
 			return false
 		}
 	}
 	return true
 }
 
-// leadsInside reports whether a word certainly names a path in the workspace. Patterns may only be in the last
-// component, since a symlink may match.
-func (a *analysis) leadsInside(dir string, access Access, text string, glob bool) bool {
+// isWorkspacePath reports whether a word certainly names a path in the workspace. Only its last component may be a
+// pattern, since a symlink may match.
+func (a *commandAnalysis) isWorkspacePath(dir string, access Access, text string, glob bool) bool {
 	if text == "" || shell.HasUnknown(text) {
 		return false
 	}
 	if glob {
-		text = parentPatterns(text)
+		text = expandParentPatterns(text)
 	}
 	abs := text
 	if !filepath.IsAbs(text) {
 		abs = dir + string(filepath.Separator) + text
 	}
-	if above, _ := filepath.Split(abs); isGlob(above) {
+	if above, _ := filepath.Split(abs); mayBeGlob(above) {
 		return false
 	}
 	workspace := Guard{policy: Policy{Restrict: true}, workspaces: a.guard.workspaces}
 	return workspace.decideAbsolute(&pathCache{Resolver: a.known.Resolver}, access, text, abs).Verdict == Allow
 }
 
-// changesGitDir reports whether a variable may make git work in another directory.
-func changesGitDir(c *shell.Call) bool {
+// setsGitDir reports whether a variable may make git work in another directory.
+func setsGitDir(c *shell.SimpleCommand) bool {
 	return slices.ContainsFunc([]string{"GIT_DIR", "GIT_WORK_TREE", "GIT_CONFIG_COUNT"}, func(name string) bool {
 		value, _ := c.LookupVar(name)
 		return value+c.Env[name] != ""

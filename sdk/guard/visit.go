@@ -10,8 +10,8 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/windows"
 )
 
-// VisitPath implements [shell.Visitor].
-func (a *analysis) VisitPath(p *shell.Place, use shell.PathUse, f shell.Field) {
+// VisitPath checks a path that the shell itself uses. It implements [shell.Visitor].
+func (a *commandAnalysis) VisitPath(p *shell.Location, use shell.PathUse, f shell.Argument) {
 	access := List
 	switch use {
 	case shell.ForReading:
@@ -26,9 +26,9 @@ func (a *analysis) VisitPath(p *shell.Place, use shell.PathUse, f shell.Field) {
 	a.decidePath(p, access, f.Text, f.Glob, nil)
 }
 
-// VisitProblem implements [shell.Visitor].
-func (a *analysis) VisitProblem(p *shell.Place, problem shell.Problem) {
-	f := finding{verdict: Deny, rule: "exec." + string(problem.Kind), line: reasonDangerous, tier: tierHard,
+// VisitProblem adds a finding for text that can't be interpreted. It implements [shell.Visitor].
+func (a *commandAnalysis) VisitProblem(p *shell.Location, problem shell.AnalysisProblem) {
+	f := commandFinding{verdict: Deny, rule: "exec." + string(problem.Kind), line: reasonDangerous, tier: tierHard,
 		why: problem.Reason, safer: saferPlain, span: p.Span()}
 	switch problem.Kind {
 	case shell.Dynamic:
@@ -49,74 +49,75 @@ func (a *analysis) VisitProblem(p *shell.Place, problem shell.Problem) {
 	a.addFinding(f)
 }
 
-// VisitCall implements [shell.Visitor].
-func (a *analysis) VisitCall(c *shell.Call) {
+// VisitCommand checks a simple command: environment, rules, program and arguments. It implements [shell.Visitor].
+func (a *commandAnalysis) VisitCommand(c *shell.SimpleCommand) {
 	a.decideEnvironment(c)
 	if len(c.Argv) == 0 {
 		return
 	}
-	argv := shell.FieldTexts(c.Argv)
+	argv := shell.ArgumentTexts(c.Argv)
 	if len(a.guard.deny) > 0 {
-		a.applyCustomDeny(c.Span(), argv, canonicalText(argv), canonicalText(append([]string{path.Base(argv[0])}, argv[1:]...)))
+		a.applyCustomDeny(c.Span(), argv, canonicalCommandText(argv), canonicalCommandText(append([]string{path.Base(argv[0])}, argv[1:]...)))
 	}
 	if head, _, ok := strings.Cut(strings.ToLower(argv[0]), "/"); ok && windows.IsWindowsCommand(head) {
 		a.decideWindowsLine(c, "cmd", c.SourceText())
 		a.decideWindowsLine(c, "cmd", strings.Join(argv, " "))
 	}
-	name := programs.CanonicalName(shell.ProgramName(argv[0]))
+	name := programs.CanonicalProgramName(shell.ProgramName(argv[0]))
 	argv = append([]string{name}, argv[1:]...)
 	if a.rules {
-		a.applyRules(c, name, argv)
-		if !c.IsNested() && a.matchesAllow(argv) {
+		a.applyCommandRules(c, name, argv)
+		if !c.IsNested() && a.matchesCustomAllow(argv) {
 			a.allowed = append(a.allowed, c.Span())
 		}
 	}
-	a.decideProgram(c, argv)
+	a.decideProgramPath(c, argv)
 	a.decideArguments(c, name)
 	switch name {
 	case "curl", "wget", "aria2c", "axel":
-		recordDownloads(c, name)
+		recordDownloadedFiles(c, name)
 	}
 	if readsPathsFromStdin(argv) {
-		a.decideListedPaths(c)
+		a.decideStdinPaths(c)
 	}
 	if windows.IsWindowsCommand(name) && a.paths {
 		for _, word := range strings.Fields(c.SourceText()) {
-			if windows.IsOutside(word, 0) {
-				a.refusePath(&c.Place, finding{rule: ruleOutside, why: word + " leaves the workspace", safer: saferInside, argv: argv})
+			if windows.IsOutsideWorkspace(word, 0) {
+				a.refusePath(&c.Location, commandFinding{rule: ruleOutside, why: word + " leaves the workspace", safer: saferInside, argv: argv})
 			}
 		}
 	}
-	if !programs.KnowsOperands(name) {
-		a.guessCommand(c)
+	if !programs.KnowsAllOperands(name) {
+		a.guessNestedCommand(c)
 	}
 }
 
-// decideProgram decides on the program's path.
-func (a *analysis) decideProgram(c *shell.Call, argv []string) {
+// decideProgramPath checks a program that is named by a path outside the system directories.
+func (a *commandAnalysis) decideProgramPath(c *shell.SimpleCommand, argv []string) {
 	word := c.Argv[0].Text
 	if !strings.Contains(word, "/") || systemBins[filepath.Dir(filepath.Clean(word))] {
 		return
 	}
-	a.decidePath(&c.Place, Read, word, false, argv)
-	a.decideScript(c, word, "sh", nil)
+	a.decidePath(&c.Location, Read, word, false, argv)
+	a.decideScriptFile(c, word, "sh", nil)
 }
 
-// guessedPrograms are commands searched in the arguments of an unknown program, which may start them.
+// guessedPrograms are commands that an unknown program may start if they occur in its arguments.
 var guessedPrograms = map[string]bool{
 	"rm": true, "sudo": true, "su": true, "doas": true, "dd": true, "mkfs": true, "shutdown": true, "reboot": true,
 	"poweroff": true, "pkill": true, "killall": true, "chown": true, "chmod": true, "kill": true, "ssh": true,
 	"docker": true, "bash": true, "sh": true, "zsh": true, "find": true, "git": true,
 }
 
-// guessCommand searches a command in arguments of unknown purpose.
-func (a *analysis) guessCommand(c *shell.Call) {
+// guessNestedCommand analyses a command in the arguments of an unknown program. Its findings ask for approval instead
+// of denying.
+func (a *commandAnalysis) guessNestedCommand(c *shell.SimpleCommand) {
 	for i, f := range c.Argv[1:] {
 		bare := !strings.Contains(f.Text, "/") || systemBins[filepath.Dir(f.Text)]
 		if bare && guessedPrograms[shell.ProgramName(f.Text)] && i+2 < len(c.Argv) || strings.HasPrefix(f.Text, "mkfs.") {
 			before := a.guessing
 			a.guessing = true
-			c.InterpretCommand(shell.ProgramName(c.Argv[0].Text), c.Argv[i+1:], nil, "")
+			c.InterpretStartedCommand(shell.ProgramName(c.Argv[0].Text), c.Argv[i+1:], nil, "")
 			a.guessing = before
 			return
 		}

@@ -9,37 +9,37 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/windows"
 )
 
-// maxWindowsNesting limits how deep cmd and PowerShell may start each other.
+// maxWindowsNesting is the maximum depth at which cmd and PowerShell start each other.
 const maxWindowsNesting = 8
 
-// maxWindowsSteps limits the analysed simple commands of a Windows shell.
+// maxWindowsSteps is the maximum number of analysed simple commands of a Windows shell.
 const maxWindowsSteps = 256
 
-// decideWindowsText decides on a text for a Windows shell.
-func (a *analysis) decideWindowsText(language, text string) {
-	c := &shell.Call{Place: *shell.NewPlace(text, 0, len(text), a.guard.workspaces[0])}
+// decideWindowsText checks the whole text as code of a Windows shell.
+func (a *commandAnalysis) decideWindowsText(language, text string) {
+	c := &shell.SimpleCommand{Location: *shell.NewLocation(text, 0, len(text), a.guard.workspaces[0])}
 	a.decideWindowsLine(c, language, text)
 }
 
-// decideWindowsLine decides on code for cmd.exe or PowerShell.
-func (a *analysis) decideWindowsLine(c *shell.Call, language, line string) {
+// decideWindowsLine checks code of cmd.exe or PowerShell within a command.
+func (a *commandAnalysis) decideWindowsLine(c *shell.SimpleCommand, language, line string) {
 	before := a.elsewhere
 	defer func() { a.elsewhere = before }()
 	a.elsewhere = true // its words are no call's
-	w := windowsAnalysis{analysis: a, call: c}
+	w := windowsAnalysis{commandAnalysis: a, call: c}
 	w.decideLine(language, line, 0)
 }
 
 // windowsAnalysis analyses code of a Windows shell.
 type windowsAnalysis struct {
-	*analysis
-	call  *shell.Call
+	*commandAnalysis
+	call  *shell.SimpleCommand
 	steps int // simple commands so far
 	bytes int // of code so far
-	below int // how many directories below the workspace it works in
+	below int // depth of the working directory below the workspace
 }
 
-// decideLine decides on the simple commands of a text.
+// decideLine checks each simple command of a line.
 func (w *windowsAnalysis) decideLine(language, line string, depth int) {
 	switch {
 	case depth > maxWindowsNesting || w.bytes > 3*MaxCommandLength/2:
@@ -50,7 +50,7 @@ func (w *windowsAnalysis) decideLine(language, line string, depth int) {
 		return
 	}
 	w.bytes += len(line)
-	split := windows.SplitCmd
+	split := windows.SplitCmdLine
 	if language == "powershell" {
 		split = windows.SplitPowerShell
 	}
@@ -67,18 +67,18 @@ func (w *windowsAnalysis) decideLine(language, line string, depth int) {
 var deleteAliases = map[string]bool{"rm": true, "ri": true, "del": true, "erase": true, "rd": true, "rmdir": true,
 	"rni": true}
 
-// decideCommand decides on one simple command of a Windows shell.
+// decideCommand checks one simple command of a Windows shell, and code that it starts.
 func (w *windowsAnalysis) decideCommand(language string, argv []string, depth int) {
 	if strings.Contains(argv[0], shell.Unknown) && (language == "cmd" || argv[0] == shell.Unknown && len(argv) == 1) {
 		w.addHardFinding(w.call, "exec.dynamic", "which program runs is only known when it runs")
 		return
 	}
-	name := programs.CanonicalName(shell.ProgramName(argv[0]))
+	name := programs.CanonicalProgramName(shell.ProgramName(argv[0]))
 	if language == "powershell" && deleteAliases[name] {
 		name = "remove-item"
 	}
 	if w.rules {
-		w.applyRules(w.call, name, append([]string{name}, argv[1:]...))
+		w.applyCommandRules(w.call, name, append([]string{name}, argv[1:]...))
 	}
 	w.decideWords(language, name, argv)
 	for i, word := range argv[:len(argv)-1] {
@@ -86,26 +86,26 @@ func (w *windowsAnalysis) decideCommand(language string, argv []string, depth in
 			w.decideLine("cmd", argv[i+1], depth+1)
 		}
 	}
-	fields := make([]shell.Field, len(argv)-1)
+	fields := make([]shell.Argument, len(argv)-1)
 	for i, word := range argv[1:] {
-		fields[i] = shell.Field{Text: word}
+		fields[i] = shell.Argument{Text: word}
 	}
-	for _, use := range programs.FindUses(name, fields) {
+	for _, use := range programs.FindArgumentUses(name, fields) {
 		switch {
 		case use.Kind == programs.Code && (use.Lang == "cmd" || use.Lang == "powershell"):
 			w.decideLine(use.Lang, use.Text, depth+1)
 		case use.Kind == programs.Code:
-			shell.Interpret(canonicalText(argv), shell.Options{Dir: w.guard.workspaces[0]}, w.analysis)
+			shell.Interpret(canonicalCommandText(argv), shell.InterpretOptions{Dir: w.guard.workspaces[0]}, w.commandAnalysis)
 			return
 		case use.Kind == programs.Input && (use.Lang == "cmd" || use.Lang == "powershell"):
 			w.addSoftFinding(w.call, "exec.pipe-to-shell", "it runs its input as code", saferSaved)
 		case use.Kind == programs.Command && len(use.Argv) > 0 && depth < maxWindowsNesting:
-			w.decideCommand(language, shell.FieldTexts(use.Argv), depth+1)
+			w.decideCommand(language, shell.ArgumentTexts(use.Argv), depth+1)
 		}
 	}
 }
 
-// decideWords decides on words that look like paths.
+// decideWords adds findings for words that look like paths outside the workspace, and follows cd.
 func (w *windowsAnalysis) decideWords(language, name string, argv []string) {
 	enters := false
 	if w.arguments += len(argv); w.arguments > maxArguments {
@@ -126,13 +126,13 @@ func (w *windowsAnalysis) decideWords(language, name string, argv []string) {
 		argv = append([]string{"cd", "." + rest}, argv[1:]...)
 	}
 	for i, word := range argv {
-		outside := windows.IsOutside(word, w.below) || language == "powershell" &&
-			(word == "~" || word == "/" || len(word) > 2 && leavesDir(word))
+		outside := windows.IsOutsideWorkspace(word, w.below) || language == "powershell" &&
+			(word == "~" || word == "/" || len(word) > 2 && looksOutsideDir(word))
 		if (i > 0 || strings.ContainsAny(word, `\`)) && outside && w.paths {
-			w.refusePath(&w.call.Place, finding{rule: ruleOutside, why: word + " leaves the workspace", safer: saferInside,
+			w.refusePath(&w.call.Location, commandFinding{rule: ruleOutside, why: word + " leaves the workspace", safer: saferInside,
 				argv: argv})
 		} else if enters && i > 0 {
-			w.below = windows.DepthAfter(word, w.below)
+			w.below = windows.DepthAfterEntering(word, w.below)
 		}
 	}
 }

@@ -9,10 +9,10 @@ import (
 	"unicode/utf8"
 )
 
-// Spec lists which options of a program take values, and their purpose.
-type Spec struct {
-	// Values has a letter for each value of an option ("-o", "--output", "+"), which means what the user of Spec says.
-	// [Attached] or [Rest] may stand in front of it. An option without values has "".
+// OptionSpec lists the options of a program that take values, with the roles of the values.
+type OptionSpec struct {
+	// Values maps an option ("-o", "--output", "+") to one letter per value. The caller defines the meaning of the
+	// letters. [Attached] or [Rest] may precede them. An option without values has "".
 	Values map[string]string
 	Single bool // long options have one dash, as in find, go and java
 	Slash  bool // options may also be /name and /name:value, as in MSBuild
@@ -20,16 +20,16 @@ type Spec struct {
 	Stop   int  // options end at this operand, counted from 1; 0 is never
 }
 
-// What may stand in front of the letter of an option's value.
+// Prefixes of the roles of an option.
 const (
-	Attached = '?' // there is only a value if it is attached, as in -i.bak and --color=never
-	Rest     = '*' // a command begins at the value, or else at the next operand, as in python -m
+	Attached = '?' // a value exists only if attached, as in -i.bak and --color=never
+	Rest     = '*' // a command begins at the value, or at the next operand, as in python -m
 )
 
-// ParseSpec parses a spec in compact form: "o=w e=d --output=w -name=d". A name of one letter is a short option.
-func ParseSpec(form string) Spec {
+// ParseOptionSpec parses a compact form such as "o=w e=d --output=w -name=d". A name of one letter is a short option.
+func ParseOptionSpec(form string) OptionSpec {
 	fields := strings.Fields(form)
-	s := Spec{Values: make(map[string]string, len(fields))}
+	s := OptionSpec{Values: make(map[string]string, len(fields))}
 	for _, field := range fields {
 		name, values, _ := strings.Cut(field, "=")
 		if len(name) == 1 {
@@ -40,26 +40,26 @@ func ParseSpec(form string) Spec {
 	return s
 }
 
-// Option is an option with its value.
-type Option struct {
+// ParsedOption is an option in a command line, with its value.
+type ParsedOption struct {
 	Name  string // with its dashes
 	Value string // the first value
-	Has   bool   // it has a value
-	Roles string // what its values are for; "" if the spec doesn't know the option
-	Arg   int    // the index of the argument that holds the option
-	At    int    // the index of the argument that holds the first value
-	First bool   // it is the first in its argument
+	Has   bool   // an option value is present
+	Roles string // roles of its values; "" if the spec lacks the option
+	Arg   int    // index of the argument that contains the option
+	At    int    // index of the argument that contains the first value
+	First bool   // first option in its argument
 }
 
-// ParsedArgs are parsed arguments.
+// ParsedArgs are the options and operands of a command line.
 type ParsedArgs struct {
-	Options  []Option
-	Operands []int // their indexes
-	Rest     int   // the index of the argument that begins the command of a [Rest] option; 0 if there is none
+	Options  []ParsedOption
+	Operands []int // indexes of the operands
+	Rest     int   // index where the command of a [Rest] option begins; 0 if there is none
 }
 
-// ParseArgs parses arguments.
-func (s Spec) ParseArgs(args []string) ParsedArgs {
+// ParseArgs splits arguments into options and operands.
+func (s OptionSpec) ParseArgs(args []string) ParsedArgs {
 	var out ParsedArgs
 	for i := 0; i < len(args); i++ {
 		switch arg := args[i]; {
@@ -67,17 +67,17 @@ func (s Spec) ParseArgs(args []string) ParsedArgs {
 			s.addOperands(&out, args, i+1)
 			return out
 		case s.isLongOption(arg):
-			i = s.parseLong(&out, args, i)
+			i = s.parseLongOption(&out, args, i)
 		case len(arg) > 1 && arg[0] == '-':
-			i = s.parseCluster(&out, args, i, arg[1:], true)
+			i = s.parseShortCluster(&out, args, i, arg[1:], true)
 		case s.Bare && i == 0:
-			i = s.parseCluster(&out, args, i, arg, false)
+			i = s.parseShortCluster(&out, args, i, arg, false)
 		case len(arg) > 1 && (arg[0] == '+' || arg[0] == '!') && s.Values[arg[:1]] != "":
 			value := strings.TrimPrefix(arg, "+")
-			out.addOption(Option{Name: arg[:1], Value: value, Has: true, Roles: s.Values[arg[:1]], Arg: i, At: i, First: true})
+			out.addOption(ParsedOption{Name: arg[:1], Value: value, Has: true, Roles: s.Values[arg[:1]], Arg: i, At: i, First: true})
 		case s.Slash && isSlashSwitch(arg):
 			name, value, has := strings.Cut(arg, ":")
-			out.addOption(Option{Name: name, Value: value, Has: has, Roles: s.Values[name], Arg: i, At: i, First: true})
+			out.addOption(ParsedOption{Name: name, Value: value, Has: has, Roles: s.Values[name], Arg: i, At: i, First: true})
 		case out.Rest < 0:
 			out.Rest = i
 			return out
@@ -95,8 +95,8 @@ func (s Spec) ParseArgs(args []string) ParsedArgs {
 	return out
 }
 
-// addOperands treats all arguments from an index as operands, or as the command an option announced.
-func (s Spec) addOperands(out *ParsedArgs, args []string, from int) {
+// addOperands adds all arguments from an index as operands, or as the command of a [Rest] option.
+func (s OptionSpec) addOperands(out *ParsedArgs, args []string, from int) {
 	if out.Rest < 0 {
 		out.Rest = min(from, len(args)-1)
 		return
@@ -106,8 +106,8 @@ func (s Spec) addOperands(out *ParsedArgs, args []string, from int) {
 	}
 }
 
-// isLongOption reports whether an argument is a long option.
-func (s Spec) isLongOption(arg string) bool {
+// isLongOption reports whether an argument is a long option in the style of the spec.
+func (s OptionSpec) isLongOption(arg string) bool {
 	if len(arg) < 2 || arg[0] != '-' || strings.HasPrefix(arg, "--") || s.Single {
 		return strings.HasPrefix(arg, "-") && len(arg) > 1
 	}
@@ -121,14 +121,14 @@ func isSlashSwitch(arg string) bool {
 	return len(name) > 1 && name[0] == '/' && !strings.ContainsAny(name[1:], "/.=")
 }
 
-// parseLong parses a long option and returns the index of its last argument.
-func (s Spec) parseLong(out *ParsedArgs, args []string, i int) int {
+// parseLongOption adds a long option and returns the index of its last argument.
+func (s OptionSpec) parseLongOption(out *ParsedArgs, args []string, i int) int {
 	name, value, has := strings.Cut(args[i], "=")
 	if s.Single && strings.HasPrefix(name, "--") {
 		name = name[1:]
 	}
-	roles, mark := splitPrefix(s.findRoles(name))
-	opt := Option{Name: name, Value: value, Has: has, Arg: i, At: i, Roles: roles, First: true}
+	roles, mark := splitRolePrefix(s.findLongOptionRoles(name))
+	opt := ParsedOption{Name: name, Value: value, Has: has, Arg: i, At: i, Roles: roles, First: true}
 	last := i
 	switch {
 	case mark == Rest && has:
@@ -143,8 +143,8 @@ func (s Spec) parseLong(out *ParsedArgs, args []string, i int) int {
 	return last
 }
 
-// findRoles looks up a long option, or its unambiguous abbreviation.
-func (s Spec) findRoles(name string) string {
+// findLongOptionRoles returns the roles of a long option or of its unambiguous abbreviation.
+func (s OptionSpec) findLongOptionRoles(name string) string {
 	if roles, ok := s.Values[name]; ok || s.Single || len(name) < 4 || !strings.HasPrefix(name, "--") {
 		return roles
 	}
@@ -160,15 +160,15 @@ func (s Spec) findRoles(name string) string {
 	return found
 }
 
-// parseCluster parses a cluster of short options and returns the index of the last argument.
-func (s Spec) parseCluster(out *ParsedArgs, args []string, i int, letters string, dash bool) int {
+// parseShortCluster adds a cluster of short options and returns the index of its last argument.
+func (s OptionSpec) parseShortCluster(out *ParsedArgs, args []string, i int, letters string, dash bool) int {
 	last := i
 	for rest := letters; rest != ""; {
 		_, size := utf8.DecodeRuneInString(rest)
 		name, first := "-"+rest[:size], len(rest) == len(letters)
 		rest = rest[size:]
-		roles, mark := splitPrefix(s.Values[name])
-		opt := Option{Name: name, Arg: i, At: i, Roles: roles, First: first}
+		roles, mark := splitRolePrefix(s.Values[name])
+		opt := ParsedOption{Name: name, Arg: i, At: i, Roles: roles, First: first}
 		switch {
 		case roles == "", mark == Attached && rest == "":
 		case rest != "" && dash:
@@ -190,17 +190,17 @@ func (s Spec) parseCluster(out *ParsedArgs, args []string, i int, letters string
 	return last
 }
 
-// splitPrefix splits the prefix from an option's roles.
-func splitPrefix(roles string) (string, byte) {
+// splitRolePrefix separates the roles of an option from the prefix Attached or Rest.
+func splitRolePrefix(roles string) (string, byte) {
 	if roles != "" && (roles[0] == Attached || roles[0] == Rest) {
 		return roles[1:], roles[0]
 	}
 	return roles, 0
 }
 
-func (a *ParsedArgs) addOption(opt Option) { a.Options = append(a.Options, opt) }
+func (a *ParsedArgs) addOption(opt ParsedOption) { a.Options = append(a.Options, opt) }
 
-// HasOption reports whether one of the options is present. Abbreviations count.
+// HasOption reports whether one of the options is present, also abbreviated.
 func (a ParsedArgs) HasOption(names ...string) bool {
 	for _, opt := range a.Options {
 		for _, name := range names {
@@ -212,8 +212,8 @@ func (a ParsedArgs) HasOption(names ...string) bool {
 	return false
 }
 
-// LastValue returns the last value of the options.
-func (a ParsedArgs) LastValue(names ...string) (string, bool) {
+// LastOptionValue returns the value of the last option with one of the names.
+func (a ParsedArgs) LastOptionValue(names ...string) (string, bool) {
 	for i := len(a.Options) - 1; i >= 0; i-- {
 		for _, name := range names {
 			if a.Options[i].Has && a.Options[i].HasName(name) {
@@ -224,7 +224,7 @@ func (a ParsedArgs) LastValue(names ...string) (string, bool) {
 	return "", false
 }
 
-// HasName reports whether the option has the name, or is an abbreviation of it.
-func (o Option) HasName(name string) bool {
+// HasName reports whether the option has a name or abbreviates it.
+func (o ParsedOption) HasName(name string) bool {
 	return o.Name == name || len(o.Name) >= 3 && strings.HasPrefix(o.Name, "--") && strings.HasPrefix(name, o.Name)
 }

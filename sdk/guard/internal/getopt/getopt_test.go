@@ -28,13 +28,13 @@ func shown(a ParsedArgs, args []string) string {
 }
 
 func TestParse(t *testing.T) {
-	plain := ParseSpec("o=w f=r e=d --output=w --format=d --form= -TT=c")
-	stop, single, bare := plain, ParseSpec("-name=d -o=w"), ParseSpec("f=r C=g")
-	marked := ParseSpec("i=?d m=*p --color=?d --exec=*p a=dd -DNAME=d")
+	plain := ParseOptionSpec("o=w f=r e=d --output=w --format=d --form= -TT=c")
+	stop, single, bare := plain, ParseOptionSpec("-name=d -o=w"), ParseOptionSpec("f=r C=g")
+	marked := ParseOptionSpec("i=?d m=*p --color=?d --exec=*p a=dd -DNAME=d")
 	marked.Values["+"], marked.Slash = "c", true
 	stop.Stop, single.Single, bare.Bare = 1, true, true
 	for _, c := range []struct {
-		spec       Spec
+		spec       OptionSpec
 		args, want string
 	}{
 		{plain, "a -v b", "-v | a b"},
@@ -77,7 +77,7 @@ func FuzzParse(f *testing.F) {
 	f.Add("o=w --output=w", "-o x --output=y -- z", true, false, false)
 	f.Add("a=dd -b=r", "-a 1 2 -b", false, true, true)
 	f.Fuzz(func(t *testing.T, form, line string, stop, single, bare bool) {
-		spec := ParseSpec(form)
+		spec := ParseOptionSpec(form)
 		spec.Single, spec.Bare = single, bare
 		if stop {
 			spec.Stop = 1

@@ -6,9 +6,9 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
 )
 
-// readArguments reads the arguments of the call whose name ends at i, and returns their length in bytes; 0 if no call
-// follows the name.
-func (s *scanner) readArguments(i int) ([]argument, int) {
+// readCallArguments reads the arguments after a function name that ends at i, and returns their length in bytes. The
+// length is 0 if no call follows the name.
+func (s *callScanner) readCallArguments(i int) ([]callArgument, int) {
 	at := i
 	for at < len(s.code) && (s.code[at] == ' ' || s.code[at] == '\t') {
 		at++
@@ -25,7 +25,7 @@ func (s *scanner) readArguments(i int) ([]argument, int) {
 	default:
 		return nil, 0
 	}
-	args, end := s.readList(at, closing)
+	args, end := s.readArgumentList(at, closing)
 	if s.argumentBytes += end - i; s.argumentBytes > maxArgumentBytes {
 		s.effects = append(s.effects, Effect{Kind: Complex, Text: "the code has too many calls to look through"})
 		s.code = s.code[:0]
@@ -34,9 +34,9 @@ func (s *scanner) readArguments(i int) ([]argument, int) {
 	return args, end - i
 }
 
-// readList reads values up to the closing bracket, or up to the end of the statement if closing is 0.
-func (s *scanner) readList(at int, closing byte) ([]argument, int) {
-	var args []argument
+// readArgumentList reads arguments up to the closing bracket, or up to the end of the statement if closing is 0.
+func (s *callScanner) readArgumentList(at int, closing byte) ([]callArgument, int) {
+	var args []callArgument
 	for at < len(s.code) {
 		for at < len(s.code) && strings.IndexByte(" \t\n,", s.code[at]) >= 0 && (closing != 0 || s.code[at] != '\n') {
 			at++
@@ -48,7 +48,7 @@ func (s *scanner) readList(at int, closing byte) ([]argument, int) {
 			return args, at
 		}
 		before := at
-		arg, next := s.readValue(at, closing)
+		arg, next := s.readArgument(at, closing)
 		if args = append(args, arg); next <= before {
 			next = before + 1
 		}
@@ -58,7 +58,7 @@ func (s *scanner) readList(at int, closing byte) ([]argument, int) {
 }
 
 // isListEnd reports whether the argument list ends at i.
-func (s *scanner) isListEnd(i int, closing byte) bool {
+func (s *callScanner) isListEnd(i int, closing byte) bool {
 	if closing != 0 {
 		return s.code[i] == closing
 	}
@@ -67,17 +67,17 @@ func (s *scanner) isListEnd(i int, closing byte) bool {
 		strings.HasPrefix(rest, "unless ") || strings.HasPrefix(rest, "or ") || strings.HasPrefix(rest, "for ")
 }
 
-// readValue reads one argument: string literals and numbers joined by operators, a list, an object or a computed
-// expression.
-func (s *scanner) readValue(at int, closing byte) (argument, int) {
-	var arg argument
+// readArgument reads one argument of a call. It may be joined string literals and numbers, a list, an object or a
+// computed expression.
+func (s *callScanner) readArgument(at int, closing byte) (callArgument, int) {
+	var arg callArgument
 	var text strings.Builder
 	for at < len(s.code) {
 		c := s.code[at]
 		if c == ',' || s.isListEnd(at, closing) || s.language.SpaceSeparated && c == ' ' {
 			break
 		}
-		lit, n := s.readLiteral(at)
+		lit, n := s.readStringLiteral(at)
 		switch {
 		case n > 0 && lit.isWordList:
 			arg.isList, arg.words = true, append(arg.words, strings.Fields(lit.text)...)
@@ -88,7 +88,7 @@ func (s *scanner) readValue(at int, closing byte) (argument, int) {
 		case strings.IndexByte(" \t\n+.", c) >= 0:
 			at++
 		case (c == '[' || c == '(') && text.Len() == 0:
-			items, end := s.readList(at+1, map[byte]byte{'[': ']', '(': ')'}[c])
+			items, end := s.readArgumentList(at+1, map[byte]byte{'[': ']', '(': ')'}[c])
 			arg.isList = c == '[' || len(items) > 1 || len(items) == 1 && items[0].isList
 			for _, item := range items {
 				arg.words = append(arg.words, item.commandWords()...)
@@ -98,7 +98,7 @@ func (s *scanner) readValue(at int, closing byte) (argument, int) {
 			}
 			at = end + 1
 		case c == '[' || c == '(' || c == '{':
-			items, end := s.readList(at+1, map[byte]byte{'[': ']', '(': ')', '{': '}'}[c])
+			items, end := s.readArgumentList(at+1, map[byte]byte{'[': ']', '(': ')', '{': '}'}[c])
 			switch {
 			case c != '{':
 				text.WriteString(shell.Unknown)
@@ -107,7 +107,7 @@ func (s *scanner) readValue(at int, closing byte) (argument, int) {
 			}
 			at = end + 1
 		default:
-			at = s.readWord(at, &arg, &text)
+			at = s.readArgumentWord(at, &arg, &text)
 		}
 	}
 	if arg.text = text.String(); arg.isList && arg.text != "" {
@@ -116,11 +116,11 @@ func (s *scanner) readValue(at int, closing byte) (argument, int) {
 	return arg, at
 }
 
-// readWord reads a number or a name in an argument. A name counts as computed, unless it is a signal constant or the
-// name of a keyword argument.
-func (s *scanner) readWord(at int, arg *argument, text *strings.Builder) int {
+// readArgumentWord reads a number or name in an argument. A name is a computed value, unless it is a signal constant or
+// a keyword argument's name.
+func (s *callScanner) readArgumentWord(at int, arg *callArgument, text *strings.Builder) int {
 	end := at + 1
-	for end < len(s.code) && (isNamePart(s.code[end]) || s.joinsName(end)) {
+	for end < len(s.code) && (isNamePart(s.code[end]) || s.joinsNameParts(end)) {
 		end++
 	}
 	word := s.code[at:end]

@@ -7,32 +7,32 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
 )
 
-// argument is one argument of a call.
-type argument struct {
+// callArgument is one argument of a function call.
+type callArgument struct {
 	name   string   // of a keyword argument
-	text   string   // value of a string or number; computed parts are shell.Unknown
+	text   string   // value of a string or number, with shell.Unknown for computed parts
 	words  []string // words of a list
 	isList bool
 
-	options []argument // members of an object literal
+	options []callArgument // members of an object literal
 }
 
-// isLiteral reports whether the whole value of the argument is a string or number in the code.
-func (a argument) isLiteral() bool { return !a.isList && a.text != "" && !HasComputed(a.text) }
+// isLiteral reports whether the whole argument is a string or number literal.
+func (a callArgument) isLiteral() bool { return !a.isList && a.text != "" && !HasComputed(a.text) }
 
 // commandWords returns the words that the argument adds to a command line.
-func (a argument) commandWords() []string {
+func (a callArgument) commandWords() []string {
 	if a.isList {
 		return a.words
 	}
 	return []string{a.text}
 }
 
-// positionalNames are keyword names of first arguments: the keyword form counts as the positional one.
+// positionalNames are keyword names of first arguments. Their keyword form counts as the positional one.
 var positionalNames = map[string]bool{"command": true, "cmd": true, "path": true, "file": true}
 
 // addCallEffects adds the effects of a call whose arguments begin at i.
-func (s *scanner) addCallEffects(c *CallRule, i int) {
+func (s *callScanner) addCallEffects(c *CallEffectRule, i int) {
 	switch c.Action {
 	case "fork":
 		s.callsFork = true
@@ -41,7 +41,7 @@ func (s *scanner) addCallEffects(c *CallRule, i int) {
 		s.opensSocket = true
 		return
 	}
-	args, n := s.readArguments(i)
+	args, n := s.readCallArguments(i)
 	if n == 0 {
 		return
 	}
@@ -56,8 +56,8 @@ func (s *scanner) addCallEffects(c *CallRule, i int) {
 			}
 		}()
 	}
-	var positional []argument
-	options := map[string]argument{}
+	var positional []callArgument
+	options := map[string]callArgument{}
 	for _, a := range args {
 		for _, option := range append(a.options, a) {
 			options[option.name] = option
@@ -69,7 +69,7 @@ func (s *scanner) addCallEffects(c *CallRule, i int) {
 	if words, ok := options["args"]; ok {
 		positional = append(positional, words)
 	}
-	s.addFileEffect(List, options["cwd"])
+	s.addLiteralFileEffect(List, options["cwd"])
 	if firstEffect := len(s.effects); options["input"].isLiteral() || options["stdin_data"].isLiteral() {
 		defer func() {
 			for j := firstEffect; j < len(s.effects); j++ {
@@ -79,7 +79,7 @@ func (s *scanner) addCallEffects(c *CallRule, i int) {
 	}
 	positional = positional[min(max(c.FirstArg-1, 0), len(positional)):]
 	if c.Template != "" {
-		s.addTemplateCommand(c.Template, positional)
+		s.addTemplateCommandEffect(c.Template, positional)
 		return
 	}
 	if len(positional) == 0 {
@@ -88,9 +88,9 @@ func (s *scanner) addCallEffects(c *CallRule, i int) {
 	first := positional[0]
 	switch c.Action {
 	case "shell":
-		s.addCommand(c, positional[:1])
+		s.addCommandEffect(c, positional[:1])
 	case "command":
-		s.addCommand(c, positional)
+		s.addCommandEffect(c, positional)
 	case "code":
 		if first.isLiteral() {
 			s.effects = append(s.effects, findEffects(s.language, first.text, s.depth+1)...)
@@ -99,37 +99,37 @@ func (s *scanner) addCallEffects(c *CallRule, i int) {
 		}
 	case "enter":
 		s.changesDir = true
-		s.addFileEffect(List, first)
+		s.addLiteralFileEffect(List, first)
 	case "open":
 		mode, ok := options["mode"]
 		if !ok && len(positional) > 1 {
 			mode = positional[1]
 		}
-		s.addOpenEffect(mode.text, first, positional)
+		s.addFileOpenEffect(mode.text, first, positional)
 	case "copy", "move":
-		s.addFileEffect(map[string]EffectKind{"copy": Read, "move": Delete}[c.Action], first)
+		s.addLiteralFileEffect(map[string]EffectKind{"copy": Read, "move": Delete}[c.Action], first)
 		if len(positional) > 1 {
-			s.addFileEffect(Write, positional[1])
+			s.addLiteralFileEffect(Write, positional[1])
 		}
 	default:
 		for _, a := range positional[:1] {
 			for _, text := range a.commandWords() {
-				s.addFileEffect(EffectKind(c.Action), argument{text: text})
+				s.addLiteralFileEffect(EffectKind(c.Action), callArgument{text: text})
 			}
 		}
 	}
 }
 
-// addFileEffect adds an effect on a file if the code has its name as a literal.
-func (s *scanner) addFileEffect(kind EffectKind, a argument) {
+// addLiteralFileEffect adds a file effect if the file name is a literal.
+func (s *callScanner) addLiteralFileEffect(kind EffectKind, a callArgument) {
 	if a.isLiteral() {
 		s.effects = append(s.effects, Effect{Kind: kind, Text: a.text})
 	}
 }
 
-// addOpenEffect adds the effect of opening a file in a mode. Perl's open takes the mode before the file or in the
-// same string, and starts a command if the mode has a "|".
-func (s *scanner) addOpenEffect(mode string, first argument, args []argument) {
+// addFileOpenEffect adds the effect of opening a file in a mode. In Perl the mode precedes the file or is in the same
+// string, and "|" in it starts a command.
+func (s *callScanner) addFileOpenEffect(mode string, first callArgument, args []callArgument) {
 	file := first
 	if s.language.QuoteOperators && s.language.RawQuotes != "" && len(args) > 1 {
 		if file = args[1]; len(args) > 2 {
@@ -142,16 +142,16 @@ func (s *scanner) addOpenEffect(mode string, first argument, args []argument) {
 	}
 	switch {
 	case strings.Contains(mode, "|"):
-		s.addCommand(&CallRule{}, append([]argument{file}, args[min(3, len(args)):]...))
+		s.addCommandEffect(&CallEffectRule{}, append([]callArgument{file}, args[min(3, len(args)):]...))
 	case strings.ContainsAny(mode, ">wax+"):
-		s.addFileEffect(Write, file)
+		s.addLiteralFileEffect(Write, file)
 	default:
-		s.addFileEffect(Read, file)
+		s.addLiteralFileEffect(Read, file)
 	}
 }
 
-// addCommand adds a command: a single string is a shell command line, several are an argument vector.
-func (s *scanner) addCommand(c *CallRule, args []argument) {
+// addCommandEffect adds a started command. A single string is a shell command line; several are an argument vector.
+func (s *callScanner) addCommandEffect(c *CallEffectRule, args []callArgument) {
 	var words []string
 	for _, a := range args {
 		words = append(words, a.commandWords()...)
@@ -161,16 +161,17 @@ func (s *scanner) addCommand(c *CallRule, args []argument) {
 	}
 	switch {
 	case len(words) == 0 || words[0] == "" || strings.Trim(words[0], shell.Unknown+" ") == "":
-		s.addStart(Effect{Kind: Computed, Text: "it starts a command"})
+		s.addStartEffect(Effect{Kind: Computed, Text: "it starts a command"})
 	case len(words) == 1 && !args[0].isList:
-		s.addStart(Effect{Kind: Shell, Text: words[0]})
+		s.addStartEffect(Effect{Kind: Shell, Text: words[0]})
 	default:
-		s.addStart(Effect{Kind: Argv, Argv: words})
+		s.addStartEffect(Effect{Kind: Argv, Argv: words})
 	}
 }
 
-// addTemplateCommand adds the command that has the same effect as the call, with the arguments filled in.
-func (s *scanner) addTemplateCommand(as string, args []argument) {
+// addTemplateCommandEffect adds the command that has the same effect as the call. It fills the arguments into the
+// command template.
+func (s *callScanner) addTemplateCommandEffect(as string, args []callArgument) {
 	var argv []string
 	for word := range strings.FieldsSeq(as) {
 		open := strings.IndexByte(word, '{')
@@ -180,7 +181,7 @@ func (s *scanner) addTemplateCommand(as string, args []argument) {
 		}
 		number, optional := strings.CutSuffix(strings.TrimSuffix(word[open+1:], "}"), "?")
 		n, _ := strconv.Atoi(number)
-		value := argument{text: shell.Unknown}
+		value := callArgument{text: shell.Unknown}
 		if n <= len(args) {
 			value = args[n-1]
 		}

@@ -15,10 +15,10 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
 )
 
-// EffectKind is the kind of an effect.
+// EffectKind tells whether an effect of code is a command or which kind of file access.
 type EffectKind string
 
-// The kinds of effects.
+// Effect kinds.
 const (
 	Shell    EffectKind = "shell"    // runs Text as a shell command
 	Argv     EffectKind = "argv"     // starts the command Argv
@@ -32,7 +32,7 @@ const (
 	Complex  EffectKind = "complex" // the code is too long to analyse
 )
 
-// Effect is one command that code starts, or one access to a file.
+// Effect is one command that code starts or one file that it accesses.
 type Effect struct {
 	Kind        EffectKind
 	Text        string
@@ -41,7 +41,7 @@ type Effect struct {
 
 	Input string // literal standard input of the started command, if known
 
-	// ChangesDir reports whether the code changes its working directory: the base of relative paths is then unknown.
+	// ChangesDir reports whether the code changes its working directory, so that the base of relative paths is unknown.
 	ChangesDir bool
 }
 
@@ -50,16 +50,16 @@ const (
 	maxArgumentBytes = 1 << 18 // limits the length of all analysed arguments together
 )
 
-// Effects returns the effects of code that the table of its language knows.
-func Effects(language, code string) []Effect {
+// FindEffects returns the commands and file accesses in code, as far as the table of its language knows them.
+func FindEffects(language, code string) []Effect {
 	if language == "sed" {
-		return sedEffects(code)
+		return findSedEffects(code)
 	}
 	return findEffects(loadTables().findLanguage(language), code, 0)
 }
 
-// findEffects returns the effects of code that is nested depth levels deep.
-func findEffects(l *Language, code string, depth int) []Effect {
+// findEffects returns the effects of code at a nesting depth.
+func findEffects(l *LanguageTable, code string, depth int) []Effect {
 	if l == nil || depth > maxDepth {
 		return nil
 	}
@@ -67,7 +67,7 @@ func findEffects(l *Language, code string, depth int) []Effect {
 	for _, p := range l.Patterns {
 		out = append(out, p.findEffects(code)...)
 	}
-	s := &scanner{language: l, code: code, depth: depth, imports: l.importedNames(code)}
+	s := &callScanner{language: l, code: code, depth: depth, imports: l.importedNames(code)}
 	s.findCalls()
 	for _, e := range s.effects {
 		e.ChangesDir = e.ChangesDir || s.changesDir
@@ -82,9 +82,8 @@ func findEffects(l *Language, code string, depth int) []Effect {
 	return out
 }
 
-// findEffects returns an effect for each match of the pattern in the code. The first group of the match, or else the
-// whole match, is the effect's text.
-func (p *Pattern) findEffects(code string) []Effect {
+// findEffects returns an effect for each match of the pattern. Its text is the first group, or else the whole match.
+func (p *EffectPattern) findEffects(code string) []Effect {
 	var out []Effect
 	for _, m := range p.expression.FindAllStringSubmatch(code, -1) {
 		text := m[0]
@@ -106,8 +105,8 @@ var (
 	importFrom = lazyregexp.New(`\bfrom\s+([\w.]+)\s+import\s+(\([^)]*\)|[\w ,*]+)`)
 )
 
-// importedNames maps the names that Python code imports to full names.
-func (l *Language) importedNames(code string) map[string]string {
+// importedNames maps names that Python code imports to their full names.
+func (l *LanguageTable) importedNames(code string) map[string]string {
 	if !l.ImportsNames || !strings.Contains(code, "import") {
 		return nil
 	}

@@ -72,7 +72,7 @@ while True: os.fork()`, "fork-bomb fork in a loop"},
 		{"vim", "!ls", "shell ls"},
 		{"klingon", `(shell-command "ls")`, "shell ls"},
 	} {
-		if got := show(Effects(c.language, c.code)); got != c.want {
+		if got := show(FindEffects(c.language, c.code)); got != c.want {
 			t.Errorf("%s %q:\n got %s\nwant %s", c.language, c.code, got, c.want)
 		}
 	}
@@ -92,7 +92,7 @@ func TestEffectsEnd(t *testing.T) {
 		{"vim", strings.Repeat("w ", 8000)},
 	} {
 		start := time.Now()
-		Effects(c.language, c.code)
+		FindEffects(c.language, c.code)
 		if took := time.Since(start); took > 5*time.Second {
 			t.Errorf("%s: %s", c.language, took)
 		} else if testing.Verbose() {
@@ -102,7 +102,7 @@ func TestEffectsEnd(t *testing.T) {
 }
 
 func TestTableIsStrict(t *testing.T) {
-	if _, err := parseTables([]byte(`[{"language": "x", "quotes": "", "cals": []}]`)); err == nil {
+	if _, err := parseLanguageTables([]byte(`[{"language": "x", "quotes": "", "cals": []}]`)); err == nil {
 		t.Error("an unknown field was taken")
 	}
 	for name, l := range loadTables() {
@@ -119,7 +119,7 @@ func FuzzEffects(f *testing.F) {
 	f.Add("perl", `system qw(a b); open F, "<a"`)
 	f.Fuzz(func(t *testing.T, language, code string) {
 		if len(code) <= 1<<14 {
-			Effects(language, code)
+			FindEffects(language, code)
 		}
 	})
 }

@@ -11,34 +11,35 @@ import (
 //go:embed data/languages.json
 var languagesJSON []byte
 
-// Language is the table of one language: its syntax and its calls that have effects.
-type Language struct {
-	Names          string     `json:"language"`           // names of the language, separated by spaces
-	Comments       string     `json:"comments,omitempty"` // prefixes of line comments, separated by spaces
-	Quotes         string     `json:"quotes"`             // characters that quote a string
-	RawQuotes      string     `json:"plain,omitempty"`    // characters of Quotes without interpolation
-	Backticks      bool       `json:"ticks,omitempty"`    // backticks quote a command
-	TripleQuotes   bool       `json:"triple,omitempty"`   // three quotes quote several lines
-	Prefixes       string     `json:"prefixes,omitempty"` // letters allowed right before a quote
-	QuoteOperators bool       `json:"words,omitempty"`    // q(…), %w(…) and similar quote a string
-	OptionalParens bool       `json:"bare,omitempty"`     // a call may omit its parentheses
-	SpaceSeparated bool       `json:"spaces,omitempty"`   // spaces separate arguments, as in Lisp
-	MatchLastPart  bool       `json:"last,omitempty"`     // the last part of a name identifies a call
-	ImportsNames   bool       `json:"imports,omitempty"`  // import statements as in Python
-	Interpolation  string     `json:"inserts,omitempty"`  // regular expression of interpolated variables
-	Calls          []CallRule `json:"calls,omitempty"`
-	Patterns       []Pattern  `json:"patterns,omitempty"`
+// LanguageTable describes one language: its syntax, and its function calls with effects.
+type LanguageTable struct {
+	Names          string           `json:"language"`           // names of the language, separated by spaces
+	Comments       string           `json:"comments,omitempty"` // prefixes of line comments, separated by spaces
+	Quotes         string           `json:"quotes"`             // characters that quote a string
+	RawQuotes      string           `json:"plain,omitempty"`    // characters of Quotes without interpolation
+	Backticks      bool             `json:"ticks,omitempty"`    // backticks quote a command
+	TripleQuotes   bool             `json:"triple,omitempty"`   // three quotes quote several lines
+	Prefixes       string           `json:"prefixes,omitempty"` // letters allowed right before a quote
+	QuoteOperators bool             `json:"words,omitempty"`    // q(…), %w(…) and similar quote a string
+	OptionalParens bool             `json:"bare,omitempty"`     // a call may omit its parentheses
+	SpaceSeparated bool             `json:"spaces,omitempty"`   // spaces separate arguments, as in Lisp
+	MatchLastPart  bool             `json:"last,omitempty"`     // the last part of a name identifies a call
+	ImportsNames   bool             `json:"imports,omitempty"`  // import statements as in Python
+	Interpolation  string           `json:"inserts,omitempty"`  // regular expression of interpolated variables
+	Calls          []CallEffectRule `json:"calls,omitempty"`
+	Patterns       []EffectPattern  `json:"patterns,omitempty"`
 
 	interpolationPattern *regexp.Regexp
 	loopPattern          *regexp.Regexp
-	callsByName          map[string]*CallRule
+	callsByName          map[string]*CallEffectRule
 }
 
-// CallRule is the effect of calls to the named functions.
-type CallRule struct {
+// CallEffectRule is the effect of calls of the named functions.
+type CallEffectRule struct {
 	Names  string `json:"call"` // separated by spaces
 	Action string `json:"does,omitempty"`
-	// Template is the command with the same effect; {1} is the first argument, {1?} may be computed.
+	// Template is a command with the same effect. {1} is the first argument, which must be literal; {1?} may be
+	// computed.
 	Template     string `json:"as,omitempty"`
 	FirstArg     int    `json:"from,omitempty"`  // first argument that counts; default 1
 	DropWord     int    `json:"drop,omitempty"`  // word of the command to ignore: a program name given twice
@@ -47,8 +48,8 @@ type CallRule struct {
 	RequiredOption string `json:"option,omitempty"` // text that must occur in the arguments
 }
 
-// Pattern is the effect of code that matches a regular expression.
-type Pattern struct {
+// EffectPattern is the effect of code that matches a regular expression.
+type EffectPattern struct {
 	Match       string `json:"match"`
 	Action      string `json:"does"`
 	Lang        string `json:"lang,omitempty"` // language of the matched code, for the action "code"
@@ -57,20 +58,20 @@ type Pattern struct {
 	expression *regexp.Regexp
 }
 
-// languageTables maps names to languages.
-type languageTables map[string]*Language
+// languageTables maps language names to tables.
+type languageTables map[string]*LanguageTable
 
 // loadTables returns the embedded tables, parsed once.
 var loadTables = sync.OnceValue(func() languageTables {
-	all, err := parseTables(languagesJSON)
+	all, err := parseLanguageTables(languagesJSON)
 	if err != nil {
 		panic(err) // the file is part of the program, and a test reads it
 	}
 	return all
 })
 
-func parseTables(data []byte) (languageTables, error) {
-	var list []*Language
+func parseLanguageTables(data []byte) (languageTables, error) {
+	var list []*LanguageTable
 	decoder := json.NewDecoder(strings.NewReader(string(data)))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&list); err != nil {
@@ -88,14 +89,14 @@ func parseTables(data []byte) (languageTables, error) {
 	return all, nil
 }
 
-func (l *Language) compilePatterns() (err error) {
+func (l *LanguageTable) compilePatterns() (err error) {
 	if l.Interpolation != "" {
 		if l.interpolationPattern, err = regexp.Compile(l.Interpolation); err != nil {
 			return err
 		}
 	}
 	l.loopPattern = regexp.MustCompile(`\b(while|until|loop|forever|times)\b|for\s*\(\s*;`)
-	l.callsByName = map[string]*CallRule{}
+	l.callsByName = map[string]*CallEffectRule{}
 	for i := range l.Calls {
 		call := &l.Calls[i]
 		for name := range strings.FieldsSeq(call.Names) {
@@ -111,7 +112,7 @@ func (l *Language) compilePatterns() (err error) {
 }
 
 // findLanguage returns the table of a language, or the table "other" for languages without their own.
-func (t languageTables) findLanguage(language string) *Language {
+func (t languageTables) findLanguage(language string) *LanguageTable {
 	if l := t[language]; l != nil {
 		return l
 	}

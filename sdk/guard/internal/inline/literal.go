@@ -7,15 +7,16 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
 )
 
-// literal is a string literal in code.
-type literal struct {
-	text       string // the string; computed parts are shell.Unknown
+// stringLiteral is a string literal in code.
+type stringLiteral struct {
+	text       string // the string, with shell.Unknown for computed parts
 	isWordList bool   // a list of words such as %w(…)
 	isCommand  bool   // a command such as qx(…)
 }
 
-// readLiteral reads the string literal that begins at i, and returns its length in bytes; 0 if none begins there.
-func (s *scanner) readLiteral(i int) (literal, int) {
+// readStringLiteral reads the string literal at i, and returns its length in bytes. The length is 0 if none begins
+// there.
+func (s *callScanner) readStringLiteral(i int) (stringLiteral, int) {
 	l, code := s.language, s.code[i:]
 	if l.QuoteOperators {
 		if lit, n := s.readQuoteOperator(i); n > 0 {
@@ -29,48 +30,48 @@ func (s *scanner) readLiteral(i int) (literal, int) {
 	}
 	if prefix >= len(code) || strings.IndexByte(l.Quotes, code[prefix]) < 0 || prefix > 0 && i > 0 &&
 		isNamePart(s.code[i-1]) {
-		return literal{}, 0
+		return stringLiteral{}, 0
 	}
 	mark := code[prefix]
 	if l.TripleQuotes && strings.HasPrefix(code[prefix:], strings.Repeat(string(mark), 3)) {
 		body := code[prefix+3:]
 		end := strings.Index(body, strings.Repeat(string(mark), 3))
 		if end < 0 {
-			return literal{text: body}, len(code)
+			return stringLiteral{text: body}, len(code)
 		}
-		return literal{text: s.maskComputed(body[:end], code[:prefix], mark)}, prefix + end + 6
+		return stringLiteral{text: s.maskComputedParts(body[:end], code[:prefix], mark)}, prefix + end + 6
 	}
 	raw := strings.ContainsAny(code[:prefix], "rR")
-	text, n := unquote(code[prefix:], mark)
+	text, n := readQuotedString(code[prefix:], mark)
 	if raw {
 		text = strings.TrimSuffix(code[prefix+1:prefix+n], string(mark))
 	}
-	return literal{text: s.maskComputed(text, code[:prefix], mark)}, prefix + n
+	return stringLiteral{text: s.maskComputedParts(text, code[:prefix], mark)}, prefix + n
 }
 
-// maskComputed replaces the computed parts of a string literal by shell.Unknown, unless its prefix or quote turns
-// interpolation off.
-func (s *scanner) maskComputed(text, prefix string, mark byte) string {
+// maskComputedParts replaces interpolated parts of a string literal by shell.Unknown, unless its prefix or quote
+// disables interpolation.
+func (s *callScanner) maskComputedParts(text, prefix string, mark byte) string {
 	interpolates := s.language.Prefixes == "" || strings.ContainsAny(prefix, "fF")
 	if !interpolates || strings.IndexByte(s.language.RawQuotes, mark) >= 0 {
 		return text
 	}
-	return s.maskVariables(text)
+	return s.maskInterpolations(text)
 }
 
-// maskVariables replaces interpolated variables in a text by shell.Unknown.
-func (s *scanner) maskVariables(text string) string {
+// maskInterpolations replaces interpolated variables in a text by shell.Unknown.
+func (s *callScanner) maskInterpolations(text string) string {
 	if s.language.interpolationPattern == nil {
 		return text
 	}
 	return s.language.interpolationPattern.ReplaceAllString(text, shell.Unknown)
 }
 
-// readQuoteOperator reads a string of Perl or Ruby such as q(…), qx{…} or %w[…].
-func (s *scanner) readQuoteOperator(i int) (literal, int) {
+// readQuoteOperator reads a Perl or Ruby string such as q(…), qx{…} or %w[…].
+func (s *callScanner) readQuoteOperator(i int) (stringLiteral, int) {
 	code := s.code[i:]
 	if i > 0 && isNamePart(s.code[i-1]) {
-		return literal{}, 0
+		return stringLiteral{}, 0
 	}
 	for _, prefix := range []string{"%w", "%x", "%q", "%Q", "qw", "qx", "qq", "q"} {
 		rest, ok := strings.CutPrefix(code, prefix)
@@ -83,21 +84,21 @@ func (s *scanner) readQuoteOperator(i int) (literal, int) {
 		}
 		end := strings.IndexByte(rest[1:], closing)
 		if end < 0 {
-			return literal{}, 0
+			return stringLiteral{}, 0
 		}
 		text := rest[1 : 1+end]
 		if prefix != "q" && prefix != "%q" {
-			text = s.maskVariables(text)
+			text = s.maskInterpolations(text)
 		}
-		lit := literal{text: text, isWordList: prefix[1:] == "w", isCommand: prefix[1:] == "x"}
+		lit := stringLiteral{text: text, isWordList: prefix[1:] == "w", isCommand: prefix[1:] == "x"}
 		return lit, len(prefix) + end + 2
 	}
-	return literal{}, 0
+	return stringLiteral{}, 0
 }
 
-// unquote returns the string between the quote at the start of code and the next unescaped one, with escapes
-// resolved, and its length including both quotes.
-func unquote(code string, quote byte) (string, int) {
+// readQuotedString reads the string between the quote at the start of code and the next unescaped one. It resolves
+// escapes and returns the length with both quotes.
+func readQuotedString(code string, quote byte) (string, int) {
 	var b strings.Builder
 	for i := 1; i < len(code); i++ {
 		switch code[i] {
@@ -116,7 +117,7 @@ func unquote(code string, quote byte) (string, int) {
 	return b.String(), len(code)
 }
 
-// decodeEscape returns the character of an escape sequence, and how many bytes follow its first.
+// decodeEscape decodes an escape sequence. It returns the character and the number of bytes after the first.
 func decodeEscape(code string) (string, int) {
 	digits := map[byte]int{'x': 2, 'u': 4}[code[0]]
 	if end := 1 + digits; digits > 0 && end <= len(code) {

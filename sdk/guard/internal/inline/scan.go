@@ -2,9 +2,9 @@ package inline
 
 import "strings"
 
-// scanner finds the calls in code in one pass.
-type scanner struct {
-	language      *Language
+// callScanner finds function calls with effects in code, in one pass.
+type callScanner struct {
+	language      *LanguageTable
 	code          string
 	depth         int
 	imports       map[string]string // full names by the names the code uses
@@ -17,12 +17,12 @@ type scanner struct {
 	opensSocket   bool
 }
 
-// findCalls skips comments and strings and examines every name.
-func (s *scanner) findCalls() {
+// findCalls scans the code. It skips comments and strings and checks every name.
+func (s *callScanner) findCalls() {
 	for i := 0; i < len(s.code); {
 		c := s.code[i]
 		switch {
-		case s.isComment(i):
+		case s.startsComment(i):
 			for i < len(s.code) && s.code[i] != '\n' {
 				i++
 			}
@@ -33,13 +33,13 @@ func (s *scanner) findCalls() {
 			}
 			i += end + 4
 		case c == '`' && s.language.Backticks:
-			text, n := unquote(s.code[i:], '`')
-			s.addStart(Effect{Kind: Shell, Text: s.maskVariables(text)})
+			text, n := readQuotedString(s.code[i:], '`')
+			s.addStartEffect(Effect{Kind: Shell, Text: s.maskInterpolations(text)})
 			i += n
 		case isNameStart(c) || c == '%' && s.language.QuoteOperators:
-			i = s.scanName(i)
+			i = s.scanNameAndCall(i)
 		default:
-			if _, n := s.readLiteral(i); n > 0 {
+			if _, n := s.readStringLiteral(i); n > 0 {
 				i += n
 				continue
 			}
@@ -48,8 +48,8 @@ func (s *scanner) findCalls() {
 	}
 }
 
-// isComment reports whether a comment begins at i. A "#" inside a word begins none.
-func (s *scanner) isComment(i int) bool {
+// startsComment reports whether a comment begins at i. A "#" inside a word begins none.
+func (s *callScanner) startsComment(i int) bool {
 	for mark := range strings.FieldsSeq(s.language.Comments) {
 		if strings.HasPrefix(s.code[i:], mark) {
 			return mark != "#" || i == 0 || strings.IndexByte(" \t\n;{}()", s.code[i-1]) >= 0
@@ -58,37 +58,37 @@ func (s *scanner) isComment(i int) bool {
 	return false
 }
 
-// scanName examines a name and the call that it may begin. It returns the position after the name, because arguments
-// may contain further calls.
-func (s *scanner) scanName(at int) int {
-	if lit, n := s.readLiteral(at); n > 0 {
+// scanNameAndCall checks the name at a position and adds the effects if it is a call. It returns the position after the
+// name, because arguments may contain calls.
+func (s *callScanner) scanNameAndCall(at int) int {
+	if lit, n := s.readStringLiteral(at); n > 0 {
 		if lit.isCommand {
-			s.addStart(Effect{Kind: Shell, Text: lit.text})
+			s.addStartEffect(Effect{Kind: Shell, Text: lit.text})
 		}
 		return at + n
 	}
 	end := at + 1
-	for end < len(s.code) && (isNamePart(s.code[end]) || s.joinsName(end)) {
+	for end < len(s.code) && (isNamePart(s.code[end]) || s.joinsNameParts(end)) {
 		end++
 	}
 	name := s.code[at:end]
 	if strings.HasPrefix(name, "__import__") {
-		if args, n := s.readArguments(end); len(args) > 0 && args[0].isLiteral() {
+		if args, n := s.readCallArguments(end); len(args) > 0 && args[0].isLiteral() {
 			end += n + 1 // __import__("os").system is os.system
-			for nameEnd := min(end, len(s.code)); end < len(s.code) && (isNamePart(s.code[end]) || s.joinsName(end)); {
+			for nameEnd := min(end, len(s.code)); end < len(s.code) && (isNamePart(s.code[end]) || s.joinsNameParts(end)); {
 				end++
 				name = args[0].text + s.code[nameEnd:end]
 			}
 		}
 	}
-	if call := s.findRule(name); call != nil && end <= len(s.code) && !s.isDeclaration(at) {
+	if call := s.findCallRule(name); call != nil && end <= len(s.code) && !s.isDeclarationOrMethod(at) {
 		s.addCallEffects(call, end)
 	}
 	return end
 }
 
-// joinsName reports whether the byte at i joins parts of a name: a dot, or a byte of "::" or "->".
-func (s *scanner) joinsName(i int) bool {
+// joinsNameParts reports whether the byte at i joins parts of a name: a dot, or a byte of "::" or "->".
+func (s *callScanner) joinsNameParts(i int) bool {
 	rest := s.code[i+1:]
 	switch s.code[i] {
 	case '.':
@@ -103,8 +103,8 @@ func (s *scanner) joinsName(i int) bool {
 	return false
 }
 
-// findRule returns the table's rule for a function name, or nil.
-func (s *scanner) findRule(name string) *CallRule {
+// findCallRule returns the rule for a function name, or nil.
+func (s *callScanner) findCallRule(name string) *CallEffectRule {
 	first, rest, dotted := strings.Cut(name, ".")
 	if fullName, ok := s.imports[first]; ok {
 		if name = fullName; dotted {
@@ -124,9 +124,8 @@ func (s *scanner) findRule(name string) *CallRule {
 	return call
 }
 
-// isDeclaration reports whether the name at i is declared or imported rather than called, or is a method of an
-// unknown value.
-func (s *scanner) isDeclaration(i int) bool {
+// isDeclarationOrMethod reports whether the name at i is declared or imported, or is a method of an unknown value.
+func (s *callScanner) isDeclarationOrMethod(i int) bool {
 	before := strings.TrimRight(s.code[:i], " \t")
 	for _, word := range []string{"def", "function", "import", "sub", "fn"} {
 		if strings.HasSuffix(before, word) && len(before) < i {
@@ -136,8 +135,8 @@ func (s *scanner) isDeclaration(i int) bool {
 	return i > 0 && (s.code[i-1] == '.' || s.code[i-1] == '>' && strings.HasSuffix(s.code[:i], "->")) && !s.language.MatchLastPart
 }
 
-// addStart adds the effect of a started command.
-func (s *scanner) addStart(e Effect) {
+// addStartEffect adds the effect of a started command.
+func (s *callScanner) addStartEffect(e Effect) {
 	s.startsCommand = true
 	s.effects = append(s.effects, e)
 }

@@ -2,18 +2,18 @@ package inline
 
 import "strings"
 
-// sedParser parses a sed script.
+// sedParser parses a sed script and collects its effects.
 type sedParser struct {
 	code    string
 	at      int
 	effects []Effect
 }
 
-// sedEffects returns the effects of a sed script: e runs commands, r and R read files, w and W write them.
-func sedEffects(code string) []Effect {
+// findSedEffects returns the effects of a sed script: e runs commands, r and R read files, w and W write them.
+func findSedEffects(code string) []Effect {
 	s := &sedParser{code: code}
 	for s.at < len(code) {
-		s.parseCommand()
+		s.parseSedCommand()
 	}
 	return s.effects
 }
@@ -31,8 +31,8 @@ func (s *sedParser) skipChars(chars string) {
 	}
 }
 
-// readUntil returns the text before the next unescaped delimiter, and moves behind the delimiter.
-func (s *sedParser) readUntil(delimiter byte) string {
+// readUntilDelimiter returns the text before the next unescaped delimiter, and skips the delimiter.
+func (s *sedParser) readUntilDelimiter(delimiter byte) string {
 	start := s.at
 	for ; s.at < len(s.code); s.at++ {
 		switch s.code[s.at] {
@@ -47,8 +47,8 @@ func (s *sedParser) readUntil(delimiter byte) string {
 	return s.code[min(start, len(s.code)):]
 }
 
-// readLine returns the rest of the line.
-func (s *sedParser) readLine() string {
+// readRestOfLine returns the rest of the line.
+func (s *sedParser) readRestOfLine() string {
 	rest := s.code[s.at:]
 	if i := strings.IndexByte(rest, '\n'); i >= 0 {
 		rest = rest[:i]
@@ -64,7 +64,7 @@ func (s *sedParser) skipAddress() {
 		switch s.peekByte() {
 		case '/':
 			s.at++
-			s.readUntil('/')
+			s.readUntilDelimiter('/')
 		case '\\':
 			if s.at+1 >= len(s.code) {
 				s.at++
@@ -72,7 +72,7 @@ func (s *sedParser) skipAddress() {
 			}
 			delimiter := s.code[s.at+1]
 			s.at += 2
-			s.readUntil(delimiter)
+			s.readUntilDelimiter(delimiter)
 		default:
 			return
 		}
@@ -80,8 +80,8 @@ func (s *sedParser) skipAddress() {
 	}
 }
 
-// parseCommand parses one command.
-func (s *sedParser) parseCommand() {
+// parseSedCommand parses one sed command and adds its effects.
+func (s *sedParser) parseSedCommand() {
 	s.skipAddress()
 	if s.at >= len(s.code) {
 		return
@@ -90,25 +90,25 @@ func (s *sedParser) parseCommand() {
 	s.at++
 	switch c {
 	case '#':
-		s.readLine()
+		s.readRestOfLine()
 	case 's':
 		s.parseSubstitution()
 	case 'y':
 		if delimiter := s.peekByte(); delimiter != 0 {
 			s.at++
-			s.readUntil(delimiter)
-			s.readUntil(delimiter)
+			s.readUntilDelimiter(delimiter)
+			s.readUntilDelimiter(delimiter)
 		}
 	case 'a', 'i', 'c':
-		for strings.HasSuffix(s.readLine(), `\`) && s.at < len(s.code) {
+		for strings.HasSuffix(s.readRestOfLine(), `\`) && s.at < len(s.code) {
 			s.at++
 		}
 	case 'r', 'R':
-		s.effects = append(s.effects, Effect{Kind: Read, Text: s.readLine()})
+		s.effects = append(s.effects, Effect{Kind: Read, Text: s.readRestOfLine()})
 	case 'w', 'W':
-		s.effects = append(s.effects, Effect{Kind: Write, Text: s.readLine()})
+		s.effects = append(s.effects, Effect{Kind: Write, Text: s.readRestOfLine()})
 	case 'e':
-		if command := s.readLine(); command != "" {
+		if command := s.readRestOfLine(); command != "" {
 			s.effects = append(s.effects, Effect{Kind: Shell, Text: command})
 		} else {
 			s.effects = append(s.effects, Effect{Kind: Computed, Text: "sed's e runs its input as commands"})
@@ -127,8 +127,8 @@ func (s *sedParser) parseSubstitution() {
 		return
 	}
 	s.at++
-	s.readUntil(delimiter)
-	replacement := s.readUntil(delimiter)
+	s.readUntilDelimiter(delimiter)
+	replacement := s.readUntilDelimiter(delimiter)
 	for s.at < len(s.code) {
 		switch c := s.code[s.at]; {
 		case c == 'e':
@@ -137,7 +137,7 @@ func (s *sedParser) parseSubstitution() {
 				Effect{Kind: Shell, Text: replacement})
 		case c == 'w':
 			s.at++
-			s.effects = append(s.effects, Effect{Kind: Write, Text: s.readLine()})
+			s.effects = append(s.effects, Effect{Kind: Write, Text: s.readRestOfLine()})
 			return
 		case strings.IndexByte("gpiImM0123456789", c) >= 0:
 			s.at++

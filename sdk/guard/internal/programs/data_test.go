@@ -115,7 +115,7 @@ func TestVerbs(t *testing.T) {
 			continue
 		}
 		for _, name := range strings.Fields(e.Program) {
-			if c := parseCall(name, strings.Fields(e.Verb)); c.entry.Verb != e.Verb {
+			if c := parseProgramCall(name, strings.Fields(e.Verb)); c.entry.Verb != e.Verb {
 				t.Errorf("%s %s is taken for %q", name, e.Verb, c.entry.Verb)
 			}
 		}

@@ -10,17 +10,17 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/getopt"
 )
 
-// programEntry is the data of a program, or of one of its verbs.
+// programEntry is the data of a program or of one of its verbs, from a JSON file.
 type programEntry struct {
 	Program  string      `json:"program"`  // names, separated by spaces
 	Alias    string      `json:"alias"`    // more names for the first name in Program
 	Verb     string      `json:"verb"`     // one or two words; "*" matches any other verb
 	Operands string      `json:"operands"` // roles in order; "read..." repeats, and later roles are for the last operands
-	Unless   optionNames `json:"unless"`   // options that replace an operand: the first, or the last of "read... write"
+	Unless   optionNames `json:"unless"`   // options that replace an operand: the first one, or the last of "read... write"
 	Style    string      `json:"style"`    // "single", "slash", "bare" or "stop": see getopt.Spec
 	Lang     string      `json:"lang"`     // language of code arguments; default "sh"
 	Input    string      `json:"input"`    // language of standard input, if no argument is code
-	Handler  string      `json:"handler"`  // handler that finds the uses, if the data can't describe them
+	Handler  string      `json:"handler"`  // name of a handler function, if data can't describe the uses
 
 	// Options by the kind of their values. A "?" after an option means that its value, if any, is attached to it.
 	Data    optionNames `json:"data"`
@@ -38,18 +38,18 @@ type programEntry struct {
 
 	firstName  string          // first name in Program
 	aliases    map[string]bool // names in Alias
-	unshared   bool            // no other name shares this entry
+	unshared   bool            // only one program name has this entry
 	parent     *programEntry   // of a verb
 	verbs      map[string]*programEntry
 	roles      []operandRole // of the operands
 	tailLen    int           // number of roles after the repeated one
-	optionSpec func() getopt.Spec
+	optionSpec func() getopt.OptionSpec
 }
 
 // optionNames are option names separated by spaces. JSON may split a long list into an array of lines.
 type optionNames string
 
-// UnmarshalJSON implements [json.Unmarshaler].
+// UnmarshalJSON accepts a string or an array of strings.
 func (o *optionNames) UnmarshalJSON(text []byte) error {
 	if text[0] != '[' {
 		return json.Unmarshal(text, (*string)(o))
@@ -60,20 +60,20 @@ func (o *optionNames) UnmarshalJSON(text []byte) error {
 	return err
 }
 
-// operandRole is the kind of an operand.
+// operandRole is the kind of an operand, which may repeat.
 type operandRole struct {
-	kind    Kind
+	kind    ArgumentKind
 	repeats bool
 }
 
 // kindsByName maps role names in the data to kinds.
-var kindsByName = map[string]Kind{
+var kindsByName = map[string]ArgumentKind{
 	"data": Data, "path": Path, "read": Read, "write": Write, "list": List, "delete": Delete, "enter": Enter,
 	"code": Code, "command": Command, "script": Script,
 }
 
-// parseOperands sets the roles from the field Operands, and prepares the option spec.
-func (e *programEntry) parseOperands() {
+// parseOperandRoles parses the field Operands into roles, and prepares the option spec.
+func (e *programEntry) parseOperandRoles() {
 	e.verbs = map[string]*programEntry{}
 	if e.Operands == "" {
 		e.Operands = "path..."
@@ -85,14 +85,14 @@ func (e *programEntry) parseOperands() {
 	if at := slices.IndexFunc(e.roles, func(r operandRole) bool { return r.repeats }); at >= 0 {
 		e.tailLen = len(e.roles) - 1 - at
 	}
-	e.optionSpec = sync.OnceValue(e.buildSpec)
+	e.optionSpec = sync.OnceValue(e.buildOptionSpec)
 }
 
-// cloneFields returns an entry with the same fields and without verbs.
-func (e *programEntry) cloneFields() *programEntry {
+// cloneWithoutVerbs returns an entry with the same fields and without verbs.
+func (e *programEntry) cloneWithoutVerbs() *programEntry {
 	clone := *e
 	clone.roles = nil
-	clone.parseOperands()
+	clone.parseOperandRoles()
 	return &clone
 }
 
@@ -110,9 +110,9 @@ func (e *programEntry) inheritFields(parent *programEntry) {
 	}
 }
 
-// buildSpec returns the options of the entry and of its parents.
-func (e *programEntry) buildSpec() getopt.Spec {
-	s := getopt.Spec{Values: map[string]string{}}
+// buildOptionSpec returns the options of the entry and its parents.
+func (e *programEntry) buildOptionSpec() getopt.OptionSpec {
+	s := getopt.OptionSpec{Values: map[string]string{}}
 	if e.parent != nil {
 		maps.Copy(s.Values, e.parent.optionSpec().Values)
 	}
@@ -150,12 +150,12 @@ func (e *programEntry) buildSpec() getopt.Spec {
 	return s
 }
 
-// optionsByRole iterates over the options of the entry and the getopt roles of their values.
+// optionsByRole iterates over the entry's options, with the getopt roles of their values.
 func (e *programEntry) optionsByRole() func(yield func(names optionNames, roles string) bool) {
 	return func(yield func(names optionNames, roles string) bool) {
 		for _, o := range []struct {
 			names optionNames
-			kind  Kind
+			kind  ArgumentKind
 		}{
 			{e.Data, Data}, {e.Path, Path}, {e.Read, Read}, {e.Write, Write}, {e.List, List}, {e.Delete, Delete},
 			{e.Enter, Enter}, {e.Code, Code}, {e.Script, Script},
@@ -168,13 +168,13 @@ func (e *programEntry) optionsByRole() func(yield func(names optionNames, roles 
 	}
 }
 
-// hasPathOperand reports whether the role of an operand is unknown.
-func (e *programEntry) hasPathOperand() bool {
+// hasUnknownOperand reports whether an operand has the role Path, whose use is unknown.
+func (e *programEntry) hasUnknownOperand() bool {
 	return slices.ContainsFunc(e.roles, func(r operandRole) bool { return r.kind == Path })
 }
 
-// findRole returns the role of operand n of count; skip is the number of operands that options replace.
-func (e *programEntry) findRole(n, count, skip int) operandRole {
+// findOperandRole returns the role of operand n of count. skip is the number of operands that options replace.
+func (e *programEntry) findOperandRole(n, count, skip int) operandRole {
 	roles, tail := e.roles, e.tailLen
 	if skip > 0 && tail > 0 && roles[0].repeats {
 		roles, tail = roles[:len(roles)-1], tail-1

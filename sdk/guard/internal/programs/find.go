@@ -6,7 +6,7 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
 )
 
-// findValueTests are tests and actions of find with a value that is no file.
+// findValueTests are tests and actions of find whose value is not a file.
 var findValueTests = wordSet(`-name -iname -path -ipath -wholename -iwholename -regex -iregex -lname -ilname -printf -type
 	-xtype -size -perm -user -group -uid -gid -mtime -atime -ctime -mmin -amin -cmin -maxdepth -mindepth -links -inum
 	-fstype -used -regextype -context`)
@@ -14,13 +14,13 @@ var findValueTests = wordSet(`-name -iname -path -ipath -wholename -iwholename -
 // findFileTests are tests of find with a value that is a file.
 var findFileTests = wordSet("-anewer -cnewer -samefile -files0-from")
 
-// unknownDirs is the use of directories that find searches without an argument for them: symlink targets and entries
+// unknownDirs is the use of directories that find searches although no argument names them: symlink targets and entries
 // of a file list.
-var unknownDirs = Use{Kind: List, Text: shell.Unknown}
+var unknownDirs = ArgumentUse{Kind: List, Text: shell.Unknown}
 
 // findUses returns the uses of find's arguments: starting points, then an expression.
-func findUses(c call) []Use {
-	var uses []Use
+func findUses(c programCall) []ArgumentUse {
+	var uses []ArgumentUse
 	i := 0
 	for ; i < len(c.args); i++ {
 		text := c.args[i].Text
@@ -37,15 +37,15 @@ func findUses(c call) []Use {
 		if strings.HasPrefix(text, "-") || text == "(" || text == "!" {
 			break
 		}
-		uses = append(uses, fieldUse(List, c.args[i]))
+		uses = append(uses, wholeArgumentUse(List, c.args[i]))
 	}
 	for ; i < len(c.args); i++ {
 		test, kind := c.args[i].Text, Data
 		switch {
 		case test == "-exec" || test == "-execdir" || test == "-ok" || test == "-okdir":
-			var argv []shell.Field
-			argv, i = findCommand(c.args, i+1)
-			uses = append(uses, Use{Kind: Command, Argv: replacePlaceholders(argv, "{}")})
+			var argv []shell.Argument
+			argv, i = findActionCommand(c.args, i+1)
+			uses = append(uses, ArgumentUse{Kind: Command, Argv: replaceItemMarks(argv, "{}")})
 			continue
 		case test == "-follow":
 			uses = append(uses, unknownDirs)
@@ -61,7 +61,7 @@ func findUses(c call) []Use {
 			continue
 		}
 		if i++; i < len(c.args) {
-			uses = append(uses, fieldUse(kind, c.args[i]))
+			uses = append(uses, wholeArgumentUse(kind, c.args[i]))
 		}
 		if test == "-fprintf" {
 			i++
@@ -70,8 +70,8 @@ func findUses(c call) []Use {
 	return uses
 }
 
-// findCommand returns the command of a find action, and the index of the argument that ends it.
-func findCommand(args []shell.Field, from int) ([]shell.Field, int) {
+// findActionCommand returns the command of a find action such as -exec, and the index of the argument that ends it.
+func findActionCommand(args []shell.Argument, from int) ([]shell.Argument, int) {
 	end := from
 	for end < len(args) && args[end].Text != ";" && (args[end].Text != "+" || args[end-1].Text != "{}") {
 		end++

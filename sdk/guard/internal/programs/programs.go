@@ -17,59 +17,59 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
 )
 
-// Kind is the meaning of an argument.
-type Kind byte
+// ArgumentKind is the meaning of an argument to its program, such as a path to read.
+type ArgumentKind byte
 
-// The kinds. Their letters are the roles of [getopt.Spec].
+// Argument kinds. Their letters are the roles of [getopt.OptionSpec].
 const (
-	Data    Kind = 'd' // text that names no file
-	Path    Kind = 's' // unknown: an argument that looks like a path counts as one
-	Read    Kind = 'r' // a path that the program reads
-	Write   Kind = 'w' // a path that the program writes
-	List    Kind = 'l' // a directory that the program lists
-	Delete  Kind = 'x' // a path that the program deletes
-	Enter   Kind = 'g' // a working directory: later paths are relative to it
-	Code    Kind = 'c' // code in the language Lang
-	Command Kind = 'p' // the first word of a command that the program starts
-	Script  Kind = 'k' // a file that the program runs as code
-	Input   Kind = 'i' // the program runs its standard input as code in the language Lang
+	Data    ArgumentKind = 'd' // text that names no file
+	Path    ArgumentKind = 's' // unknown: an argument that looks like a path counts as one
+	Read    ArgumentKind = 'r' // a path that the program reads
+	Write   ArgumentKind = 'w' // a path that the program writes
+	List    ArgumentKind = 'l' // a directory that the program lists
+	Delete  ArgumentKind = 'x' // a path that the program deletes
+	Enter   ArgumentKind = 'g' // a working directory: later paths are relative to it
+	Code    ArgumentKind = 'c' // code in the language Lang
+	Command ArgumentKind = 'p' // the first word of a command that the program starts
+	Script  ArgumentKind = 'k' // a file that the program runs as code
+	Input   ArgumentKind = 'i' // the program runs its standard input as code in the language Lang
 )
 
-// Use is an argument, or a part of one, and its meaning.
-type Use struct {
-	Kind   Kind
+// ArgumentUse is an argument, or a part of one, with its meaning.
+type ArgumentUse struct {
+	Kind   ArgumentKind
 	Text   string
 	Glob   bool
-	Lang   string            // of Code, Script and Input: "sh", "awk", "sed", "python" …
-	Argv   []shell.Field     // of Command
+	Lang   string            // language of Code, Script and Input: "sh", "awk", "sed", "python" …
+	Argv   []shell.Argument  // of Command
 	Env    map[string]string // of Command
 	Dir    string            // of Command, if it differs from the caller's
 	Params []string          // of Code: $0, $1, …
 	Items  bool              // of Command: the program appends words of its standard input
 }
 
-// FindUses returns the uses of a program's arguments. Args don't include the program's own name.
-func FindUses(name string, args []shell.Field) []Use {
-	c := parseCall(name, shell.FieldTexts(args))
+// FindArgumentUses returns the uses of a program's arguments. args do not include the program's name.
+func FindArgumentUses(name string, args []shell.Argument) []ArgumentUse {
+	c := parseProgramCall(name, shell.ArgumentTexts(args))
 	c.args = args
 	if handle := handlers[c.entry.Handler]; handle != nil {
 		return handle(c)
 	}
-	return c.dataUses()
+	return c.usesFromEntry()
 }
 
-// ParseOptions parses the arguments of a program by its known options. Verbs count as operands.
-func ParseOptions(name string, args []string) getopt.ParsedArgs {
-	return parseCall(name, args).parsed
+// ParseArguments splits the arguments of a program into options and operands. Verbs count as operands.
+func ParseArguments(name string, args []string) getopt.ParsedArgs {
+	return parseProgramCall(name, args).parsed
 }
 
-// CanonicalName returns the name of a program in the data and the rules: python3.12 is python.
-func CanonicalName(name string) string {
+// CanonicalProgramName returns the name of a program in data and rules. For example, python3.12 is python.
+func CanonicalProgramName(name string) string {
 	known := loadTable()
 	trimmed := strings.TrimRight(name, "0123456789.-")
 	switch e := known[name]; {
 	case e == nil && known[trimmed] != nil && trimmed != "":
-		return CanonicalName(trimmed)
+		return CanonicalProgramName(trimmed)
 	case e == nil:
 		return name
 	case e.aliases[name]:
@@ -80,14 +80,14 @@ func CanonicalName(name string) string {
 	return name
 }
 
-// KnowsOperands reports whether the meaning of all operands of a program is known.
-func KnowsOperands(name string) bool {
+// KnowsAllOperands reports whether the meaning of all operands of a program is known.
+func KnowsAllOperands(name string) bool {
 	e := loadTable()[name]
-	return e != nil && (e.Handler != "" || !e.hasPathOperand())
+	return e != nil && (e.Handler != "" || !e.hasUnknownOperand())
 }
 
-// IsRemote reports whether a word names a file on another machine: user@host:path, or a URL other than file:.
-func IsRemote(word string) bool {
+// IsRemoteFile reports whether a word names a file on another machine: user@host:path or a URL other than file:.
+func IsRemoteFile(word string) bool {
 	if scheme, _, ok := strings.Cut(word, "://"); ok && scheme != "" && !strings.ContainsAny(scheme, "/ \t='\"@,") {
 		return !strings.EqualFold(scheme, "file")
 	}
@@ -95,10 +95,10 @@ func IsRemote(word string) bool {
 	return ok && strings.Contains(host, "@") && !strings.Contains(host, "/") && !strings.Contains(host, "=")
 }
 
-// handlers find uses that data can't describe, by the handler names in the data.
-var handlers = map[string]func(call) []Use{
+// handlers return uses that data can't describe. Keys are the handler names in the data.
+var handlers = map[string]func(programCall) []ArgumentUse{
 	"compile": compilerUses,
-	"copy":    copyUses,
+	"copy":    remoteCopyUses,
 	"curl":    curlUses,
 	"dd":      ddUses,
 	"docker":  dockerUses,
@@ -116,15 +116,17 @@ var handlers = map[string]func(call) []Use{
 	"parallel": parallelUses,
 }
 
-// shellCode returns a use of text as shell code.
-func shellCode(text string) Use { return Use{Kind: Code, Lang: "sh", Text: text} }
+// shellCodeUse returns a use of text as shell code.
+func shellCodeUse(text string) ArgumentUse { return ArgumentUse{Kind: Code, Lang: "sh", Text: text} }
 
-// fieldUse returns a use of a whole argument.
-func fieldUse(kind Kind, f shell.Field) Use { return Use{Kind: kind, Text: f.Text, Glob: f.Glob} }
+// wholeArgumentUse returns a use of a whole argument.
+func wholeArgumentUse(kind ArgumentKind, f shell.Argument) ArgumentUse {
+	return ArgumentUse{Kind: kind, Text: f.Text, Glob: f.Glob}
+}
 
-// wordFields returns the fields of a command without globs.
-func wordFields(texts ...string) []shell.Field {
-	out := make([]shell.Field, len(texts))
+// plainArguments returns arguments with the given texts and without patterns.
+func plainArguments(texts ...string) []shell.Argument {
+	out := make([]shell.Argument, len(texts))
 	for i, text := range texts {
 		out[i].Text = text
 	}

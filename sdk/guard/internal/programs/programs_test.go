@@ -10,12 +10,12 @@ import (
 )
 
 // shown writes uses as "role text", one after the other.
-func shown(uses []Use) string {
+func shown(uses []ArgumentUse) string {
 	var out []string
 	for _, u := range uses {
 		text := u.Text
 		if u.Kind == Command {
-			text = strings.TrimSpace(text + " " + strings.Join(shell.FieldTexts(u.Argv), " "))
+			text = strings.TrimSpace(text + " " + strings.Join(shell.ArgumentTexts(u.Argv), " "))
 			if u.Dir != "" {
 				text += " in " + u.Dir
 			}
@@ -50,9 +50,9 @@ func split(line string) []string {
 	return out
 }
 
-func usesOf(line string) []Use {
+func usesOf(line string) []ArgumentUse {
 	argv := split(line)
-	return FindUses(CanonicalName(argv[0]), wordFields(argv[1:]...))
+	return FindArgumentUses(CanonicalProgramName(argv[0]), plainArguments(argv[1:]...))
 }
 
 func TestUses(t *testing.T) {
@@ -209,7 +209,7 @@ func TestCanonicalName(t *testing.T) {
 		"grm": "grm", "sha256sum": "sha256sum", "base64": "base64",
 		"7z": "7z", "nodejs": "node", "x-1": "x-1", "2048": "2048",
 	} {
-		if got := CanonicalName(name); got != want {
+		if got := CanonicalProgramName(name); got != want {
 			t.Errorf("CanonicalName(%q) = %q, want %q", name, got, want)
 		}
 	}
@@ -217,7 +217,7 @@ func TestCanonicalName(t *testing.T) {
 
 func TestOptions(t *testing.T) {
 	args := split("-C sub commit -am text a --amend")
-	parsed := ParseOptions("git", args)
+	parsed := ParseArguments("git", args)
 	var operands []string
 	for _, i := range parsed.Operands {
 		operands = append(operands, args[i])
@@ -225,14 +225,14 @@ func TestOptions(t *testing.T) {
 	if diff := cmp.Diff([]string{"commit", "a"}, operands); diff != "" {
 		t.Error(diff)
 	}
-	if message, _ := parsed.LastValue("-m"); message != "text" || !parsed.HasOption("--amend") || parsed.HasOption("--all") {
+	if message, _ := parsed.LastOptionValue("-m"); message != "text" || !parsed.HasOption("--amend") || parsed.HasOption("--all") {
 		t.Errorf("%+v", parsed.Options)
 	}
 }
 
 func TestUnderstood(t *testing.T) {
 	for name, want := range map[string]bool{"cat": true, "git": true, "timeout": true, "cargo": false, "none": false} {
-		if KnowsOperands(name) != want {
+		if KnowsAllOperands(name) != want {
 			t.Errorf("Understood(%q) = %v", name, !want)
 		}
 	}
@@ -243,7 +243,7 @@ func TestRemote(t *testing.T) {
 		"https://a/b": true, "a@b:c": true, "file:///a": false, "FILE://a": false, "/a:b": false, "a=b@c:d": false,
 		"a:b": false,
 	} {
-		if IsRemote(word) != want {
+		if IsRemoteFile(word) != want {
 			t.Errorf("Remote(%q) = %v", word, !want)
 		}
 	}
@@ -258,10 +258,10 @@ func TestOddArguments(t *testing.T) {
 			firsts = append(firsts, option, option+"=", option+"x")
 		}
 		for _, first := range firsts {
-			FindUses(name, wordFields(first))
+			FindArgumentUses(name, plainArguments(first))
 			for _, second := range []string{"", "a", "-x", "--"} {
-				FindUses(name, wordFields(first, second))
-				FindUses(name, wordFields("run", first, second))
+				FindArgumentUses(name, plainArguments(first, second))
+				FindArgumentUses(name, plainArguments("run", first, second))
 			}
 		}
 	}

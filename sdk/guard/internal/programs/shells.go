@@ -6,10 +6,10 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
 )
 
-// posixShellUses returns the uses of a POSIX shell's arguments. The flag c may be anywhere in a cluster; the code is
-// then the first operand.
-func posixShellUses(c call) []Use {
-	var uses []Use
+// posixShellUses returns the uses of a POSIX shell's arguments. If a cluster contains the flag c, the first operand is
+// code.
+func posixShellUses(c programCall) []ArgumentUse {
+	var uses []ArgumentUse
 	hasCode, readsStdin, checksOnly, hasPlus := false, false, false, false
 	i := 0
 	for ; i < len(c.args); i++ {
@@ -28,9 +28,9 @@ func posixShellUses(c call) []Use {
 				return uses
 			case (name == "--rcfile" || name == "--init-file") && i+1 < len(c.args):
 				i++
-				uses = append(uses, Use{Kind: Script, Lang: "sh", Text: c.args[i].Text})
+				uses = append(uses, ArgumentUse{Kind: Script, Lang: "sh", Text: c.args[i].Text})
 			case strings.HasPrefix(name, "--command") && has:
-				return append(uses, shellCode(value))
+				return append(uses, shellCodeUse(value))
 			case strings.HasPrefix(name, "--command"):
 				hasCode = true
 			}
@@ -45,60 +45,60 @@ func posixShellUses(c call) []Use {
 		}
 	}
 	rest := c.args[min(i, len(c.args)):]
-	params := shell.FieldTexts(rest)
+	params := shell.ArgumentTexts(rest)
 	switch {
 	case hasCode && len(rest) > 0:
 		if params = params[1:]; len(params) == 0 {
 			params = []string{"bash"}
 		}
-		return append(uses, Use{Kind: Code, Lang: "sh", Text: rest[0].Text, Params: params})
+		return append(uses, ArgumentUse{Kind: Code, Lang: "sh", Text: rest[0].Text, Params: params})
 	case readsStdin || len(rest) == 0:
-		uses = append(uses, Use{Kind: Input, Lang: "sh", Params: append([]string{"bash"}, params...)})
+		uses = append(uses, ArgumentUse{Kind: Input, Lang: "sh", Params: append([]string{"bash"}, params...)})
 	case checksOnly && !hasPlus && !strings.HasPrefix(rest[0].Text, shell.Unknown):
-		uses, rest = append(uses, fieldUse(Read, rest[0])), rest[1:]
+		uses, rest = append(uses, wholeArgumentUse(Read, rest[0])), rest[1:]
 	default:
-		uses = append(uses, Use{Kind: Script, Lang: "sh", Text: rest[0].Text, Glob: rest[0].Glob, Params: params})
+		uses = append(uses, ArgumentUse{Kind: Script, Lang: "sh", Text: rest[0].Text, Glob: rest[0].Glob, Params: params})
 		rest = rest[1:]
 	}
-	return append(uses, unknownUses(rest)...)
+	return append(uses, unknownProgramUses(rest)...)
 }
 
 // windowsShellUses returns the uses of the arguments of cmd and PowerShell.
-func windowsShellUses(c call) []Use {
-	lang, texts := c.entry.Lang, shell.FieldTexts(c.args)
+func windowsShellUses(c programCall) []ArgumentUse {
+	lang, texts := c.entry.Lang, shell.ArgumentTexts(c.args)
 	for i, text := range texts {
 		lower := strings.ToLower(text)
 		rest := strings.Join(texts[i+1:], " ")
 		switch option, dashed := strings.CutPrefix(lower, "-"); {
 		case lang == "cmd":
 			if strings.HasPrefix(lower, "/c") || strings.HasPrefix(lower, "/k") {
-				return []Use{{Kind: Code, Lang: lang, Text: strings.TrimSpace(text[2:] + " " + rest)}}
+				return []ArgumentUse{{Kind: Code, Lang: lang, Text: strings.TrimSpace(text[2:] + " " + rest)}}
 			}
 		case !dashed && (i == 0 || !powershellOptionHasValue(texts[i-1])):
-			return []Use{{Kind: Code, Lang: lang, Text: strings.Join(texts[i:], " ")}}
+			return []ArgumentUse{{Kind: Code, Lang: lang, Text: strings.Join(texts[i:], " ")}}
 		case !dashed || option == "":
-		case isAbbreviation(option, "encodedcommand") || option == "ec":
-			return []Use{{Kind: Code, Lang: lang, Text: shell.Unknown}}
-		case isAbbreviation(option, "command"):
-			return []Use{{Kind: Code, Lang: lang, Text: rest}}
-		case isAbbreviation(option, "file") && i+1 < len(texts):
-			return []Use{{Kind: Script, Lang: lang, Text: texts[i+1]}}
+		case isOptionAbbreviation(option, "encodedcommand") || option == "ec":
+			return []ArgumentUse{{Kind: Code, Lang: lang, Text: shell.Unknown}}
+		case isOptionAbbreviation(option, "command"):
+			return []ArgumentUse{{Kind: Code, Lang: lang, Text: rest}}
+		case isOptionAbbreviation(option, "file") && i+1 < len(texts):
+			return []ArgumentUse{{Kind: Script, Lang: lang, Text: texts[i+1]}}
 		}
 	}
-	return []Use{{Kind: Input, Lang: lang}}
+	return []ArgumentUse{{Kind: Input, Lang: lang}}
 }
 
-// isAbbreviation reports whether an option abbreviates a name, as PowerShell allows.
-func isAbbreviation(option, name string) bool { return strings.HasPrefix(name, option) }
+// isOptionAbbreviation reports whether an option abbreviates a name, as PowerShell allows.
+func isOptionAbbreviation(option, name string) bool { return strings.HasPrefix(name, option) }
 
-// powershellOptionHasValue reports whether an option of PowerShell, perhaps abbreviated, takes the next argument.
+// powershellOptionHasValue reports whether a PowerShell option, perhaps abbreviated, takes the next argument as value.
 func powershellOptionHasValue(option string) bool {
 	option = strings.ToLower(strings.TrimPrefix(option, "-"))
 	for _, name := range []string{
 		"executionpolicy", "windowstyle", "version", "inputformat", "outputformat", "configurationname",
 		"workingdirectory", "ep",
 	} {
-		if option != "" && isAbbreviation(option, name) {
+		if option != "" && isOptionAbbreviation(option, name) {
 			return true
 		}
 	}

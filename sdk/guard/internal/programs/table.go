@@ -11,7 +11,7 @@ import (
 //go:embed data/*.json
 var dataFiles embed.FS
 
-// loadTable returns the entries by program name. The name "*" has the options of unknown programs.
+// loadTable returns the entries by program name. The entry "*" has the options of unknown programs.
 var loadTable = sync.OnceValue(func() map[string]*programEntry {
 	list, err := readEntries()
 	if err != nil {
@@ -41,11 +41,11 @@ func readEntries() ([]*programEntry, error) {
 	return all, nil
 }
 
-// indexEntries maps program names to entries, and attaches verbs to their programs.
+// indexEntries maps program names to entries, and adds verbs to their programs.
 func indexEntries(list []*programEntry) map[string]*programEntry {
 	m := make(map[string]*programEntry, 2*len(list))
 	for _, e := range list {
-		e.parseOperands()
+		e.parseOperandRoles()
 		if e.Verb != "" {
 			continue
 		}
@@ -70,29 +70,29 @@ func indexEntries(list []*programEntry) map[string]*programEntry {
 	} {
 		for _, e := range list {
 			if matchesPass(e.Verb) {
-				addVerb(m, e)
+				addVerbToPrograms(m, e)
 			}
 		}
 	}
 	return m
 }
 
-// addVerb adds a verb to its programs. Each gets an entry of its own.
-func addVerb(m map[string]*programEntry, verb *programEntry) {
+// addVerbToPrograms adds a verb to each of its programs. Each program gets its own copy of the verb.
+func addVerbToPrograms(m map[string]*programEntry, verb *programEntry) {
 	for name := range strings.FieldsSeq(verb.Program) {
 		switch e := m[name]; {
 		case e == nil:
-			m[name] = (&programEntry{firstName: name}).cloneFields()
+			m[name] = (&programEntry{firstName: name}).cloneWithoutVerbs()
 		case !e.unshared:
-			m[name] = e.cloneFields()
+			m[name] = e.cloneWithoutVerbs()
 		}
 		m[name].unshared = true
-		m[name].putVerb(verb.cloneFields())
+		m[name].addInheritedVerb(verb.cloneWithoutVerbs())
 	}
 }
 
-// putVerb adds a verb. It inherits from the entry for any verb, or else from the program.
-func (e *programEntry) putVerb(verb *programEntry) {
+// addInheritedVerb adds a verb. It inherits fields from the entry for any verb, or else from the program.
+func (e *programEntry) addInheritedVerb(verb *programEntry) {
 	word, second, phrase := strings.Cut(verb.Verb, " ")
 	parent := e
 	if other := e.verbs["*"]; other != nil {
@@ -101,7 +101,7 @@ func (e *programEntry) putVerb(verb *programEntry) {
 	if phrase {
 		between := e.verbs[word]
 		if between == nil {
-			between = (&programEntry{Operands: parent.Operands}).cloneFields()
+			between = (&programEntry{Operands: parent.Operands}).cloneWithoutVerbs()
 			between.inheritFields(parent)
 			e.verbs[word] = between
 		}

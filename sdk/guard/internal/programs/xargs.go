@@ -6,16 +6,16 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
 )
 
-// maxItems limits the items of a parallel command that are analysed.
+// maxItems is the maximum number of analysed items of a parallel command.
 const maxItems = 16
 
-// xargsUses returns the uses of xargs's arguments: a command with words of standard input appended, or put in place
-// of a mark.
-func xargsUses(c call) []Use {
-	var uses []Use
+// xargsUses returns the uses of xargs's arguments: a command to which words of standard input are appended, or in which
+// they replace a placeholder.
+func xargsUses(c programCall) []ArgumentUse {
+	var uses []ArgumentUse
 	mark := ""
 	for _, opt := range c.parsed.Options {
-		uses = c.appendOption(uses, opt)
+		uses = c.appendOptionUses(uses, opt)
 		switch {
 		case opt.Name == "-I" || opt.Name == "-J":
 			mark = opt.Value
@@ -29,41 +29,41 @@ func xargsUses(c call) []Use {
 	if len(at) == 0 {
 		return uses
 	}
-	return append(uses, Use{Kind: Command, Argv: c.args[at[0]:], Items: true, Text: mark})
+	return append(uses, ArgumentUse{Kind: Command, Argv: c.args[at[0]:], Items: true, Text: mark})
 }
 
-// parallelUses returns the uses of GNU parallel's arguments. Items come from standard input or follow ":::", and a
-// shell runs the command.
-func parallelUses(c call) []Use {
+// parallelUses returns the uses of GNU parallel's arguments. Items come from standard input or follow ":::". A shell
+// runs the command.
+func parallelUses(c programCall) []ArgumentUse {
 	at := c.operandIndexes()
 	if len(at) == 0 {
-		return c.dataUses()
+		return c.usesFromEntry()
 	}
 	argv := c.args[at[0]:]
-	var items []shell.Field
+	var items []shell.Argument
 	for i, f := range argv {
 		if strings.HasPrefix(f.Text, ":::") {
 			argv, items = argv[:i], argv[i+1:]
 			break
 		}
 	}
-	var uses []Use
+	var uses []ArgumentUse
 	for _, opt := range c.parsed.Options {
-		uses = c.appendOption(uses, opt)
+		uses = c.appendOptionUses(uses, opt)
 	}
-	line := strings.Join(shell.FieldTexts(argv), " ")
+	line := strings.Join(shell.ArgumentTexts(argv), " ")
 	if len(items) == 0 {
-		return append(uses, Use{Kind: Command, Argv: argv, Items: true}, shellCode(line))
+		return append(uses, ArgumentUse{Kind: Command, Argv: argv, Items: true}, shellCodeUse(line))
 	}
 	for _, item := range items[:min(len(items), maxItems)] {
 		if strings.Contains(line, "{}") {
-			uses = append(uses, shellCode(strings.ReplaceAll(line, "{}", item.Text)))
+			uses = append(uses, shellCodeUse(strings.ReplaceAll(line, "{}", item.Text)))
 		} else {
-			uses = append(uses, shellCode(strings.TrimSpace(line+" "+item.Text)))
+			uses = append(uses, shellCodeUse(strings.TrimSpace(line+" "+item.Text)))
 		}
 	}
 	if len(argv) == 0 {
 		return uses
 	}
-	return append(uses, Use{Kind: Command, Argv: argv, Items: true})
+	return append(uses, ArgumentUse{Kind: Command, Argv: argv, Items: true})
 }

@@ -7,39 +7,39 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/programs"
 )
 
-// RuleCommand is a command as seen by rules.
+// RuleCommand is a simple command to which rules are applied.
 type RuleCommand struct {
 	Name string   // the canonical name of the program
 	Args []string // without the name
-	Via  []string // the programs that start it, outermost first
+	Via  []string // programs that start it, outermost first
 
-	takes   *getopt.Spec // what a rule knows of the program's options
+	takes   *getopt.OptionSpec // options with values that rules add for the program
 	parsed  *getopt.ParsedArgs
 	lowered []string
-	verb    int // how many operands the verb of the rule is that is being tried
+	verb    int // number of operands that match the verb of the current rule
 }
 
-// NewCommand returns a command from its words.
-func NewCommand(name string, args, via []string) *RuleCommand {
+// NewRuleCommand returns a command with the given words.
+func NewRuleCommand(name string, args, via []string) *RuleCommand {
 	return &RuleCommand{Name: name, Args: args, Via: via}
 }
 
-// parsedOptions returns the arguments, parsed on first use.
+// parsedOptions returns the options and operands. It parses them on first use.
 func (c *RuleCommand) parsedOptions() *getopt.ParsedArgs {
 	if c.parsed == nil {
 		var parsed getopt.ParsedArgs
 		if c.takes != nil {
 			parsed = c.takes.ParseArgs(c.Args)
 		} else {
-			parsed = programs.ParseOptions(c.Name, c.Args)
+			parsed = programs.ParseArguments(c.Name, c.Args)
 		}
 		c.parsed = &parsed
 	}
 	return c.parsed
 }
 
-// lowerArgs returns the arguments in lower case, with single spaces.
-func (c *RuleCommand) lowerArgs() []string {
+// normalizedArgs returns the arguments in lower case, with single spaces.
+func (c *RuleCommand) normalizedArgs() []string {
 	if c.lowered == nil {
 		c.lowered = make([]string, len(c.Args))
 		for i, arg := range c.Args {

@@ -15,11 +15,11 @@ import (
 	"github.com/picoclaw/picoclaw/internal/suggest"
 )
 
-// ParseRules parses a JSON array of rules with the fields of [Rule]. Errors name the rule and the remedy.
+// ParseRules parses a JSON array of [Rule] objects. Errors name the rule and the remedy.
 func ParseRules(file string, text []byte) ([]Rule, error) {
 	var entries []json.RawMessage
 	if err := json.Unmarshal(text, &entries); err != nil {
-		return nil, fmt.Errorf("%s isn't an array of rules: %s", file, withLine(err, text))
+		return nil, fmt.Errorf("%s isn't an array of rules: %s", file, formatSyntaxError(err, text))
 	}
 	rules := make([]Rule, len(entries))
 	for i, entry := range entries {
@@ -32,22 +32,22 @@ func ParseRules(file string, text []byte) ([]Rule, error) {
 	return rules, nil
 }
 
-// withLine adds the line to a syntax error.
-func withLine(err error, text []byte) string {
+// formatSyntaxError returns the message of a JSON error with its line.
+func formatSyntaxError(err error, text []byte) string {
 	if bad := new(json.SyntaxError); errors.As(err, &bad) {
 		return fmt.Sprintf("line %d: %s", 1+bytes.Count(text[:min(int(bad.Offset), len(text))], []byte("\n")), bad)
 	}
 	return "write [ before the first rule and ] behind the last"
 }
 
-// parseRule parses one rule.
+// parseRule parses and validates one rule.
 func (r *Rule) parseRule(entry []byte) error {
 	in := json.NewDecoder(bytes.NewReader(entry))
 	in.DisallowUnknownFields()
 	if err := in.Decode(r); err != nil {
 		_ = json.Unmarshal(entry, &struct{ ID *string }{&r.ID}) // for the message
 		wrong := new(json.UnmarshalTypeError)
-		if key := checkKeys(entry, ruleKeys); key != nil {
+		if key := checkUnknownKeys(entry, ruleKeys); key != nil {
 			return key
 		} else if errors.As(err, &wrong) {
 			return fmt.Errorf("%q can't be a %s; write %s", wrong.Field, wrong.Value, kindNames[wrong.Type.Kind()])
@@ -58,14 +58,14 @@ func (r *Rule) parseRule(entry []byte) error {
 	return r.validate()
 }
 
-// kindNames are the types of values in messages.
+// kindNames are the names of value types in messages.
 var kindNames = map[reflect.Kind]string{
 	reflect.Bool: "true or false", reflect.Int: "a number", reflect.String: "a text", reflect.Slice: "an array of texts",
 }
 
 var validID = lazyregexp.New(`^[a-z][a-z0-9.-]*$`)
 
-// validate returns an error for an invalid rule.
+// validate returns an error for a rule with missing or contradictory fields.
 func (r *Rule) validate() error {
 	conditions := len(r.Programs)+len(r.Takes)+len(r.Verb)+len(r.Flags)+len(r.Args)+len(r.Via)+r.Operands > 0 ||
 		r.When != "" || r.Unless != nil
@@ -145,8 +145,8 @@ func jsonKeys(t reflect.Type) []string {
 	return keys
 }
 
-// checkKeys returns an error for an unknown key, also in "unless".
-func checkKeys(object []byte, known []string) error {
+// checkUnknownKeys returns an error for an unknown JSON key, also in "unless".
+func checkUnknownKeys(object []byte, known []string) error {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(object, &fields); err != nil {
 		return fmt.Errorf("%.20s isn't an object; write its keys in braces", object)
@@ -156,7 +156,7 @@ func checkKeys(object []byte, known []string) error {
 			return unknownWordError("key", key, known)
 		}
 		if key == "unless" {
-			if err := checkKeys(fields[key], unlessKeys); err != nil {
+			if err := checkUnknownKeys(fields[key], unlessKeys); err != nil {
 				return fmt.Errorf(`in "unless": %w`, err)
 			}
 		}
@@ -164,28 +164,28 @@ func checkKeys(object []byte, known []string) error {
 	return nil
 }
 
-// unknownWordError returns the error for an unknown word.
+// unknownWordError returns the error for an unknown word. It suggests a similar known word.
 func unknownWordError(what, word string, known []string) error {
 	near := cmp.Or(suggest.DidYouMean(word, known), "; there are "+strings.Join(known, ", "))
 	return fmt.Errorf("there is no %s %q%s", what, word, near)
 }
 
 type (
-	words   []string      // in JSON a text of words, or an array
-	phrases [][]lowerGlob // in JSON one phrase, or an array of them
-	globs   []lowerGlob   // in JSON a text of patterns, or an array of those that may hold spaces
+	wordList   []string          // in JSON a text of words, or an array
+	phraseList [][]lowercaseGlob // in JSON one phrase, or an array of them
+	globList   []lowercaseGlob   // in JSON a text of patterns, or an array of those that may hold spaces
 )
 
-func (w *words) UnmarshalJSON(data []byte) error {
-	texts, err := parseTexts(data)
+func (w *wordList) UnmarshalJSON(data []byte) error {
+	texts, err := parseStringOrArray(data)
 	*w = strings.Fields(strings.Join(texts, " "))
 	return err
 }
 
-func (p *phrases) UnmarshalJSON(data []byte) error {
-	texts, err := parseTexts(data)
+func (p *phraseList) UnmarshalJSON(data []byte) error {
+	texts, err := parseStringOrArray(data)
 	for _, text := range texts {
-		var phrase []lowerGlob
+		var phrase []lowercaseGlob
 		for _, word := range strings.Fields(text) {
 			phrase = append(phrase, newGlob(word))
 		}
@@ -197,8 +197,8 @@ func (p *phrases) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-func (g *globs) UnmarshalJSON(data []byte) error {
-	texts, err := parseTexts(data)
+func (g *globList) UnmarshalJSON(data []byte) error {
+	texts, err := parseStringOrArray(data)
 	if data[0] == '"' && len(texts) == 1 {
 		texts = strings.Fields(texts[0])
 	}
@@ -208,8 +208,8 @@ func (g *globs) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// parseTexts parses a string or an array of strings.
-func parseTexts(data []byte) ([]string, error) {
+// parseStringOrArray parses a string or an array of strings.
+func parseStringOrArray(data []byte) ([]string, error) {
 	one := make([]string, 1)
 	if data[0] == '"' {
 		return one, json.Unmarshal(data, &one[0])

@@ -58,7 +58,7 @@ func TestWith(t *testing.T) {
 		t.Errorf("read as %+v", own)
 	}
 	before := len(BuiltinRules().Rules())
-	set := BuiltinRules().WithRules(own)
+	set := BuiltinRules().WithOperatorRules(own)
 	if len(set.Rules()) != before+2 || len(BuiltinRules().Rules()) != before {
 		t.Errorf("%d and %d rules", len(set.Rules()), len(BuiltinRules().Rules()))
 	}
@@ -79,7 +79,7 @@ func TestWith(t *testing.T) {
 	} {
 		words := strings.Fields(line)
 		var got []string
-		for _, r := range set.FindRules(NewCommand(words[0], words[1:], nil)) {
+		for _, r := range set.FindMatchingRules(NewRuleCommand(words[0], words[1:], nil)) {
 			got = append(got, r.ID)
 		}
 		if got := strings.Join(got, " "); got != want {
@@ -87,22 +87,22 @@ func TestWith(t *testing.T) {
 		}
 	}
 	for _, program := range []string{"mytool", "my-x-cli", "rm", "mkfs.xfs"} {
-		if !set.MayConcern(program) {
+		if !set.HasRulesFor(program) {
 			t.Errorf("nothing concerns %s", program)
 		}
 	}
 	for _, program := range []string{"ls", "mytools", ""} {
-		if set.MayConcern(program) {
+		if set.HasRulesFor(program) {
 			t.Errorf("something concerns %q", program)
 		}
 	}
 }
 
 func TestStructure(t *testing.T) {
-	if r := StructureRule("exec.fork-bomb"); r == nil || r.Tier != Hard || r.Why == "" {
+	if r := FindStructureRule("exec.fork-bomb"); r == nil || r.Tier != Hard || r.Why == "" {
 		t.Errorf("the rule on fork bombs is %+v", r)
 	}
-	if r := StructureRule("exec.rm-recursive"); r != nil {
+	if r := FindStructureRule("exec.rm-recursive"); r != nil {
 		t.Errorf("%s is about one command, not about a line", r.ID)
 	}
 }

@@ -9,33 +9,33 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
 )
 
-// predicates are conditions other fields can't express, by their name in "when".
+// predicates are conditions that other fields can't express, by their name in "when".
 var predicates = map[string]func(*RuleCommand) bool{
-	"clock-stamp":    isClockStamp,
+	"clock-stamp":    hasTimeOperand,
 	"dry-run":        isDryRun,
 	"encoded-option": hasEncodedCommand,
 	"force":          func(c *RuleCommand) bool { return c.parsedOptions().HasOption("-f", "--force") },
 	"help":           asksForHelp,
-	"host-path":      hasHostPath,
+	"host-path":      hasHostPathOperand,
 	"http-delete":    isHTTPDelete,
 	"item":           hasItemPlaceholder,
-	"open-mask":      isOpenMask,
+	"open-mask":      isPermissiveUmask,
 	"sigkill":        sendsSigkill,
-	"wide-mode":      func(c *RuleCommand) bool { return isWideMode(findMode(c)) },
+	"wide-mode":      func(c *RuleCommand) bool { return isPermissiveMode(findFileMode(c)) },
 }
 
-// isClockStamp reports whether the first operand is a time, MMDDhhmm[[CC]YY][.ss].
-func isClockStamp(c *RuleCommand) bool {
+// hasTimeOperand reports whether the first operand is a time: MMDDhhmm[[CC]YY][.ss].
+func hasTimeOperand(c *RuleCommand) bool {
 	digits, _, _ := strings.Cut(c.firstOperand(), ".")
 	return len(digits) >= 8 && strings.Trim(digits, "0123456789") == ""
 }
 
-// isDryRun reports whether the command only shows what it would do, or its help.
+// isDryRun reports whether the command changes nothing, because of --dry-run or --help.
 func isDryRun(c *RuleCommand) bool {
 	dry := false
-	for i, arg := range c.lowerArgs() {
+	for i, arg := range c.normalizedArgs() {
 		option, value, _ := strings.Cut(arg, "=")
-		isValue := func(o getopt.Option) bool { return o.Has && o.At == i && o.Arg < i }
+		isValue := func(o getopt.ParsedOption) bool { return o.Has && o.At == i && o.Arg < i }
 		switch {
 		case slices.ContainsFunc(c.parsedOptions().Options, isValue):
 			continue
@@ -46,7 +46,7 @@ func isDryRun(c *RuleCommand) bool {
 		case option != "--dry-run":
 			continue
 		case value == "" && i+1 < len(c.Args):
-			value = c.lowerArgs()[i+1] // as npm takes it
+			value = c.normalizedArgs()[i+1] // as npm takes it
 		}
 		if slices.Contains([]string{"none", "false", "0", "no"}, value) {
 			return false
@@ -56,9 +56,9 @@ func isDryRun(c *RuleCommand) bool {
 	return dry
 }
 
-// hasEncodedCommand reports whether an option is PowerShell's -EncodedCommand or an abbreviation.
+// hasEncodedCommand reports whether an option is PowerShell's -EncodedCommand or an abbreviation of it.
 func hasEncodedCommand(c *RuleCommand) bool {
-	return slices.ContainsFunc(c.lowerArgs(), func(arg string) bool {
+	return slices.ContainsFunc(c.normalizedArgs(), func(arg string) bool {
 		name := strings.TrimLeft(arg, "-/")
 		return name != arg && name != "" && (name == "ec" || isAbbreviation(name, "encodedcommand"))
 	})
@@ -67,7 +67,7 @@ func hasEncodedCommand(c *RuleCommand) bool {
 // isAbbreviation reports whether an option abbreviates a name, as in PowerShell.
 func isAbbreviation(option, name string) bool { return strings.HasPrefix(name, option) }
 
-// asksForHelp reports whether --help is before the arguments of a started command.
+// asksForHelp reports whether --help precedes the arguments of a started command.
 func asksForHelp(c *RuleCommand) bool {
 	operands := c.parsedOptions().Operands
 	for _, option := range c.parsedOptions().Options {
@@ -78,38 +78,38 @@ func asksForHelp(c *RuleCommand) bool {
 	return false
 }
 
-// hasHostPath reports whether an operand is host:path.
-func hasHostPath(c *RuleCommand) bool {
+// hasHostPathOperand reports whether an operand has the form host:path.
+func hasHostPathOperand(c *RuleCommand) bool {
 	return slices.ContainsFunc(c.parsedOptions().Operands, func(at int) bool {
 		host, _, ok := strings.Cut(c.Args[at], ":")
 		return ok && host != "" && !strings.Contains(host, "/")
 	})
 }
 
-// isHTTPDelete reports whether an HTTP client uses the method DELETE.
+// isHTTPDelete reports whether an HTTP client sends a DELETE request.
 func isHTTPDelete(c *RuleCommand) bool {
-	method, ok := c.parsedOptions().LastValue("-X", "--request", "--method")
+	method, ok := c.parsedOptions().LastOptionValue("-X", "--request", "--method")
 	if !ok {
 		method = c.firstOperand()
 	}
 	return strings.EqualFold(method, "DELETE")
 }
 
-// hasItemPlaceholder reports whether an argument is a name found by another command.
+// hasItemPlaceholder reports whether another command, such as find, supplies a part of an argument.
 func hasItemPlaceholder(c *RuleCommand) bool {
 	return slices.ContainsFunc(c.Args, func(arg string) bool { return strings.Contains(arg, shell.Item) })
 }
 
-// isOpenMask reports whether a umask lets others write.
-func isOpenMask(c *RuleCommand) bool {
+// isPermissiveUmask reports whether a umask lets all users write new files.
+func isPermissiveUmask(c *RuleCommand) bool {
 	mask := c.firstOperand()
 	if mask != "" && strings.Trim(mask, "01234567") == "" {
 		return (mask[len(mask)-1]-'0')&2 == 0
 	}
-	return isWideMode(mask)
+	return isPermissiveMode(mask)
 }
 
-// sendsSigkill reports whether kill sends signal 9, or signals every process.
+// sendsSigkill reports whether kill sends signal 9, or sends a signal to every process.
 func sendsSigkill(c *RuleCommand) bool {
 	for i, arg := range c.Args {
 		signal, option := strings.CutPrefix(strings.ToUpper(arg), "-")
@@ -135,9 +135,9 @@ var (
 	octalMode    = lazyregexp.New(`^[-+=]?[0-7]+$`)
 )
 
-// findMode returns the mode of an option, or the first argument that looks like one, as in chmod -R -x.
-func findMode(c *RuleCommand) string {
-	if mode, ok := c.parsedOptions().LastValue("-m", "--mode"); ok {
+// findFileMode returns the mode argument of a command: an option's value or the first argument that looks like a mode.
+func findFileMode(c *RuleCommand) string {
+	if mode, ok := c.parsedOptions().LastOptionValue("-m", "--mode"); ok {
 		return mode
 	}
 	for _, arg := range c.Args {
@@ -148,8 +148,8 @@ func findMode(c *RuleCommand) string {
 	return c.firstOperand()
 }
 
-// isWideMode reports whether a mode lets everybody write, or sets setuid or setgid.
-func isWideMode(mode string) bool {
+// isPermissiveMode reports whether a file mode lets all users write, or sets setuid or setgid.
+func isPermissiveMode(mode string) bool {
 	if octalMode().MatchString(mode) {
 		digits := strings.TrimLeft(mode, "+=-0")
 		special := len(digits) > 3 && digits[len(digits)-4] >= '2'

@@ -24,44 +24,44 @@ const (
 	Allow = "allow"
 )
 
-// Rule decides on the commands that fulfil all its conditions. Two rules may have the same ID.
+// Rule decides on commands that satisfy all its conditions. Several rules may share an ID.
 type Rule struct {
 	ID       string `json:"id"`
-	Tier     string `json:"tier"`     // Soft, unless it says otherwise
-	Decision string `json:"decision"` // Deny, unless it says otherwise
+	Tier     string `json:"tier"`     // Soft by default
+	Decision string `json:"decision"` // Deny by default
 	File     string `json:"-"`        // where it was read from
 
-	// Programs are the names of the programs that the rule is about; a `*` in one stands for any text.
-	Programs words `json:"programs"`
-	// Takes are options of the programs that take the next word as their value, where the guard doesn't know it.
-	// They hold for every rule about the program.
-	Takes words `json:"takes"`
+	// Programs are the names of the programs to which the rule applies; `*` matches any text.
+	Programs wordList `json:"programs"`
+	// Takes are options of the programs that take the next word as value and that the guard does not know. They apply
+	// to every rule for the program.
+	Takes wordList `json:"takes"`
 
 	Conditions
-	Operands int         `json:"operands"` // there are at least that many operands
-	Via      words       `json:"via"`      // one of these programs starts the command
-	Unless   *Conditions `json:"unless"`   // any of these lifts the rule
+	Operands int         `json:"operands"` // minimum number of operands
+	Via      wordList    `json:"via"`      // one of these programs starts the command
+	Unless   *Conditions `json:"unless"`   // any of these conditions lifts the rule
 
-	// Undoable marks a rule about deleting files of this machine that a setting lifts where undo brings them back and the
-	// words of the command say which they are. Only built-in rules have it.
+	// Undoable marks a rule about deleting local files. A setting lifts it if undo can restore the files and the words
+	// of the command name them. Only built-in rules have it.
 	Undoable bool `json:"undoable,omitempty"`
 
-	// Structure marks a rule about whole lines, which the guard finds by itself: it has no conditions.
+	// Structure marks a rule about whole lines, which the guard detects in code. It has no conditions.
 	Structure bool `json:"structure"`
 
-	Why     string   `json:"why"`     // what the command does: a sentence without its subject
-	Instead string   `json:"instead"` // what to do instead, if anything
-	Seeds   []string `json:"seeds"`   // the patterns of the seed that it stands for
-	Hit     []string `json:"hit"`     // commands that it finds
-	Miss    []string `json:"miss"`    // commands that it doesn't find
+	Why     string   `json:"why"`     // effect of the command: a sentence without its subject
+	Instead string   `json:"instead"` // safer alternative, if any
+	Seeds   []string `json:"seeds"`   // patterns of the original guard that the rule replaces
+	Hit     []string `json:"hit"`     // example commands that must match
+	Miss    []string `json:"miss"`    // example commands that must not match
 }
 
-// Conditions are what is asked of a command.
+// Conditions are requirements on a command. A rule has them, and its "unless" has others that lift it.
 type Conditions struct {
-	Verb  phrases `json:"verb"`  // the operands begin with one of the phrases
-	Flags words   `json:"flags"` // one of these options was given, also in a cluster or as a long option's beginning
-	Args  globs   `json:"args"`  // an argument is like one of these
-	When  string  `json:"when"`  // the name of a predicate
+	Verb  phraseList `json:"verb"`  // the operands begin with one of the phrases
+	Flags wordList   `json:"flags"` // one of these options is present, also in a cluster or abbreviated
+	Args  globList   `json:"args"`  // an argument matches one of these patterns
+	When  string     `json:"when"`  // the name of a predicate
 }
 
 // matchesCommand reports whether a command satisfies all conditions.
@@ -69,35 +69,36 @@ func (r *Rule) matchesCommand(c *RuleCommand) bool {
 	starts := func(program string) bool { return slices.Contains(c.Via, program) }
 	switch u := r.Unless; {
 	case len(r.Via) > 0 && !slices.ContainsFunc(r.Via, starts),
-		len(r.Args) > 0 && !r.hasArg(c),
+		len(r.Args) > 0 && !r.hasMatchingArg(c),
 		len(r.Flags) > 0 && !c.parsedOptions().HasOption(r.Flags...),
-		len(r.Verb) > 0 && !r.hasVerb(c),
+		len(r.Verb) > 0 && !r.startsWithVerb(c),
 		r.Operands > 0 && len(c.parsedOptions().Operands) < r.Operands,
 		r.When != "" && !predicates[r.When](c):
 		return false
 	case u == nil:
 		return true
 	default:
-		return !u.hasArg(c) && (len(u.Flags) == 0 || !c.parsedOptions().HasOption(u.Flags...)) &&
-			(u.When == "" || !predicates[u.When](c)) && !u.hasVerb(c)
+		return !u.hasMatchingArg(c) && (len(u.Flags) == 0 || !c.parsedOptions().HasOption(u.Flags...)) &&
+			(u.When == "" || !predicates[u.When](c)) && !u.startsWithVerb(c)
 	}
 }
 
-func (o *Conditions) hasArg(c *RuleCommand) bool {
-	return len(o.Args) > 0 && slices.ContainsFunc(c.lowerArgs(), func(arg string) bool {
-		return slices.ContainsFunc(o.Args, func(g lowerGlob) bool { return g.matchesText(arg) })
+func (o *Conditions) hasMatchingArg(c *RuleCommand) bool {
+	return len(o.Args) > 0 && slices.ContainsFunc(c.normalizedArgs(), func(arg string) bool {
+		return slices.ContainsFunc(o.Args, func(g lowercaseGlob) bool { return g.matchesText(arg) })
 	})
 }
 
-// hasVerb reports whether the operands begin with one of the phrases, and stores its length.
-func (o *Conditions) hasVerb(c *RuleCommand) bool {
-	return slices.ContainsFunc(o.Verb, func(phrase []lowerGlob) bool {
+// startsWithVerb reports whether the operands begin with one of the verb phrases. It stores the phrase's length in the
+// command.
+func (o *Conditions) startsWithVerb(c *RuleCommand) bool {
+	return slices.ContainsFunc(o.Verb, func(phrase []lowercaseGlob) bool {
 		operands := c.parsedOptions().Operands
 		if len(phrase) > len(operands) {
 			return false
 		}
 		for i, word := range phrase {
-			if !word.matchesText(c.lowerArgs()[operands[i]]) {
+			if !word.matchesText(c.normalizedArgs()[operands[i]]) {
 				return false
 			}
 		}
@@ -106,13 +107,13 @@ func (o *Conditions) hasVerb(c *RuleCommand) bool {
 	})
 }
 
-// lowerGlob is a lower-case pattern, split at its asterisks.
-type lowerGlob []string
+// lowercaseGlob is a lower-case pattern, split at its asterisks.
+type lowercaseGlob []string
 
-func newGlob(pattern string) lowerGlob { return strings.Split(strings.ToLower(pattern), "*") }
+func newGlob(pattern string) lowercaseGlob { return strings.Split(strings.ToLower(pattern), "*") }
 
-// matchesText reports whether the pattern matches a lower-case text.
-func (g lowerGlob) matchesText(text string) bool {
+// matchesText reports whether the pattern matches a whole lower-case text.
+func (g lowercaseGlob) matchesText(text string) bool {
 	last := len(g) - 1
 	if last == 0 {
 		return text == g[0]

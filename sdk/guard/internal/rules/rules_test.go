@@ -42,12 +42,12 @@ func about(r *Rule, c *RuleCommand) bool {
 	if takes, ok := set.takes[c.Name]; ok {
 		c.takes = &takes
 	}
-	return set.MayConcern(c.Name) && (slices.Contains(set.named[c.Name], r) ||
+	return set.HasRulesFor(c.Name) && (slices.Contains(set.named[c.Name], r) ||
 		slices.ContainsFunc(set.wild, func(w wildcardRule) bool { return w.rule == r && w.name.matchesText(c.Name) }))
 }
 
 func finds(id string, c *RuleCommand) bool {
-	return slices.ContainsFunc(BuiltinRules().FindRules(c), func(r *Rule) bool { return r.ID == id })
+	return slices.ContainsFunc(BuiltinRules().FindMatchingRules(c), func(r *Rule) bool { return r.ID == id })
 }
 
 // inner finds the command that a wrapper starts.
@@ -80,7 +80,7 @@ func command(t *testing.T, line string) *RuleCommand {
 			via, words = []string{name}, started
 		}
 	}
-	return NewCommand(programs.CanonicalName(strings.ToLower(words[0])), words[1:], via)
+	return NewRuleCommand(programs.CanonicalProgramName(strings.ToLower(words[0])), words[1:], via)
 }
 
 // Every rule's id stands on the page about the guard.

@@ -15,17 +15,17 @@ import (
 //go:embed data/*.json
 var data embed.FS
 
-// RuleSet is an immutable set of rules.
+// RuleSet is an immutable set of rules, indexed by program.
 type RuleSet struct {
 	rules []*Rule
 	named map[string][]*Rule // by program
 	wild  []wildcardRule
-	takes map[string]getopt.Spec // by program
+	takes map[string]getopt.OptionSpec // by program
 }
 
-// wildcardRule is a rule for programs whose names match a pattern.
+// wildcardRule is a rule with a wildcard in a program name.
 type wildcardRule struct {
-	name lowerGlob
+	name lowercaseGlob
 	rule *Rule
 }
 
@@ -33,15 +33,15 @@ type wildcardRule struct {
 func BuiltinRules() *RuleSet { return builtinRules() }
 
 var builtinRules = sync.OnceValue(func() *RuleSet {
-	set, err := readRules(data)
+	set, err := readRuleFiles(data)
 	if err != nil {
 		panic(err) // a test reads every file
 	}
 	return set
 })
 
-// readRules reads the files of a directory called data.
-func readRules(files fs.FS) (*RuleSet, error) {
+// readRuleFiles reads the rules of data/*.json.
+func readRuleFiles(files fs.FS) (*RuleSet, error) {
 	names, err := fs.Glob(files, "data/*.json")
 	var all []*Rule
 	for _, name := range names {
@@ -55,15 +55,15 @@ func readRules(files fs.FS) (*RuleSet, error) {
 		}
 		all = append(all, rulePointers(rules)...)
 	}
-	return newSet(all), err
+	return newRuleSet(all), err
 }
 
-// WithRules returns a set with an operator's rules before those of s, so that they take precedence in decisions.
-func (s *RuleSet) WithRules(own []Rule) *RuleSet {
+// WithOperatorRules returns a set with an operator's rules before those of s. The first rule takes precedence.
+func (s *RuleSet) WithOperatorRules(own []Rule) *RuleSet {
 	if len(own) == 0 {
 		return s
 	}
-	return newSet(slices.Concat(rulePointers(slices.Clone(own)), s.rules))
+	return newRuleSet(slices.Concat(rulePointers(slices.Clone(own)), s.rules))
 }
 
 func rulePointers(rules []Rule) []*Rule {
@@ -74,8 +74,8 @@ func rulePointers(rules []Rule) []*Rule {
 	return out
 }
 
-func newSet(all []*Rule) *RuleSet {
-	s := &RuleSet{rules: all, named: map[string][]*Rule{}, takes: map[string]getopt.Spec{}}
+func newRuleSet(all []*Rule) *RuleSet {
+	s := &RuleSet{rules: all, named: map[string][]*Rule{}, takes: map[string]getopt.OptionSpec{}}
 	takes := map[string][]string{}
 	for _, r := range all {
 		for _, program := range r.Programs {
@@ -83,7 +83,7 @@ func newSet(all []*Rule) *RuleSet {
 				s.wild = append(s.wild, wildcardRule{newGlob(program), r})
 				continue
 			}
-			name := programs.CanonicalName(program)
+			name := programs.CanonicalProgramName(program)
 			if list := s.named[name]; len(list) == 0 || list[len(list)-1] != r {
 				s.named[name] = append(list, r)
 			}
@@ -92,22 +92,22 @@ func newSet(all []*Rule) *RuleSet {
 	}
 	for name, options := range takes {
 		if len(options) > 0 {
-			s.takes[name] = getopt.ParseSpec(strings.Join(options, "=d ") + "=d")
+			s.takes[name] = getopt.ParseOptionSpec(strings.Join(options, "=d ") + "=d")
 		}
 	}
 	return s
 }
 
-// Rules returns all rules, the structural ones too.
+// Rules returns all rules, including structural ones.
 func (s *RuleSet) Rules() []*Rule { return s.rules }
 
-// MayConcern reports whether a rule may concern a program.
-func (s *RuleSet) MayConcern(program string) bool {
+// HasRulesFor reports whether a rule may apply to a program.
+func (s *RuleSet) HasRulesFor(program string) bool {
 	return s.named[program] != nil || slices.ContainsFunc(s.wild, func(w wildcardRule) bool { return w.name.matchesText(program) })
 }
 
-// FindRules returns the rules that match a command: first those with its program's name, then those with a pattern.
-func (s *RuleSet) FindRules(c *RuleCommand) []*Rule {
+// FindMatchingRules returns the rules that match a command: first rules that name its program, then wildcard rules.
+func (s *RuleSet) FindMatchingRules(c *RuleCommand) []*Rule {
 	if takes, ok := s.takes[c.Name]; ok {
 		c.takes = &takes
 	}
@@ -125,8 +125,8 @@ func (s *RuleSet) FindRules(c *RuleCommand) []*Rule {
 	return out
 }
 
-// StructureRule returns the built-in rule about whole lines with an id, or nil.
-func StructureRule(id string) *Rule {
+// FindStructureRule returns the built-in structural rule with an id, or nil.
+func FindStructureRule(id string) *Rule {
 	for _, r := range BuiltinRules().rules {
 		if r.Structure && r.ID == id {
 			return r

@@ -8,17 +8,17 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// interpretBuiltin interprets a builtin that changes the shell itself, and reports whether the command is one. A few
-// builtins also go to the visitor, because rules may apply to them.
-func (in *Interpreter) interpretBuiltin(c *Call, st *state) (Stream, bool) {
-	args := FieldTexts(c.Argv[1:])
+// interpretBuiltin interprets a builtin that changes the shell itself, and reports whether the command is one. Some
+// builtins are also passed to the visitor, because rules apply to them.
+func (in *Interpreter) interpretBuiltin(c *SimpleCommand, st *shellState) (Stream, bool) {
+	args := ArgumentTexts(c.Argv[1:])
 	empty := knownStream("")
 	switch c.Argv[0].Text {
 	case "test", "[", "printf", "let", "declare", "typeset", "local", "export", "readonly", "read", "unset", "mapfile",
 		"readarray":
 		for _, arg := range args {
 			if strings.Contains(arg, "[") {
-				in.interpretEvaluated(&c.Place, arg, st)
+				in.interpretNestedSubstitutions(&c.Location, arg, st)
 			}
 		}
 	case "command", "type":
@@ -39,16 +39,16 @@ func (in *Interpreter) interpretBuiltin(c *Call, st *state) (Stream, bool) {
 		}
 		return empty, true
 	case "eval":
-		return in.interpretCode(&c.Place, strings.Join(args, " "), c.From, st, c.Stdin), true
+		return in.interpretCode(&c.Location, strings.Join(args, " "), c.From, st, c.Stdin), true
 	case "trap":
-		if operands := skipOptions(args); len(operands) > 1 && operands[0] != "-" && operands[0] != "" {
+		if operands := dropOptions(args); len(operands) > 1 && operands[0] != "-" && operands[0] != "" {
 			st.traps = append(st.traps[:len(st.traps):len(st.traps)], operands[0])
 		}
 		return empty, true
 	case "alias":
 		for _, arg := range args {
 			if _, value, ok := strings.Cut(arg, "="); ok {
-				in.interpretCode(&c.Place, value, c.From, st.cloneState(), Stream{})
+				in.interpretCode(&c.Location, value, c.From, st.cloneState(), Stream{})
 			}
 		}
 		return empty, true
@@ -58,7 +58,7 @@ func (in *Interpreter) interpretBuiltin(c *Call, st *state) (Stream, bool) {
 		in.setReadVars(c, st, args)
 		return empty, true
 	case "set":
-		in.setParams(st, args)
+		in.setPositionalParams(st, args)
 		return empty, true
 	case "shift":
 		n := 1
@@ -71,7 +71,7 @@ func (in *Interpreter) interpretBuiltin(c *Call, st *state) (Stream, bool) {
 		return empty, true
 	case "unset":
 		st.unshareMaps()
-		for _, name := range skipOptions(args) {
+		for _, name := range dropOptions(args) {
 			delete(st.vars, name)
 			delete(st.funcs, name)
 		}
@@ -90,21 +90,21 @@ func (in *Interpreter) interpretBuiltin(c *Call, st *state) (Stream, bool) {
 			return empty, true
 		}
 	case ".", "source":
-		return in.sourceFile(c, st, args), true
+		return in.interpretSourcedFile(c, st, args), true
 	case "export", "declare", "typeset", "local", "readonly":
 		// Reached through a wrapper such as `command export x=y`.
 		for _, arg := range args {
 			if name, value, ok := strings.Cut(arg, "="); ok && syntax.ValidName(name) {
 				st.setVar(name, value, c.From)
-				c.Env = putEntry(c.Env, name, value)
+				c.Env = setMapEntry(c.Env, name, value)
 			}
 		}
 	}
 	return Stream{}, false
 }
 
-// skipOptions returns the arguments after the options.
-func skipOptions(args []string) []string {
+// dropOptions returns the arguments after the leading options.
+func dropOptions(args []string) []string {
 	for i, arg := range args {
 		if arg == "--" {
 			return args[i+1:]
@@ -116,9 +116,9 @@ func skipOptions(args []string) []string {
 	return nil
 }
 
-// sourceFile interprets `source file` in the same shell, if the content of the file is known.
-func (in *Interpreter) sourceFile(c *Call, st *state, args []string) Stream {
-	operands := skipOptions(args)
+// interpretSourcedFile interprets a file in the current shell (source), if the file's content is known.
+func (in *Interpreter) interpretSourcedFile(c *SimpleCommand, st *shellState, args []string) Stream {
+	operands := dropOptions(args)
 	if len(operands) == 0 {
 		return Stream{}
 	}
@@ -133,17 +133,17 @@ func (in *Interpreter) sourceFile(c *Call, st *state, args []string) Stream {
 		if len(operands) > 1 {
 			st.params = append([]string{"bash"}, operands[1:]...)
 		}
-		out := in.interpretCode(&c.Place, content.Text, c.From, st, c.Stdin)
+		out := in.interpretCode(&c.Location, content.Text, c.From, st, c.Stdin)
 		st.params, st.isDead = params, false
 		return out
 	default:
-		in.visitor.VisitCall(c)
+		in.visitor.VisitCommand(c)
 	}
 	return unknownStream("a script")
 }
 
-// setParams sets the positional parameters.
-func (in *Interpreter) setParams(st *state, args []string) {
+// setPositionalParams sets the positional parameters by the arguments of the builtin set.
+func (in *Interpreter) setPositionalParams(st *shellState, args []string) {
 	for i, arg := range args {
 		if arg == "--" {
 			st.params = append([]string{"bash"}, args[i+1:]...)
@@ -159,9 +159,9 @@ func (in *Interpreter) setParams(st *state, args []string) {
 	}
 }
 
-// setReadVars sets the variables that read, mapfile and readarray fill. Their values are known if the input line is
-// known and its words are separated by single spaces.
-func (in *Interpreter) setReadVars(c *Call, st *state, args []string) {
+// setReadVars sets the variables of read, mapfile and readarray. Their values are known if the input line is known and
+// single spaces separate its words.
+func (in *Interpreter) setReadVars(c *SimpleCommand, st *shellState, args []string) {
 	mapfile := c.Argv[0].Text != "read"
 	_, hasIFS := c.Env["IFS"]
 	isList, isKnown := mapfile, c.Stdin.Known && !hasIFS && !st.vars["IFS"].IsSet()

@@ -68,7 +68,7 @@ func TestPredictedArgumentsAreTheRealOnes(t *testing.T) {
 		dir, before := workdir(t), all
 		for _, line := range s.lines {
 			r := &recorder{}
-			shell.Interpret(line, shell.Options{Dir: dir, Env: map[string]string{"HOME": "/home/u"}}, r)
+			shell.Interpret(line, shell.InterpretOptions{Dir: dir, Env: map[string]string{"HOME": "/home/u"}}, r)
 			for _, real := range run(t, dir, s.program, line) {
 				if !slices.Contains(doubtful, line) {
 					all++

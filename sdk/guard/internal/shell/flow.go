@@ -7,7 +7,7 @@ import (
 )
 
 // interpretIf interprets each branch once, and joins their states.
-func (in *Interpreter) interpretIf(c *syntax.IfClause, st *state, stdin Stream) Stream {
+func (in *Interpreter) interpretIf(c *syntax.IfClause, st *shellState, stdin Stream) Stream {
 	if len(c.Cond) == 0 { // else
 		return in.interpretStmts(c.Then, st, stdin)
 	}
@@ -22,8 +22,8 @@ func (in *Interpreter) interpretIf(c *syntax.IfClause, st *state, stdin Stream) 
 }
 
 // interpretCase interprets each branch once, and joins their states.
-func (in *Interpreter) interpretCase(c *syntax.CaseClause, st *state, stdin Stream, place *Place) Stream {
-	x := in.newExpansion(st, place)
+func (in *Interpreter) interpretCase(c *syntax.CaseClause, st *shellState, stdin Stream, place *Location) Stream {
+	x := in.newWordExpander(st, place)
 	x.expandWord(c.Word)
 	before := st.cloneState()
 	for _, item := range c.Items {
@@ -37,10 +37,10 @@ func (in *Interpreter) interpretCase(c *syntax.CaseClause, st *state, stdin Stre
 	return unknownStream("a conditional")
 }
 
-// interpretWhile interprets the body twice: as the first round, and as any later round, where values that a round
-// changes are unknown.
-func (in *Interpreter) interpretWhile(c *syntax.WhileClause, st *state, stdin Stream, place *Place) Stream {
-	if isEndless(c) && startsJobs(c.Do) {
+// interpretWhile interprets the loop body twice: for the first round, and for all later rounds, in which changed values
+// are unknown.
+func (in *Interpreter) interpretWhile(c *syntax.WhileClause, st *shellState, stdin Stream, place *Location) Stream {
+	if isEndlessLoop(c) && startsUnawaitedJobs(c.Do) {
 		in.reportProblem(place, ForkBomb, "an endless loop starts background jobs without waiting for them")
 	}
 	in.interpretStmts(c.Cond, st, stdin)
@@ -54,8 +54,8 @@ func (in *Interpreter) interpretWhile(c *syntax.WhileClause, st *state, stdin St
 	return unknownStream("a loop")
 }
 
-// isEndless reports whether the condition of a loop never ends it.
-func isEndless(c *syntax.WhileClause) bool {
+// isEndlessLoop reports whether the condition of a loop is constant and never ends it.
+func isEndlessLoop(c *syntax.WhileClause) bool {
 	if len(c.Cond) != 1 {
 		return false
 	}
@@ -72,8 +72,8 @@ func isEndless(c *syntax.WhileClause) bool {
 	return false
 }
 
-// startsJobs reports whether a loop's body starts background jobs without waiting.
-func startsJobs(body []*syntax.Stmt) bool {
+// startsUnawaitedJobs reports whether a loop body starts background jobs without waiting for them.
+func startsUnawaitedJobs(body []*syntax.Stmt) bool {
 	background, waits := false, false
 	for _, stmt := range body {
 		syntax.Walk(stmt, func(n syntax.Node) bool {
@@ -97,32 +97,32 @@ func startsJobs(body []*syntax.Stmt) bool {
 	return background && !waits
 }
 
-// interpretFor interprets the body once for each known value.
-func (in *Interpreter) interpretFor(c *syntax.ForClause, st *state, stdin Stream, place *Place) Stream {
-	x := in.newExpansion(st, place)
+// interpretFor interprets the loop body once for each known value.
+func (in *Interpreter) interpretFor(c *syntax.ForClause, st *shellState, stdin Stream, place *Location) Stream {
+	x := in.newWordExpander(st, place)
 	var name string
-	var values []Field
+	var values []Argument
 	switch loop := c.Loop.(type) {
 	case *syntax.WordIter:
 		name = loop.Name.Value
 		if loop.InPos.IsValid() {
-			values = x.expandFields(loop.Items)
+			values = x.expandArguments(loop.Items)
 		} else {
 			for _, arg := range st.positionalArgs() {
-				values = append(values, Field{Text: arg})
+				values = append(values, Argument{Text: arg})
 			}
 		}
 	case *syntax.CStyleLoop:
-		x.evalArithm(loop.Init)
-		if loop.Cond == nil && startsJobs(c.Do) {
+		x.evalArithmetic(loop.Init)
+		if loop.Cond == nil && startsUnawaitedJobs(c.Do) {
 			in.reportProblem(place, ForkBomb, "an endless loop starts background jobs without waiting for them")
 		}
-		x.evalArithm(loop.Cond)
-		x.forgetAssigned(c.Loop)
-		values = []Field{{Text: Unknown}}
+		x.evalArithmetic(loop.Cond)
+		x.forgetAssignedVars(c.Loop)
+		values = []Argument{{Text: Unknown}}
 	}
 	before := st.cloneState()
-	for _, value := range in.chooseValues(values) {
+	for _, value := range in.chooseLoopValues(values) {
 		if name != "" {
 			st.setVar(name, value.Text, x.unknownFrom)
 		}
@@ -138,9 +138,9 @@ func (in *Interpreter) interpretFor(c *syntax.ForClause, st *state, stdin Stream
 	return unknownStream("a loop")
 }
 
-// chooseValues chooses the loop values to interpret: all if they are few, else the first ones, those that look like
-// paths or options, and Unknown for the others.
-func (in *Interpreter) chooseValues(values []Field) []Field {
+// chooseLoopValues returns the loop values to interpret. If there are too many, it returns the first ones, those that
+// look like paths or options, and Unknown for the rest.
+func (in *Interpreter) chooseLoopValues(values []Argument) []Argument {
 	limit := maxLoopValues
 	if in.steps > maxSteps/4 {
 		limit = 4
@@ -148,7 +148,7 @@ func (in *Interpreter) chooseValues(values []Field) []Field {
 	if len(values) <= limit {
 		return values
 	}
-	chosen := append([]Field{{Text: Unknown}}, values[:limit/2]...)
+	chosen := append([]Argument{{Text: Unknown}}, values[:limit/2]...)
 	for _, v := range values[limit/2:] {
 		if strings.ContainsAny(v.Text, "/.-~ ") && len(chosen) < limit*4 {
 			chosen = append(chosen, v)

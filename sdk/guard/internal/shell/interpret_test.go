@@ -15,11 +15,11 @@ func FuzzInterpret(f *testing.F) {
 		f.Add(line)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		if shell.CheckText(text) != nil {
+		if shell.CheckCommandText(text) != nil {
 			return
 		}
 		r := &recorder{}
-		shell.Interpret(text, shell.Options{Dir: "/w", Env: map[string]string{"HOME": "/h"}}, r)
+		shell.Interpret(text, shell.InterpretOptions{Dir: "/w", Env: map[string]string{"HOME": "/h"}}, r)
 	})
 }
 
@@ -29,20 +29,20 @@ type recorder struct {
 	problem bool // what isn't predicted was told
 }
 
-func (r *recorder) VisitCall(c *shell.Call) {
+func (r *recorder) VisitCommand(c *shell.SimpleCommand) {
 	if len(c.Argv) == 0 {
 		return
 	}
 	switch name := c.Argv[0].Text; name {
 	case "args":
-		r.calls = append(r.calls, shell.FieldTexts(c.Argv[1:]))
+		r.calls = append(r.calls, shell.ArgumentTexts(c.Argv[1:]))
 	case "command":
-		c.Output = c.InterpretCommand(name, c.Argv[1:], nil, "")
+		c.Output = c.InterpretStartedCommand(name, c.Argv[1:], nil, "")
 	case "bash", "sh":
 		if len(c.Argv) > 2 {
-			c.Output = c.InterpretCode(c.Argv[2].Text, shell.FieldTexts(c.Argv[3:]))
+			c.Output = c.InterpretCode(c.Argv[2].Text, shell.ArgumentTexts(c.Argv[3:]))
 		}
 	}
 }
-func (r *recorder) VisitPath(*shell.Place, shell.PathUse, shell.Field) {}
-func (r *recorder) VisitProblem(*shell.Place, shell.Problem)           { r.problem = true }
+func (r *recorder) VisitPath(*shell.Location, shell.PathUse, shell.Argument) {}
+func (r *recorder) VisitProblem(*shell.Location, shell.AnalysisProblem)      { r.problem = true }

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// The bounds of what is interpreted. What goes beyond them is refused unread.
+// Limits of the interpretation. A command beyond a limit is refused.
 const (
 	MaxText          = 16 << 10     // bytes of a command
 	MaxNesting       = 64           // brackets open at once, and levels of nested code
@@ -24,11 +24,11 @@ const (
 	maxArgumentBytes = 1 << 20      // bytes of all arguments of all commands
 )
 
-// CheckText returns a problem if a text must not be parsed: it is too long, nested too deeply, or has characters that
-// look different to a person and a shell. Otherwise it returns nil.
-func CheckText(text string) *Problem {
+// CheckCommandText returns a problem if a text must not be parsed, or nil. The text may be too long, nested too deeply,
+// or contain characters that look different to a person and a shell.
+func CheckCommandText(text string) *AnalysisProblem {
 	if len(text) > MaxText {
-		return &Problem{Kind: TooLong, Place: &Place{}, Reason: fmt.Sprintf("the command is %d bytes long; the limit is %d",
+		return &AnalysisProblem{Kind: TooLong, Location: &Location{}, Reason: fmt.Sprintf("the command is %d bytes long; the limit is %d",
 			len(text), MaxText)}
 	}
 	depth, formatted := 0, false
@@ -36,31 +36,32 @@ func CheckText(text string) *Problem {
 		switch {
 		case r == '(' || r == '{':
 			if depth++; depth > MaxNesting {
-				return problemAt(text, i, TooComplex, fmt.Sprintf("the command is nested more than %d deep", MaxNesting))
+				return newProblemAt(text, i, TooComplex, fmt.Sprintf("the command is nested more than %d deep", MaxNesting))
 			}
 		case (r == ')' || r == '}') && depth > 0:
 			depth--
 		case r == utf8.RuneError && !strings.HasPrefix(text[i:], "\uFFFD"):
-			return problemAt(text, i, Malformed, "the command is not valid UTF-8")
+			return newProblemAt(text, i, Malformed, "the command is not valid UTF-8")
 		case r < ' ' && r != '\t' && r != '\n', r == 0x7f:
-			return problemAt(text, i, Malformed, fmt.Sprintf("the command contains the control character %U", r))
-		case isInvisible(r):
-			return problemAt(text, i, Malformed, fmt.Sprintf("the command contains the invisible character %U", r))
-		case isTextFormat(r):
+			return newProblemAt(text, i, Malformed, fmt.Sprintf("the command contains the control character %U", r))
+		case isInvisibleRune(r):
+			return newProblemAt(text, i, Malformed, fmt.Sprintf("the command contains the invisible character %U", r))
+		case isFormatRune(r):
 			formatted = true
 		}
 	}
 	if formatted {
 		if at := findMisplacedFormat(text); at >= 0 {
 			r, _ := utf8.DecodeRuneInString(text[at:])
-			return problemAt(text, at, Malformed, fmt.Sprintf("the command contains the invisible character %U", r))
+			return newProblemAt(text, at, Malformed, fmt.Sprintf("the command contains the invisible character %U", r))
 		}
 	}
 	return nil
 }
 
-// isInvisible reports whether a rune has no glyph, or reorders the text around it, and ordinary text does without it.
-func isInvisible(r rune) bool {
+// isInvisibleRune reports whether a rune has no glyph, or reorders the surrounding text, and does not occur in ordinary
+// text.
+func isInvisibleRune(r rune) bool {
 	switch {
 	case r == 0x180E, r == 0xFEFF, r == 0x200B,
 		r >= 0x2028 && r <= 0x202E, r >= 0x2060 && r <= 0x206F,
@@ -70,9 +71,9 @@ func isInvisible(r rune) bool {
 	return false
 }
 
-// isTextFormat reports whether a rune has no glyph but belongs to ordinary text: joiners of Persian and emoji, the
+// isFormatRune reports whether a rune has no glyph but occurs in ordinary text: joiners of Persian and emoji,
 // directional marks of Arabic and Hebrew, and the soft hyphen. The shell treats it as a letter.
-func isTextFormat(r rune) bool {
+func isFormatRune(r rune) bool {
 	switch r {
 	case 0x00AD, 0x061C, 0x200C, 0x200D, 0x200E, 0x200F:
 		return true
@@ -80,15 +81,15 @@ func isTextFormat(r rune) bool {
 	return false
 }
 
-// findMisplacedFormat returns the offset of a format character that is not in natural language but in a word that is
-// read as a program, an option or a plain path; -1 for none. Natural language is a word or a quotation with visible
-// characters beyond ASCII, and a quotation of several words.
+// findMisplacedFormat returns the offset of a format rune outside natural language, for example in a program name,
+// option or plain path. It returns -1 for none. Natural language is a word or quotation with visible characters beyond
+// ASCII, or a quotation of several words.
 func findMisplacedFormat(text string) int {
 	var quote rune // 0 outside quotes
 	begin, first := 0, -1
 	misplaced := func(end int) bool {
 		unit := text[begin:end]
-		return first >= 0 && !strings.ContainsFunc(unit, isForeign) &&
+		return first >= 0 && !strings.ContainsFunc(unit, isVisibleNonASCII) &&
 			(quote == 0 || len(strings.Fields(unit)) < 2 || quote == '"' && strings.ContainsAny(unit, "$`"))
 	}
 	escaped := false
@@ -98,7 +99,7 @@ func findMisplacedFormat(text string) int {
 			escaped = false
 		case r == '\\' && quote != '\'':
 			escaped = true
-		case isTextFormat(r):
+		case isFormatRune(r):
 			if first < 0 {
 				first = i
 			}
@@ -121,14 +122,14 @@ func findMisplacedFormat(text string) int {
 	return -1
 }
 
-// isForeign reports whether a rune is a visible character beyond ASCII.
-func isForeign(r rune) bool {
+// isVisibleNonASCII reports whether a rune is a visible character beyond ASCII.
+func isVisibleNonASCII(r rune) bool {
 	return r > 0x7F && unicode.In(r, unicode.L, unicode.M, unicode.N, unicode.S)
 }
 
-// problemAt returns a problem at a byte offset of a text.
-func problemAt(text string, offset int, kind ProblemKind, reason string) *Problem {
-	p := NewPlace(text, offset, offset+1, "")
+// newProblemAt returns a problem at a byte offset of a text.
+func newProblemAt(text string, offset int, kind AnalysisProblemKind, reason string) *AnalysisProblem {
+	p := NewLocation(text, offset, offset+1, "")
 	span := p.Span()
-	return &Problem{Kind: kind, Place: p, Reason: fmt.Sprintf("%s (line %d, column %d)", reason, span.Line, span.Column)}
+	return &AnalysisProblem{Kind: kind, Location: p, Reason: fmt.Sprintf("%s (line %d, column %d)", reason, span.Line, span.Column)}
 }

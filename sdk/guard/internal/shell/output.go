@@ -8,8 +8,8 @@ import (
 	"mvdan.cc/sh/v3/expand"
 )
 
-// setupCommands are tools, and their verbs, that print shell code for eval. The code only sets variables and
-// functions for the tool, so it counts as empty.
+// setupCommands are tools, and their verbs, that print shell code for eval. The code only sets variables and functions
+// for the tool, so its output counts as empty.
 var setupCommands = map[string][]string{
 	"direnv": {"hook", "export"}, "pyenv": {"init", "virtualenv-init"}, "rbenv": {"init"}, "nodenv": {"init"},
 	"goenv": {"init"}, "jenv": {"init"},
@@ -21,9 +21,10 @@ var setupCommands = map[string][]string{
 	"pip": {"completion"}, "gh": {"completion"},
 }
 
-// predictOutput returns the output of a harmless command, if its arguments and input determine it.
-func predictOutput(c *Call) Stream {
-	args := FieldTexts(c.Argv[1:])
+// predictOutput returns the output of a harmless command if arguments and input determine it. Otherwise it returns an
+// unknown stream.
+func predictOutput(c *SimpleCommand) Stream {
+	args := ArgumentTexts(c.Argv[1:])
 	name := ProgramName(c.Argv[0].Text)
 	if name == c.Argv[0].Text && len(args) > 0 && slices.Contains(setupCommands[name], args[0]) {
 		return knownStream("")
@@ -31,10 +32,10 @@ func predictOutput(c *Call) Stream {
 	unknown := Stream{Piped: true, From: append([]string{name}, c.Stdin.From...)}
 	switch name {
 	case "echo":
-		return streamOf(echoOutput(args))
+		return textStream(echoOutput(args))
 	case "printf":
 		if len(args) > 0 {
-			return streamOf(printfOutput(args))
+			return textStream(printfOutput(args))
 		}
 	case "pwd":
 		if c.Dir != "" {
@@ -53,13 +54,13 @@ func predictOutput(c *Call) Stream {
 			return c.Stdin
 		}
 	case "dirname":
-		if operands := skipOptions(args); len(operands) > 0 {
-			return streamOf(path.Dir(operands[0]) + "\n")
+		if operands := dropOptions(args); len(operands) > 0 {
+			return textStream(path.Dir(operands[0]) + "\n")
 		}
 	case "mktemp":
-		return streamOf(mktempOutput(args))
+		return textStream(mktempOutput(args))
 	case "which":
-		if operands := skipOptions(args); len(operands) == 1 {
+		if operands := dropOptions(args); len(operands) == 1 {
 			return knownStream("/usr/bin/" + path.Base(operands[0]) + "\n")
 		}
 	}
@@ -108,10 +109,10 @@ func printfOutput(args []string) string {
 	}
 }
 
-// nulToNewlines replaces NUL bytes by newlines: both separate items.
+// nulToNewlines replaces NUL bytes by newlines. Both separate list items.
 func nulToNewlines(s string) string { return strings.ReplaceAll(s, "\x00", "\n") }
 
-// mktempOutput returns the output of mktemp: the path of a new file, marked by [Temporary].
+// mktempOutput returns the output of mktemp: the path of a new file, in which [Temporary] marks the random part.
 func mktempOutput(args []string) string {
 	dir, name, inTempDir := "/"+Temporary, "tmp."+Temporary, false
 	for i := 0; i < len(args); i++ {

@@ -7,18 +7,19 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// expandParam replaces the unknown parts of a parameter expansion. Package expand evaluates the known ones.
-func (x *expansion) expandParam(p *syntax.ParamExp, quoted bool) []syntax.WordPart {
+// expandParam replaces a parameter expansion by a mark if its value is unknown. Package expand later evaluates known
+// ones.
+func (x *wordExpander) expandParam(p *syntax.ParamExp, quoted bool) []syntax.WordPart {
 	unknown := &syntax.Lit{Value: Unknown}
 	if p.Param == nil || p.Names != 0 || p.Width || p.IsSet || p.Flags != nil || len(p.Modifiers) > 0 {
 		return []syntax.WordPart{unknown}
 	}
-	if p.Index != nil && (x.isArithmUnknown(p.Index) || p.Param.Value == "BASH_REMATCH" ||
+	if p.Index != nil && (x.isArithmeticUnknown(p.Index) || p.Param.Value == "BASH_REMATCH" ||
 		HasUnknown(strings.Join(x.state.Get(p.Param.Value).List, ""))) {
 		return []syntax.WordPart{unknown}
 	}
 	variable := x.state.Get(p.Param.Value)
-	x.unknownFrom = mergeNames(x.unknownFrom, x.state.unknownFrom[p.Param.Value])
+	x.unknownFrom = mergeCommandNames(x.unknownFrom, x.state.unknownFrom[p.Param.Value])
 	if p.Excl {
 		if HasUnknown(variable.String()) || !variable.IsSet() {
 			return []syntax.WordPart{unknown}
@@ -30,11 +31,11 @@ func (x *expansion) expandParam(p *syntax.ParamExp, quoted bool) []syntax.WordPa
 	switch {
 	case p.Exp != nil && p.Exp.Op == syntax.OtherParamOps:
 		// ${x@P} expands x once more, substitutions included.
-		x.in.interpretEvaluated(x.place, value, x.state)
+		x.in.interpretNestedSubstitutions(x.place, value, x.state)
 		return []syntax.WordPart{unknown}
 	case !variable.IsSet():
-		return x.expandUnset(p, isPlain, quoted)
-	case !x.in.spendBytes(x.expansionCost(p, len(value), isPlain), x.place):
+		return x.expandUnsetVar(p, isPlain, quoted)
+	case !x.in.countExpandedBytes(x.expansionCost(p, len(value), isPlain), x.place):
 		return []syntax.WordPart{unknown}
 	case p.Repl != nil && isUnsupportedReplacement(p.Repl.Orig):
 		x.interpretSubstitutions(p)
@@ -43,14 +44,14 @@ func (x *expansion) expandParam(p *syntax.ParamExp, quoted bool) []syntax.WordPa
 		x.interpretSubstitutions(p)
 		return []syntax.WordPart{unknown}
 	}
-	if p.Exp != nil && p.Exp.Word != nil && usesWord(p.Exp.Op, true, value == "") {
-		return x.inlineWord(p, quoted)
+	if p.Exp != nil && p.Exp.Word != nil && yieldsWord(p.Exp.Op, true, value == "") {
+		return x.inlineWordParts(p, quoted)
 	}
-	return []syntax.WordPart{x.rewriteParam(p)}
+	return []syntax.WordPart{x.markUnknownInParam(p)}
 }
 
-// expansionCost returns the cost of an expansion in bytes. A pattern with more stars takes longer to match.
-func (x *expansion) expansionCost(p *syntax.ParamExp, length int, plain bool) int {
+// expansionCost returns the cost of an expansion in bytes. Patterns with several stars cost more.
+func (x *wordExpander) expansionCost(p *syntax.ParamExp, length int, plain bool) int {
 	if plain {
 		return length
 	}
@@ -58,7 +59,7 @@ func (x *expansion) expansionCost(p *syntax.ParamExp, length int, plain bool) in
 	return length * 8 * (1 + stars*stars/starDivisor)
 }
 
-// isUnsupportedReplacement reports whether package expand lacks a replacement pattern: one that matches only at one
+// isUnsupportedReplacement reports whether package expand does not support a replacement pattern: one anchored at an
 // end of the value, or an extended pattern.
 func isUnsupportedReplacement(pattern *syntax.Word) bool {
 	if pattern == nil || len(pattern.Parts) == 0 {
@@ -75,8 +76,8 @@ func isUnsupportedReplacement(pattern *syntax.Word) bool {
 	return ok && lit.Value != "" && strings.IndexByte("#%", lit.Value[0]) >= 0
 }
 
-// usesWord reports whether an expansion such as ${x:-word} yields its word.
-func usesWord(op syntax.ParExpOperator, set, null bool) bool {
+// yieldsWord reports whether an expansion such as ${x:-word} results in its word.
+func yieldsWord(op syntax.ParExpOperator, set, null bool) bool {
 	switch op {
 	case syntax.DefaultUnset, syntax.AssignUnset:
 		return !set
@@ -90,8 +91,8 @@ func usesWord(op syntax.ParExpOperator, set, null bool) bool {
 	return false
 }
 
-// inlineWord returns the parts of an expansion's word with their quotes, which package expand would lose.
-func (x *expansion) inlineWord(p *syntax.ParamExp, quoted bool) []syntax.WordPart {
+// inlineWordParts returns the parts of an expansion's word. It keeps their quotes, which package expand would lose.
+func (x *wordExpander) inlineWordParts(p *syntax.ParamExp, quoted bool) []syntax.WordPart {
 	if p.Exp.Op == syntax.AssignUnset || p.Exp.Op == syntax.AssignUnsetOrNull {
 		x.state.setVar(p.Param.Value, x.expandWord(p.Exp.Word), x.unknownFrom)
 		return []syntax.WordPart{&syntax.ParamExp{Param: p.Param, Short: true}}
@@ -103,11 +104,11 @@ func (x *expansion) inlineWord(p *syntax.ParamExp, quoted bool) []syntax.WordPar
 			if quoted && !w.Dollar {
 				// Between double quotes a single one is a letter, and what it holds is expanded.
 				if strings.ContainsAny(w.Value, "$`") {
-					x.in.interpretSubshell(x.state, x.place, func(child *state) Stream {
+					x.in.interpretSubshell(x.state, x.place, func(child *shellState) Stream {
 						return x.in.interpretCode(x.place, `: "`+w.Value+`"`, nil, child, Stream{})
 					})
 				}
-				part = &syntax.Lit{Value: "'" + escapeQuoted(w.Value) + "'"}
+				part = &syntax.Lit{Value: "'" + escapeDoubleQuoted(w.Value) + "'"}
 			}
 		case *syntax.Lit:
 			if rest, ok := strings.CutPrefix(w.Value, "~/"); ok && i == 0 && !quoted {
@@ -115,28 +116,28 @@ func (x *expansion) inlineWord(p *syntax.ParamExp, quoted bool) []syntax.WordPar
 				part = &syntax.Lit{Value: "/" + rest}
 			}
 		}
-		out = append(out, x.rewritePart(part, quoted)...)
+		out = append(out, x.markUnknownInPart(part, quoted)...)
 	}
 	return out
 }
 
-// escapeQuoted escapes all characters that are special between double quotes.
-func escapeQuoted(s string) string {
+// escapeDoubleQuoted escapes the characters that are special between double quotes.
+func escapeDoubleQuoted(s string) string {
 	return strings.NewReplacer(`\`, `\\`, `"`, `\"`, "$", `\$`, "`", "\\`").Replace(s)
 }
 
-// expandUnset expands a variable that the text doesn't set. The environment may set it.
-func (x *expansion) expandUnset(p *syntax.ParamExp, plain, quoted bool) []syntax.WordPart {
+// expandUnsetVar expands a variable that the text does not set. The environment may set it.
+func (x *wordExpander) expandUnsetVar(p *syntax.ParamExp, plain, quoted bool) []syntax.WordPart {
 	switch {
 	case p.Param.Value == "@" || p.Param.Value == "*":
 		return []syntax.WordPart{p}
-	case p.Exp != nil && p.Exp.Word != nil && usesWord(p.Exp.Op, false, true):
-		return x.inlineWord(p, quoted)
+	case p.Exp != nil && p.Exp.Word != nil && yieldsWord(p.Exp.Op, false, true):
+		return x.inlineWordParts(p, quoted)
 	case p.Exp != nil:
 		switch p.Exp.Op {
 		case syntax.AlternateUnset, syntax.AlternateUnsetOrNull, syntax.DefaultUnset, syntax.DefaultUnsetOrNull,
 			syntax.AssignUnset, syntax.AssignUnsetOrNull:
-			return []syntax.WordPart{x.rewriteParam(p)}
+			return []syntax.WordPart{x.markUnknownInParam(p)}
 		case syntax.ErrorUnset, syntax.ErrorUnsetOrNull:
 			x.interpretSubstitutions(p)
 			return []syntax.WordPart{&syntax.Lit{Value: Unknown}}
@@ -150,33 +151,33 @@ func (x *expansion) expandUnset(p *syntax.ParamExp, plain, quoted bool) []syntax
 	return []syntax.WordPart{&syntax.Lit{Value: Unset}}
 }
 
-// rewriteParam returns p with its words rewritten.
-func (x *expansion) rewriteParam(p *syntax.ParamExp) syntax.WordPart {
+// markUnknownInParam returns a copy of p with marks for the unknown parts of its words.
+func (x *wordExpander) markUnknownInParam(p *syntax.ParamExp) syntax.WordPart {
 	c := *p
 	if p.Exp != nil && p.Exp.Word != nil {
-		c.Exp = &syntax.Expansion{Op: p.Exp.Op, Word: x.rewriteWord(p.Exp.Word)}
+		c.Exp = &syntax.Expansion{Op: p.Exp.Op, Word: x.markUnknownInWord(p.Exp.Word)}
 	}
 	if p.Repl != nil {
 		c.Repl = &syntax.Replace{All: p.Repl.All}
 		if p.Repl.Orig != nil {
-			c.Repl.Orig = x.rewriteWord(p.Repl.Orig)
+			c.Repl.Orig = x.markUnknownInWord(p.Repl.Orig)
 		}
 		if p.Repl.With != nil {
-			c.Repl.With = x.unescapeWord(x.rewriteWord(p.Repl.With))
+			c.Repl.With = x.unescapeWord(x.markUnknownInWord(p.Repl.With))
 		}
 	}
 	return &c
 }
 
-// interpretSubstitutions interprets the command substitutions in a node and ignores their output.
-func (x *expansion) interpretSubstitutions(node syntax.Node) {
+// interpretSubstitutions interprets the command substitutions in a node and discards their output.
+func (x *wordExpander) interpretSubstitutions(node syntax.Node) {
 	syntax.Walk(node, func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.CmdSubst:
-			x.in.interpretSubshell(x.state, x.place, func(child *state) Stream { return x.in.interpretStmts(n.Stmts, child, Stream{}) })
+			x.in.interpretSubshell(x.state, x.place, func(child *shellState) Stream { return x.in.interpretStmts(n.Stmts, child, Stream{}) })
 			return false
 		case *syntax.ProcSubst:
-			x.in.interpretSubshell(x.state, x.place, func(child *state) Stream { return x.in.interpretStmts(n.Stmts, child, Stream{}) })
+			x.in.interpretSubshell(x.state, x.place, func(child *shellState) Stream { return x.in.interpretStmts(n.Stmts, child, Stream{}) })
 			return false
 		}
 		return true

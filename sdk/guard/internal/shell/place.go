@@ -7,43 +7,43 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// Span is a range of bytes of the text. Line and Column are those of Start and count from 1.
-type Span struct{ Start, End, Line, Column int }
+// SourceSpan is a byte range of the command text. Line and Column are those of Start and count from 1.
+type SourceSpan struct{ Start, End, Line, Column int }
 
-// Place is the position of a command in the text, and its working directory.
-type Place struct {
-	Dir string // the working directory; "" if unknown
+// Location is the position of a command in the text, together with its working directory.
+type Location struct {
+	Dir string // working directory; "" if unknown
 
-	node      syntax.Node // the node at this position; nil if part is set
+	node      syntax.Node // syntax node; nil if byteRange is set
 	byteRange byteRange
-	source    *codeSource
+	source    *interpretedSource
 }
 
 // byteRange is a range of bytes of one text.
 type byteRange struct{ start, end int }
 
-// byteBounds returns the byte range of the place in its source.
-func (p *Place) byteBounds() byteRange {
+// byteBounds returns the byte range of the location in its source.
+func (p *Location) byteBounds() byteRange {
 	if p.node == nil {
 		return p.byteRange
 	}
 	return byteRange{int(p.node.Pos().Offset()), int(p.node.End().Offset())}
 }
 
-// codeSource is a text that is interpreted: the whole text, or code within it.
-type codeSource struct {
+// interpretedSource is a text under interpretation: the whole text, or code nested in it.
+type interpretedSource struct {
 	text  string
-	runBy *Place // the command that runs the code; nil for the whole text
+	runBy *Location // location of the command that runs the code; nil for the whole text
 }
 
-// NewPlace returns the place of a byte range of a text.
-func NewPlace(text string, start, end int, dir string) *Place {
-	return &Place{Dir: dir, byteRange: byteRange{start, end}, source: &codeSource{text: text}}
+// NewLocation returns the location of a byte range in a text.
+func NewLocation(text string, start, end int, dir string) *Location {
+	return &Location{Dir: dir, byteRange: byteRange{start, end}, source: &interpretedSource{text: text}}
 }
 
-// Span returns the range in the whole text. Nested code has its own range if it occurs there exactly once, and
-// otherwise that of the command that runs it.
-func (p *Place) Span() Span {
+// Span returns the range in the whole text. Nested code has its own range if it occurs there exactly once. Otherwise
+// Span returns the range of the command that runs the code.
+func (p *Location) Span() SourceSpan {
 	whole, at := p.source, p.byteBounds()
 	for whole != nil && whole.runBy != nil {
 		outer := whole.runBy.source
@@ -58,19 +58,19 @@ func (p *Place) Span() Span {
 		whole, at = whole.runBy.source, whole.runBy.byteBounds()
 	}
 	if whole == nil || at.end > len(whole.text) || at.start > at.end {
-		return Span{}
+		return SourceSpan{}
 	}
 	before := whole.text[:at.start]
-	return Span{Start: at.start, End: at.end, Line: 1 + strings.Count(before, "\n"),
+	return SourceSpan{Start: at.start, End: at.end, Line: 1 + strings.Count(before, "\n"),
 		Column: at.start - strings.LastIndexByte(before, '\n')}
 }
 
-// IsNested reports whether the place is in code that a command of the text runs, and not in the text itself.
-func (p *Place) IsNested() bool { return p.source == nil || p.source.runBy != nil }
+// IsNested reports whether the location is in nested code rather than in the text itself.
+func (p *Location) IsNested() bool { return p.source == nil || p.source.runBy != nil }
 
-// FindWithin returns the place from the first to the last of the texts, if they occur in order and the first occurs
-// once in p. Otherwise it returns p.
-func (p *Place) FindWithin(texts ...string) Place {
+// LocateTexts returns the location from the first to the last text, if they occur in order and the first occurs once.
+// Otherwise it returns p unchanged.
+func (p *Location) LocateTexts(texts ...string) Location {
 	all := p.byteBounds()
 	if p.source == nil || len(texts) == 0 || texts[0] == "" || all.end > len(p.source.text) || all.start > all.end {
 		return *p
@@ -93,9 +93,9 @@ func (p *Place) FindWithin(texts ...string) Place {
 	return match
 }
 
-// nodePlace returns the place of a node.
-func (in *Interpreter) nodePlace(node syntax.Node, st *state) *Place {
-	return &Place{Dir: st.dir, node: node, source: in.source}
+// nodeLocation returns the location of a syntax node.
+func (in *Interpreter) nodeLocation(node syntax.Node, st *shellState) *Location {
+	return &Location{Dir: st.dir, node: node, source: in.source}
 }
 
 // nodeText returns the source text of a node.
@@ -107,9 +107,9 @@ func (in *Interpreter) nodeText(node syntax.Node) string {
 	return in.source.text[start:end]
 }
 
-// interpretCd changes the working directory as cd does.
-func (in *Interpreter) interpretCd(c *Call, st *state, args []string) {
-	operands := skipOptions(args)
+// interpretCd changes the working directory for the builtin cd.
+func (in *Interpreter) interpretCd(c *SimpleCommand, st *shellState, args []string) {
+	operands := dropOptions(args)
 	target := ""
 	switch {
 	case len(operands) == 0:
@@ -130,18 +130,18 @@ func (in *Interpreter) interpretCd(c *Call, st *state, args []string) {
 	}
 	if cdpath != "" && !filepath.IsAbs(target) && !strings.HasPrefix(target, ".") {
 		for _, dir := range strings.Split(cdpath, ":") {
-			if !in.countStep(&c.Place) {
+			if !in.countStep(&c.Location) {
 				return
 			}
-			in.visitor.VisitPath(&c.Place, ForEntering, Field{Text: filepath.Join(dir, target)})
+			in.visitor.VisitPath(&c.Location, ForEntering, Argument{Text: filepath.Join(dir, target)})
 		}
 	}
 	in.changeDir(c, st, target)
 }
 
-// changeDir sets the working directory.
-func (in *Interpreter) changeDir(c *Call, st *state, target string) {
-	in.visitor.VisitPath(&c.Place, ForEntering, Field{Text: target})
+// changeDir reports the new working directory to the visitor and sets it.
+func (in *Interpreter) changeDir(c *SimpleCommand, st *shellState, target string) {
+	in.visitor.VisitPath(&c.Location, ForEntering, Argument{Text: target})
 	st.oldDir = st.dir
 	switch {
 	case HasUnknown(target) || len(st.dir)+len(target) > maxDir:
@@ -151,9 +151,9 @@ func (in *Interpreter) changeDir(c *Call, st *state, target string) {
 	}
 }
 
-// interpretPushd changes the working directory and pushes the old one on the stack.
-func (in *Interpreter) interpretPushd(c *Call, st *state, args []string) {
-	operands := skipOptions(args)
+// interpretPushd changes the working directory and pushes the old one on the directory stack.
+func (in *Interpreter) interpretPushd(c *SimpleCommand, st *shellState, args []string) {
+	operands := dropOptions(args)
 	if len(operands) == 0 || strings.HasPrefix(operands[0], "+") {
 		n := len(st.dirStack)
 		if n > 0 {

@@ -7,21 +7,21 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// redirectState is the result of a statement's redirections.
-type redirectState struct {
+// redirectResult is the effect of a statement's redirections on its input and output.
+type redirectResult struct {
 	stdin           Stream
-	stdoutFile      string // the file that standard output goes to
+	stdoutFile      string // target file of standard output
 	appends         bool
 	redirectsStdout bool // standard output is redirected
 }
 
-// applyRedirects applies the redirections of a statement.
-func (in *Interpreter) applyRedirects(list []*syntax.Redirect, st *state, stdin Stream, place *Place) redirectState {
-	r := redirectState{stdin: stdin}
+// applyRedirects applies all redirections of a statement.
+func (in *Interpreter) applyRedirects(list []*syntax.Redirect, st *shellState, stdin Stream, place *Location) redirectResult {
+	r := redirectResult{stdin: stdin}
 	if len(list) == 0 {
 		return r
 	}
-	x := in.newExpansion(st, place)
+	x := in.newWordExpander(st, place)
 	for _, redir := range list {
 		fd := ""
 		if redir.N != nil {
@@ -29,10 +29,10 @@ func (in *Interpreter) applyRedirects(list []*syntax.Redirect, st *state, stdin 
 		}
 		switch redir.Op {
 		case syntax.Hdoc, syntax.DashHdoc:
-			r.feedText(fd, streamOf(x.expandDocument(redir.Hdoc, redir.Op == syntax.DashHdoc, isQuotedDelimiter(redir.Word))), st)
+			r.setInputText(fd, textStream(x.expandHeredoc(redir.Hdoc, redir.Op == syntax.DashHdoc, isQuotedHeredocDelimiter(redir.Word))), st)
 			continue
 		case syntax.WordHdoc:
-			r.feedText(fd, streamOf(x.expandWord(redir.Word)+"\n"), st)
+			r.setInputText(fd, textStream(x.expandWord(redir.Word)+"\n"), st)
 			continue
 		}
 		in.applyRedirect(&r, redir, fd, x)
@@ -40,36 +40,37 @@ func (in *Interpreter) applyRedirects(list []*syntax.Redirect, st *state, stdin 
 	return r
 }
 
-// isQuotedDelimiter reports whether the delimiter of a here-document is quoted, so that its body is not expanded.
-func isQuotedDelimiter(word *syntax.Word) bool {
+// isQuotedHeredocDelimiter reports whether the delimiter of a here-document is quoted, so that its body is not
+// expanded.
+func isQuotedHeredocDelimiter(word *syntax.Word) bool {
 	return slices.ContainsFunc(word.Parts, func(part syntax.WordPart) bool {
 		lit, ok := part.(*syntax.Lit)
 		return !ok || strings.Contains(lit.Value, `\`)
 	})
 }
 
-// feedText makes a file descriptor readable with the given content.
-func (r *redirectState) feedText(fd string, content Stream, st *state) {
+// setInputText sets the content of an input file descriptor.
+func (r *redirectResult) setInputText(fd string, content Stream, st *shellState) {
 	if fd == "" || fd == "0" {
 		r.stdin = content
 		return
 	}
-	st.writeFile("/dev/fd/"+fd, content)
+	st.recordFile("/dev/fd/"+fd, content)
 }
 
-// streamOf returns the stream of a text that may have unknown parts.
-func streamOf(s string) Stream {
+// textStream returns a stream with a text as content. The content is unknown if a part of the text is.
+func textStream(s string) Stream {
 	if HasUnknown(s) || len(s) > MaxText {
 		return Stream{Piped: true, From: []string{"an expansion"}}
 	}
 	return knownStream(s)
 }
 
-// applyRedirect opens a file or duplicates a file descriptor.
-func (in *Interpreter) applyRedirect(r *redirectState, redir *syntax.Redirect, fd string, x *expansion) {
-	fields := x.expandFields([]*syntax.Word{redir.Word})
+// applyRedirect applies one redirection to a file or file descriptor.
+func (in *Interpreter) applyRedirect(r *redirectResult, redir *syntax.Redirect, fd string, x *wordExpander) {
+	fields := x.expandArguments([]*syntax.Word{redir.Word})
 	if len(fields) == 0 {
-		fields = []Field{{Text: Unset}}
+		fields = []Argument{{Text: Unset}}
 	}
 	target := fields[0]
 	if redir.Op == syntax.DplIn || redir.Op == syntax.DplOut {
@@ -93,7 +94,7 @@ func (in *Interpreter) applyRedirect(r *redirectState, redir *syntax.Redirect, f
 	if redir.Op == syntax.RdrIn || redir.Op == syntax.DplIn {
 		in.visitor.VisitPath(x.place, ForReading, target)
 		if content, ok := x.state.files[x.state.absPath(target.Text)]; ok && fd != "" && fd != "0" {
-			x.state.writeFile("/dev/fd/"+fd, content)
+			x.state.recordFile("/dev/fd/"+fd, content)
 		}
 		if fd == "" || fd == "0" {
 			if r.stdin = (Stream{File: target.Text}); !HasUnknown(target.Text) {
@@ -116,8 +117,8 @@ func (in *Interpreter) applyRedirect(r *redirectState, redir *syntax.Redirect, f
 	}
 }
 
-// routeOutput writes output to the redirected file, and returns the rest for the next command.
-func (r *redirectState) routeOutput(st *state, out Stream) Stream {
+// routeOutput records redirected output as file content, and returns the output for the next command.
+func (r *redirectResult) routeOutput(st *shellState, out Stream) Stream {
 	if !r.redirectsStdout {
 		return out
 	}
@@ -126,7 +127,7 @@ func (r *redirectState) routeOutput(st *state, out Stream) Stream {
 		if before, ok := st.files[st.absPath(r.stdoutFile)]; ok && r.appends {
 			content = before.appendStream(out)
 		}
-		st.writeFile(r.stdoutFile, content)
+		st.recordFile(r.stdoutFile, content)
 	}
 	return knownStream("")
 }

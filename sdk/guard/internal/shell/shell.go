@@ -19,45 +19,46 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// Options are the conditions under which a text will run.
-type Options struct {
+// InterpretOptions are the initial directory, environment and input of an interpreted text.
+type InterpretOptions struct {
 	Dir   string            // the working directory, absolute
 	Env   map[string]string // known part of the environment
 	Stdin string            // standard input, if known
 }
 
-// Interpreter interprets one text. It is used once.
+// Interpreter interprets one text. It can't be reused.
 type Interpreter struct {
 	visitor       Visitor
 	lang          syntax.LangVariant
 	parser        *syntax.Parser
-	source        *codeSource // the text being interpreted
+	source        *interpretedSource // the text being interpreted
 	steps         int
 	codeBytes     int // of code so far
 	argumentBytes int // length of all arguments so far
 	depth         int // levels of nested code
-	callStack     []callFrame
+	callStack     []functionFrame
 	interpreted   map[*syntax.Stmt]bool // bodies of functions interpreted so far
 	parallelDepth int                   // number of open pipes and background jobs
 	stopped       bool
 }
 
-// callFrame is a function call in progress.
-type callFrame struct {
+// functionFrame is a function call in progress.
+type functionFrame struct {
 	name          string
 	parallelDepth int
 }
 
-// Interpret interprets a text and reports its actions to the visitor. The text must have passed [CheckText].
-func Interpret(text string, opts Options, visitor Visitor) {
+// Interpret interprets a text and reports its commands, paths and problems to the visitor. [CheckCommandText] must have
+// accepted the text.
+func Interpret(text string, opts InterpretOptions, visitor Visitor) {
 	in := &Interpreter{visitor: visitor, lang: syntax.LangBash}
 	in.parser = syntax.NewParser(syntax.Variant(in.lang))
-	place := NewPlace(text, 0, len(text), opts.Dir)
-	st := &state{baseEnv: opts.Env, dir: opts.Dir, params: []string{"bash"}}
+	place := NewLocation(text, 0, len(text), opts.Dir)
+	st := &shellState{baseEnv: opts.Env, dir: opts.Dir, params: []string{"bash"}}
 	if len(opts.Env) > 0 {
 		// What the environment makes programs do is decided on once, as if the text had set it.
 		in.source = place.source
-		visitor.VisitCall(&Call{Place: *place, Env: opts.Env, in: in, state: st})
+		visitor.VisitCommand(&SimpleCommand{Location: *place, Env: opts.Env, in: in, state: st})
 	}
 	in.interpretCode(place, text, nil, st, initialStdin(opts.Stdin))
 }
@@ -67,18 +68,18 @@ func initialStdin(text string) Stream {
 	if text == "" {
 		return Stream{}
 	}
-	return streamOf(text)
+	return textStream(text)
 }
 
-// interpretCode interprets a text in a state. From names the commands that printed its unknown parts.
-func (in *Interpreter) interpretCode(place *Place, code string, from []string, st *state, stdin Stream) Stream {
+// interpretCode parses and interprets a text in a shell state. from names the commands that printed its unknown parts.
+func (in *Interpreter) interpretCode(place *Location, code string, from []string, st *shellState, stdin Stream) Stream {
 	if in.depth >= MaxNesting {
 		in.stopped = true
 		in.reportProblem(place, TooComplex, "code within code within code, too deep to follow")
 		return Stream{}
 	}
 	if HasUnknown(code) {
-		in.visitor.VisitProblem(place, Problem{Kind: Dynamic, Reason: "the code is only known when it runs", From: from})
+		in.visitor.VisitProblem(place, AnalysisProblem{Kind: Dynamic, Reason: "the code is only known when it runs", From: from})
 		if !strings.ContainsFunc(code, unicode.IsLetter) {
 			return unknownStream("a command")
 		}
@@ -90,7 +91,7 @@ func (in *Interpreter) interpretCode(place *Place, code string, from []string, s
 		return Stream{}
 	}
 	if nested {
-		if p := CheckText(markRemover.Replace(code)); p != nil {
+		if p := CheckCommandText(markRemover.Replace(code)); p != nil {
 			in.reportProblem(place, p.Kind, "in the code that it runs: "+p.Reason)
 			return Stream{}
 		}
@@ -104,21 +105,21 @@ func (in *Interpreter) interpretCode(place *Place, code string, from []string, s
 	}
 	outer := in.source
 	if in.source = place.source; nested {
-		in.source = &codeSource{text: code, runBy: place}
+		in.source = &interpretedSource{text: code, runBy: place}
 	}
 	in.depth++
 	out := in.interpretStmts(file.Stmts, st, stdin)
 	if !nested {
 		in.runTraps(place, st)
-		in.interpretUncalled(st)
+		in.interpretUncalledFunctions(st)
 	}
 	in.depth--
 	in.source = outer
 	return out
 }
 
-// runTraps interprets the traps of a shell that ends.
-func (in *Interpreter) runTraps(place *Place, st *state) {
+// runTraps interprets the exit traps of a shell.
+func (in *Interpreter) runTraps(place *Location, st *shellState) {
 	for len(st.traps) > 0 && !in.stopped {
 		trap := st.traps[0]
 		st.traps, st.isDead = st.traps[1:], false
@@ -126,11 +127,11 @@ func (in *Interpreter) runTraps(place *Place, st *state) {
 	}
 }
 
-// interpretEvaluated interprets the substitutions in a text that bash expands again as an expression or a variable
-// name: `a[$(command)]` runs the command.
-func (in *Interpreter) interpretEvaluated(place *Place, text string, st *state) {
+// interpretNestedSubstitutions interprets substitutions in a text that bash expands a second time. Examples are
+// arithmetic expressions and array indexes: `a[$(command)]` runs the command.
+func (in *Interpreter) interpretNestedSubstitutions(place *Location, text string, st *shellState) {
 	if strings.Contains(text, "$(") || strings.Contains(text, "`") {
-		in.interpretSubshell(st, place, func(child *state) Stream {
+		in.interpretSubshell(st, place, func(child *shellState) Stream {
 			return in.interpretCode(place, `: "`+strings.ReplaceAll(text, `"`, `\"`)+`"`, nil, child, Stream{})
 		})
 	}
@@ -139,9 +140,9 @@ func (in *Interpreter) interpretEvaluated(place *Place, text string, st *state) 
 // markRemover removes the marks of unknown parts from a text.
 var markRemover = strings.NewReplacer(Unknown, "", Unset, "", Item, "", Substituted, "", Temporary, "")
 
-// reportSyntaxError reports a text that can't be parsed.
-func (in *Interpreter) reportSyntaxError(place *Place, code string, nested bool, err error) {
-	problem := Problem{Kind: Syntax, Reason: "it can't be parsed: " + err.Error()}
+// reportSyntaxError reports a parse error to the visitor.
+func (in *Interpreter) reportSyntaxError(place *Location, code string, nested bool, err error) {
+	problem := AnalysisProblem{Kind: Syntax, Reason: "it can't be parsed: " + err.Error()}
 	var parse syntax.ParseError
 	var lang syntax.LangError
 	var pos syntax.Pos
@@ -156,48 +157,49 @@ func (in *Interpreter) reportSyntaxError(place *Place, code string, nested bool,
 		problem.Reason = "in the code that it runs: " + problem.Reason
 	} else if pos.IsValid() {
 		at := min(int(pos.Offset()), len(code))
-		place = &Place{Dir: place.Dir, byteRange: byteRange{start: at, end: min(at+1, len(code))}, source: place.source}
+		place = &Location{Dir: place.Dir, byteRange: byteRange{start: at, end: min(at+1, len(code))}, source: place.source}
 	}
 	in.visitor.VisitProblem(place, problem)
 }
 
-// interpretUncalled interprets functions that the text defines and never calls: a program started by the text could
-// call them.
-func (in *Interpreter) interpretUncalled(st *state) {
+// interpretUncalledFunctions interprets functions that the text defines but never calls, because a started program
+// could call them.
+func (in *Interpreter) interpretUncalledFunctions(st *shellState) {
 	for _, name := range slices.Sorted(maps.Keys(st.funcs)) {
 		if body := st.funcs[name]; !in.interpreted[body] {
 			c := st.cloneState()
 			c.isDead = false
 			c.params = []string{"bash", Unknown}
 			in.interpretFunction(name, body, c, Stream{})
-			in.runTraps(in.nodePlace(body, c), c)
+			in.runTraps(in.nodeLocation(body, c), c)
 		}
 	}
 }
 
 // reportProblem reports a problem to the visitor.
-func (in *Interpreter) reportProblem(place *Place, kind ProblemKind, reason string) {
-	in.visitor.VisitProblem(place, Problem{Kind: kind, Reason: reason})
+func (in *Interpreter) reportProblem(place *Location, kind AnalysisProblemKind, reason string) {
+	in.visitor.VisitProblem(place, AnalysisProblem{Kind: kind, Reason: reason})
 }
 
-// spendBytes counts the bytes of expanded words, and reports whether the limit allows more.
-func (in *Interpreter) spendBytes(bytes int, place *Place) bool {
+// countExpandedBytes counts bytes of expanded words, and stops the interpreter above the limit. It reports whether to
+// continue.
+func (in *Interpreter) countExpandedBytes(bytes int, place *Location) bool {
 	if in.argumentBytes += bytes; in.argumentBytes > maxArgumentBytes {
 		in.stopExpansion(place)
 	}
 	return !in.stopped
 }
 
-// stopExpansion stops the interpreter because a word expands to too much.
-func (in *Interpreter) stopExpansion(place *Place) {
+// stopExpansion stops the interpreter because a word expands to too much text.
+func (in *Interpreter) stopExpansion(place *Location) {
 	if !in.stopped {
 		in.stopped = true
 		in.reportProblem(place, TooComplex, "a word expands to too much")
 	}
 }
 
-// countStep counts one step, and reports whether the limit allows it.
-func (in *Interpreter) countStep(place *Place) bool {
+// countStep counts one step, and stops the interpreter above the limit. It reports whether to continue.
+func (in *Interpreter) countStep(place *Location) bool {
 	if in.steps++; in.steps > maxSteps && !in.stopped {
 		in.stopped = true
 		in.reportProblem(place, TooComplex, "the command has too many steps to follow")

@@ -10,10 +10,10 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// interpretSimple interprets a simple command: assignments, arguments, redirections, then the command itself.
-func (in *Interpreter) interpretSimple(s *syntax.Stmt, c *syntax.CallExpr, st *state, stdin Stream, place *Place) Stream {
-	x := in.newExpansion(st, place)
-	argv := x.expandFields(c.Args)
+// interpretSimple interprets a simple command: assignments, arguments and redirections, then the command.
+func (in *Interpreter) interpretSimple(s *syntax.Stmt, c *syntax.CallExpr, st *shellState, stdin Stream, place *Location) Stream {
+	x := in.newWordExpander(st, place)
+	argv := x.expandArguments(c.Args)
 	env := map[string]string(nil)
 	if len(c.Args) == 0 {
 		in.applyAssignments(c.Assigns, st, x)
@@ -21,7 +21,7 @@ func (in *Interpreter) interpretSimple(s *syntax.Stmt, c *syntax.CallExpr, st *s
 		env = make(map[string]string, len(c.Assigns))
 		for _, a := range c.Assigns {
 			if a.Name != nil {
-				env[a.Name.Value] = x.expandAssigned(a.Value)
+				env[a.Name.Value] = x.expandAssignedValue(a.Value)
 			}
 		}
 	}
@@ -30,22 +30,22 @@ func (in *Interpreter) interpretSimple(s *syntax.Stmt, c *syntax.CallExpr, st *s
 		out := knownStream("")
 		switch {
 		case len(c.Args) > 0:
-			in.visitor.VisitProblem(place, Problem{Kind: Dynamic, Reason: "the command word expands to nothing", From: x.unknownFrom})
+			in.visitor.VisitProblem(place, AnalysisProblem{Kind: Dynamic, Reason: "the command word expands to nothing", From: x.unknownFrom})
 		case len(c.Assigns) > 0 && in.nodeText(s) != "":
-			in.visitor.VisitCall(&Call{Place: *place, Env: assignedValues(c.Assigns, st), in: in, state: st, sourceText: in.nodeText(s)})
+			in.visitor.VisitCommand(&SimpleCommand{Location: *place, Env: assignedValues(c.Assigns, st), in: in, state: st, sourceText: in.nodeText(s)})
 		}
 		return r.routeOutput(st, out)
 	}
-	call := &Call{Place: *place, Argv: argv, Env: env, Stdin: r.stdin, From: x.unknownFrom, in: in, sourceText: in.nodeText(s)}
-	out := in.interpretCall(call, st)
+	call := &SimpleCommand{Location: *place, Argv: argv, Env: env, Stdin: r.stdin, From: x.unknownFrom, in: in, sourceText: in.nodeText(s)}
+	out := in.interpretCommand(call, st)
 	if !out.Known && len(out.From) == 0 {
 		out.From = append([]string{ProgramName(argv[0].Text)}, x.unknownFrom...)
 	}
 	return r.routeOutput(st, out)
 }
 
-// assignedValues returns the values of variables after a list of assignments.
-func assignedValues(list []*syntax.Assign, st *state) map[string]string {
+// assignedValues returns the current values of the variables that a list assigns.
+func assignedValues(list []*syntax.Assign, st *shellState) map[string]string {
 	env := make(map[string]string, len(list))
 	for _, a := range list {
 		if a.Name != nil {
@@ -55,8 +55,8 @@ func assignedValues(list []*syntax.Assign, st *state) map[string]string {
 	return env
 }
 
-// applyAssignments sets the variables of a command without words, or of a declaration.
-func (in *Interpreter) applyAssignments(list []*syntax.Assign, st *state, x *expansion) {
+// applyAssignments sets variables in the shell state.
+func (in *Interpreter) applyAssignments(list []*syntax.Assign, st *shellState, x *wordExpander) {
 	for _, a := range list {
 		if a.Name == nil {
 			continue
@@ -67,8 +67,8 @@ func (in *Interpreter) applyAssignments(list []*syntax.Assign, st *state, x *exp
 		case a.Array != nil:
 			in.assignArray(a, st, x)
 		case a.Index != nil:
-			x.isArithmUnknown(a.Index)
-			x.expandAssigned(a.Value)
+			x.isArithmeticUnknown(a.Index)
+			x.expandAssignedValue(a.Value)
 			st.setListVar(name, []string{Unknown})
 		case a.Append:
 			before := st.Get(name)
@@ -76,43 +76,43 @@ func (in *Interpreter) applyAssignments(list []*syntax.Assign, st *state, x *exp
 				st.setListVar(name, []string{Unknown})
 				continue
 			}
-			value := x.expandAssigned(a.Value)
-			st.setVar(name, before.String()+value, mergeNames(st.unknownFrom[name], x.unknownFrom))
+			value := x.expandAssignedValue(a.Value)
+			st.setVar(name, before.String()+value, mergeCommandNames(st.unknownFrom[name], x.unknownFrom))
 		default:
-			value := x.expandAssigned(a.Value)
+			value := x.expandAssignedValue(a.Value)
 			st.setVar(name, value, x.unknownFrom)
 		}
 	}
 }
 
-// assignArray sets a whole array.
-func (in *Interpreter) assignArray(a *syntax.Assign, st *state, x *expansion) {
+// assignArray assigns a whole array variable.
+func (in *Interpreter) assignArray(a *syntax.Assign, st *shellState, x *wordExpander) {
 	var list []string
 	if a.Append {
 		list = append(list, st.Get(a.Name.Value).List...)
 	}
 	for _, elem := range a.Array.Elems {
 		if elem.Index != nil {
-			x.isArithmUnknown(elem.Index)
-			x.expandAssigned(elem.Value)
+			x.isArithmeticUnknown(elem.Index)
+			x.expandAssignedValue(elem.Value)
 			list = []string{Unknown}
 			break
 		}
-		list = append(list, FieldTexts(x.expandFields([]*syntax.Word{elem.Value}))...)
+		list = append(list, ArgumentTexts(x.expandArguments([]*syntax.Word{elem.Value}))...)
 	}
 	st.setListVar(a.Name.Value, list)
 }
 
-// interpretDeclaration interprets export, declare, local, readonly and typeset.
-func (in *Interpreter) interpretDeclaration(c *syntax.DeclClause, st *state, stdin Stream, place *Place, raw string) {
-	x := in.newExpansion(st, place)
+// interpretDeclaration interprets export, declare, local, readonly or typeset.
+func (in *Interpreter) interpretDeclaration(c *syntax.DeclClause, st *shellState, stdin Stream, place *Location, raw string) {
+	x := in.newWordExpander(st, place)
 	isReference := c.Variant.Value == "nameref"
-	call := &Call{Place: *place, Argv: []Field{{Text: c.Variant.Value}}, Env: map[string]string{}, Stdin: stdin, in: in,
+	call := &SimpleCommand{Location: *place, Argv: []Argument{{Text: c.Variant.Value}}, Env: map[string]string{}, Stdin: stdin, in: in,
 		state: st, sourceText: raw}
 	for _, a := range c.Args {
 		if a.Name == nil || a.Naked && a.Name == nil {
 			// An option, or a word such as "$name=value", which sets something that isn't known.
-			for _, f := range x.expandFields([]*syntax.Word{a.Value}) {
+			for _, f := range x.expandArguments([]*syntax.Word{a.Value}) {
 				call.Argv = append(call.Argv, f)
 				isReference = isReference || strings.HasPrefix(f.Text, "-") && strings.Contains(f.Text, "n")
 				if name, value, ok := strings.Cut(f.Text, "="); ok && syntax.ValidName(name) {
@@ -128,7 +128,7 @@ func (in *Interpreter) interpretDeclaration(c *syntax.DeclClause, st *state, std
 		in.applyAssignments([]*syntax.Assign{a}, st, x)
 		if c.Variant.Value == "export" {
 			st.unshareMaps()
-			st.exports = putEntry(st.exports, a.Name.Value, true)
+			st.exports = setMapEntry(st.exports, a.Name.Value, true)
 		}
 		if isReference {
 			st.setVar(a.Name.Value, Unknown, nil) // another name of a variable that may change
@@ -136,54 +136,54 @@ func (in *Interpreter) interpretDeclaration(c *syntax.DeclClause, st *state, std
 		if !a.Naked {
 			call.Env[a.Name.Value] = st.Get(a.Name.Value).String()
 		}
-		call.Argv = append(call.Argv, Field{Text: a.Name.Value})
+		call.Argv = append(call.Argv, Argument{Text: a.Name.Value})
 	}
 	for _, f := range call.Argv[1:] {
 		if strings.Contains(f.Text, "[") {
-			in.interpretEvaluated(place, f.Text, st)
+			in.interpretNestedSubstitutions(place, f.Text, st)
 		}
 	}
-	in.visitor.VisitCall(call)
+	in.visitor.VisitCommand(call)
 }
 
-// interpretCall interprets a simple command with expanded arguments.
-func (in *Interpreter) interpretCall(c *Call, st *state) Stream {
+// interpretCommand interprets a simple command whose arguments are expanded: a function, a builtin or a program.
+func (in *Interpreter) interpretCommand(c *SimpleCommand, st *shellState) Stream {
 	c.state = st
-	if len(c.Argv) == 0 || !in.countStep(&c.Place) {
+	if len(c.Argv) == 0 || !in.countStep(&c.Location) {
 		return Stream{}
 	}
 	word := c.Argv[0]
 	if HasUnknown(word.Text) || word.Glob {
-		in.visitor.VisitProblem(&c.Place, Problem{Kind: Dynamic, Reason: "which program runs is only known when it runs",
+		in.visitor.VisitProblem(&c.Location, AnalysisProblem{Kind: Dynamic, Reason: "which program runs is only known when it runs",
 			From: c.From})
-		in.visitor.VisitCall(c)
+		in.visitor.VisitCommand(c)
 		return unknownStream("a command")
 	}
 	isStarted := len(c.Via) > 0 // what a command starts is no function
 	if body, ok := st.funcs[word.Text]; ok && !isStarted {
 		inner := st.cloneState()
-		inner.params = append([]string{"bash"}, FieldTexts(c.Argv[1:])...)
+		inner.params = append([]string{"bash"}, ArgumentTexts(c.Argv[1:])...)
 		for name, value := range c.Env {
 			inner.setVar(name, value, c.From)
 		}
-		return in.callFunction(word.Text, body, inner, st, c)
+		return in.interpretFunctionCall(word.Text, body, inner, st, c)
 	}
 	if len(c.Via) > maxCommandChain {
-		in.reportProblem(&c.Place, TooComplex, "commands that start commands, too deep to follow")
+		in.reportProblem(&c.Location, TooComplex, "commands that start commands, too deep to follow")
 		return Stream{}
 	}
 	if out, ok := in.interpretBuiltin(c, st); ok {
 		return out
 	}
-	in.visitor.VisitCall(c)
+	in.visitor.VisitCommand(c)
 	if c.Output.Known || c.Output.Piped {
 		return c.Output
 	}
 	return predictOutput(c)
 }
 
-// callFunction interprets a function call and keeps the state that it changed.
-func (in *Interpreter) callFunction(name string, body *syntax.Stmt, inner, st *state, c *Call) Stream {
+// interpretFunctionCall interprets a function call and applies its changes to the state.
+func (in *Interpreter) interpretFunctionCall(name string, body *syntax.Stmt, inner, st *shellState, c *SimpleCommand) Stream {
 	inner.locals = nil
 	out := in.interpretFunction(name, body, inner, c.Stdin)
 	outer := st.cloneState()
@@ -191,7 +191,7 @@ func (in *Interpreter) callFunction(name string, body *syntax.Stmt, inner, st *s
 	st.unshareMaps()
 	for _, name := range slices.AppendSeq(inner.locals, maps.Keys(c.Env)) {
 		if v, ok := outer.vars[name]; ok {
-			st.vars = putEntry(st.vars, name, v)
+			st.vars = setMapEntry(st.vars, name, v)
 		} else {
 			delete(st.vars, name)
 		}
@@ -200,24 +200,24 @@ func (in *Interpreter) callFunction(name string, body *syntax.Stmt, inner, st *s
 	return out
 }
 
-// interpretFunction interprets a function's body, unless a call of it is in progress. A function that calls itself in
+// interpretFunction interprets a function body, unless the function is already running. A function that calls itself in
 // parallel is a fork bomb.
-func (in *Interpreter) interpretFunction(name string, body *syntax.Stmt, st *state, stdin Stream) Stream {
+func (in *Interpreter) interpretFunction(name string, body *syntax.Stmt, st *shellState, stdin Stream) Stream {
 	for _, f := range in.callStack {
 		if f.name == name {
 			if in.parallelDepth > f.parallelDepth {
-				in.reportProblem(in.nodePlace(body, st), ForkBomb, "the function "+name+" starts itself in parallel without end")
+				in.reportProblem(in.nodeLocation(body, st), ForkBomb, "the function "+name+" starts itself in parallel without end")
 			}
 			return unknownStream(name)
 		}
 	}
-	in.interpreted = putEntry(in.interpreted, body, true)
-	in.callStack = append(in.callStack, callFrame{name: name, parallelDepth: in.parallelDepth})
+	in.interpreted = setMapEntry(in.interpreted, body, true)
+	in.callStack = append(in.callStack, functionFrame{name: name, parallelDepth: in.parallelDepth})
 	defer func() { in.callStack = in.callStack[:len(in.callStack)-1] }()
 	return in.interpretStmt(body, st, stdin)
 }
 
-// ProgramName returns the name of a program without directory and Windows extension, in lower case.
+// ProgramName returns the name of a program in lower case, without directory and Windows extension.
 func ProgramName(word string) string {
 	name := strings.ToLower(path.Base(strings.ReplaceAll(word, `\`, "/")))
 	for _, ending := range []string{".exe", ".com", ".cmd", ".bat"} {

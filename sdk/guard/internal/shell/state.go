@@ -12,13 +12,13 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// state is the known state of the shell at one point. Where branches meet, a value that differs between them becomes
-// unknown.
-type state struct {
+// shellState is the known state of the shell at one point of the text. Where branches join, a value that differs
+// between them becomes unknown.
+type shellState struct {
 	baseEnv     map[string]string          // the initial environment
-	vars        map[string]expand.Variable // assigned since; nil values are unset ones
+	vars        map[string]expand.Variable // assigned since the start; nil values are unset ones
 	funcs       map[string]*syntax.Stmt
-	files       map[string]Stream   // written files by absolute path
+	files       map[string]Stream   // content of written files, by absolute path
 	exports     map[string]bool     // exported variables
 	unknownFrom map[string][]string // commands that printed the unknown parts of variables
 	shared      bool                // another state may use the same maps
@@ -28,18 +28,18 @@ type state struct {
 	oldDir      string
 	dirStack    []string // of pushd
 	traps       []string // commands to run at the end of the shell
-	isDead      bool     // an exit or return makes the rest unreachable
+	isDead      bool     // an exit or return makes the following commands unreachable
 }
 
-// cloneState returns a copy. Both share their maps until one of them changes.
-func (s *state) cloneState() *state {
+// cloneState returns a copy. The copies share their maps until one of them changes.
+func (s *shellState) cloneState() *shellState {
 	s.shared = true
 	c := *s
 	return &c
 }
 
-// unshareMaps copies shared maps. Call it before you change them.
-func (s *state) unshareMaps() {
+// unshareMaps copies shared maps. Call it before a change.
+func (s *shellState) unshareMaps() {
 	if s.shared {
 		s.vars, s.funcs = maps.Clone(s.vars), maps.Clone(s.funcs)
 		s.files, s.unknownFrom, s.exports = maps.Clone(s.files), maps.Clone(s.unknownFrom), maps.Clone(s.exports)
@@ -47,19 +47,19 @@ func (s *state) unshareMaps() {
 	}
 }
 
-// joinBranch joins the state of another branch: values that differ become unknown. A branch that has ended counts
-// only for its files, unless both have.
-func (s *state) joinBranch(o *state) {
-	s.traps = mergeNames(s.traps, o.traps)
+// joinBranch joins the state after another branch: values that differ become unknown. From a branch that ended the
+// shell, only written files remain, unless both ended it.
+func (s *shellState) joinBranch(o *shellState) {
+	s.traps = mergeCommandNames(s.traps, o.traps)
 	switch {
 	case o.isDead && !s.isDead:
-		s.keepFiles(o)
+		s.keepWrittenFiles(o)
 		return
 	case s.isDead && !o.isDead:
 		deadBranch := *s
 		*s = *o.cloneState()
 		s.traps = deadBranch.traps
-		s.keepFiles(&deadBranch)
+		s.keepWrittenFiles(&deadBranch)
 		return
 	}
 	s.unshareMaps()
@@ -75,7 +75,7 @@ func (s *state) joinBranch(o *state) {
 	s.locals = append(s.locals[:len(s.locals):len(s.locals)], o.locals...)
 	for name, v := range s.vars {
 		if !sameVariable(v, o.vars[name]) {
-			s.setVar(name, Unknown, mergeNames(s.unknownFrom[name], o.unknownFrom[name]))
+			s.setVar(name, Unknown, mergeCommandNames(s.unknownFrom[name], o.unknownFrom[name]))
 		}
 	}
 	for name := range o.vars {
@@ -85,14 +85,14 @@ func (s *state) joinBranch(o *state) {
 	}
 	for path, content := range o.files {
 		if before, ok := s.files[path]; !ok {
-			s.files = putEntry(s.files, path, content)
+			s.files = setMapEntry(s.files, path, content)
 		} else if !before.sameContent(content) {
-			s.files = putEntry(s.files, path, Stream{Piped: true, From: mergeNames(before.From, content.From)})
+			s.files = setMapEntry(s.files, path, Stream{Piped: true, From: mergeCommandNames(before.From, content.From)})
 		}
 	}
 	for name, body := range o.funcs {
 		if s.funcs[name] == nil {
-			s.funcs = putEntry(s.funcs, name, body)
+			s.funcs = setMapEntry(s.funcs, name, body)
 		}
 	}
 }
@@ -101,18 +101,18 @@ func sameVariable(a, b expand.Variable) bool {
 	return a.Set == b.Set && a.Kind == b.Kind && a.Str == b.Str && slices.Equal(a.List, b.List)
 }
 
-// keepFiles keeps the files that a subshell wrote, which are all that remains of it.
-func (s *state) keepFiles(o *state) {
+// keepWrittenFiles adds the files that a subshell wrote. Its other changes are lost.
+func (s *shellState) keepWrittenFiles(o *shellState) {
 	for path, content := range o.files {
 		if before, ok := s.files[path]; !ok || !before.sameContent(content) {
 			s.unshareMaps()
-			s.files = putEntry(s.files, path, content)
+			s.files = setMapEntry(s.files, path, content)
 		}
 	}
 }
 
 // dropUnexported removes all variables that are not exported.
-func (s *state) dropUnexported() {
+func (s *shellState) dropUnexported() {
 	for name := range s.vars {
 		if _, inherited := s.baseEnv[name]; !inherited && !s.exports[name] {
 			s.unshareMaps()
@@ -121,8 +121,8 @@ func (s *state) dropUnexported() {
 	}
 }
 
-// putEntry sets a key of a map, which may be nil, and returns the map.
-func putEntry[K comparable, V any](m map[K]V, key K, v V) map[K]V {
+// setMapEntry sets a key of a map and returns the map. It creates a nil map.
+func setMapEntry[K comparable, V any](m map[K]V, key K, v V) map[K]V {
 	if m == nil {
 		m = map[K]V{}
 	}
@@ -130,21 +130,21 @@ func putEntry[K comparable, V any](m map[K]V, key K, v V) map[K]V {
 	return m
 }
 
-// setVar assigns a variable. unknownFrom names the commands that printed its unknown parts.
-func (s *state) setVar(name, value string, unknownFrom []string) {
+// setVar assigns a variable. unknownFrom names the commands that printed the unknown parts of the value.
+func (s *shellState) setVar(name, value string, unknownFrom []string) {
 	if len(value) > maxValue {
 		value = Unknown
 	}
 	s.unshareMaps()
 	delete(s.unknownFrom, name)
 	if len(unknownFrom) > 0 && HasUnknown(value) {
-		s.unknownFrom = putEntry(s.unknownFrom, name, unknownFrom)
+		s.unknownFrom = setMapEntry(s.unknownFrom, name, unknownFrom)
 	}
-	s.vars = putEntry(s.vars, name, expand.Variable{Set: true, Kind: expand.String, Str: value})
+	s.vars = setMapEntry(s.vars, name, expand.Variable{Set: true, Kind: expand.String, Str: value})
 }
 
-// setListVar assigns an array.
-func (s *state) setListVar(name string, list []string) {
+// setListVar assigns an array variable.
+func (s *shellState) setListVar(name string, list []string) {
 	size := 0
 	for _, item := range list {
 		size += len(item) + 1
@@ -153,25 +153,25 @@ func (s *state) setListVar(name string, list []string) {
 		list = []string{Unknown}
 	}
 	s.unshareMaps()
-	s.vars = putEntry(s.vars, name, expand.Variable{Set: true, Kind: expand.Indexed, List: list})
+	s.vars = setMapEntry(s.vars, name, expand.Variable{Set: true, Kind: expand.Indexed, List: list})
 }
 
-// absPath returns the absolute form of a path, or the path itself if the working directory is unknown.
-func (s *state) absPath(path string) string {
+// absPath returns the absolute form of a path. If the working directory is unknown, it returns a relative path.
+func (s *shellState) absPath(path string) string {
 	if filepath.IsAbs(path) {
 		return filepath.Clean(path)
 	}
 	return filepath.Join(s.dir, path)
 }
 
-// writeFile records the content of a file.
-func (s *state) writeFile(path string, content Stream) {
+// recordFile records the content that a command writes to a file.
+func (s *shellState) recordFile(path string, content Stream) {
 	s.unshareMaps()
-	s.files = putEntry(s.files, s.absPath(path), content)
+	s.files = setMapEntry(s.files, s.absPath(path), content)
 }
 
-// Get implements [expand.Environ].
-func (s *state) Get(name string) expand.Variable {
+// Get returns a variable. It implements [expand.Environ].
+func (s *shellState) Get(name string) expand.Variable {
 	known := func(v string) expand.Variable { return expand.Variable{Set: true, Kind: expand.String, Str: v} }
 	switch name {
 	case "@", "*":
@@ -215,16 +215,16 @@ func (s *state) Get(name string) expand.Variable {
 	return expand.Variable{}
 }
 
-// positionalArgs returns the positional parameters without $0.
-func (s *state) positionalArgs() []string {
+// positionalArgs returns $1 and the following positional parameters.
+func (s *shellState) positionalArgs() []string {
 	if len(s.params) == 0 {
 		return nil
 	}
 	return s.params[1:]
 }
 
-// expandTilde returns the directory that "~name" means.
-func (s *state) expandTilde(name string) string {
+// expandTilde returns the directory of "~name".
+func (s *shellState) expandTilde(name string) string {
 	orUnknown := func(dir string) string {
 		if dir == "" {
 			return Unknown
@@ -246,18 +246,18 @@ func (s *state) expandTilde(name string) string {
 	return "/home/" + name
 }
 
-// Set implements [expand.WriteEnviron] for expansions that assign, as ${x:=y} does.
-func (s *state) Set(name string, v expand.Variable) error {
+// Set assigns a variable for expansions such as ${x:=y}. It implements [expand.WriteEnviron].
+func (s *shellState) Set(name string, v expand.Variable) error {
 	if len(v.Str) > maxValue {
 		v.Str = Unknown
 	}
 	s.unshareMaps()
-	s.vars = putEntry(s.vars, name, v)
+	s.vars = setMapEntry(s.vars, name, v)
 	return nil
 }
 
-// Each implements [expand.Environ].
-func (s *state) Each(fn func(string, expand.Variable) bool) {
+// Each calls fn for each assigned variable until fn returns false. It implements [expand.Environ].
+func (s *shellState) Each(fn func(string, expand.Variable) bool) {
 	for name, v := range s.vars {
 		if !fn(name, v) {
 			return
@@ -265,7 +265,7 @@ func (s *state) Each(fn func(string, expand.Variable) bool) {
 	}
 }
 
-// Marks of unknown parts. They are noncharacters, which [CheckText] refuses in a command.
+// Marks that replace unknown parts of a text. They are noncharacters, which [CheckCommandText] refuses in a command.
 const (
 	Unknown     = "\uFDD0" // any text
 	Unset       = "\uFDD1" // a variable that the text doesn't set: empty, unless the environment sets it
@@ -274,19 +274,19 @@ const (
 	Temporary   = "\uFDD3" // the directory of temporary files
 )
 
-// HasUnknown reports whether a part of s is unknown.
+// HasUnknown reports whether a text contains an unknown part.
 func HasUnknown(s string) bool {
 	return strings.Contains(s, Unknown) || strings.Contains(s, Unset) || strings.Contains(s, Item)
 }
 
-// Field is one argument, after all expansions.
-type Field struct {
+// Argument is one command argument after all expansions.
+type Argument struct {
 	Text string
-	Glob bool // still a pattern, which the shell will replace by matching paths
+	Glob bool // still a pattern, which the shell replaces by matching paths
 }
 
-// FieldTexts returns the texts of fields.
-func FieldTexts(fields []Field) []string {
+// ArgumentTexts returns the texts of arguments.
+func ArgumentTexts(fields []Argument) []string {
 	texts := make([]string, len(fields))
 	for i, f := range fields {
 		texts[i] = f.Text
@@ -294,25 +294,25 @@ func FieldTexts(fields []Field) []string {
 	return texts
 }
 
-// Stream is the input or output of a command.
+// Stream is the input or output of a command, whose content may be known.
 type Stream struct {
 	Known bool
 	Text  string   // if Known
 	Piped bool     // from another command, not from a terminal or a file
-	File  string   // the file it is read from
-	From  []string // names of the commands that produced it, if unknown
+	File  string   // file that it is read from
+	From  []string // if unknown: names of the commands that produce it
 }
 
 // sameContent reports whether two streams have the same known content.
 func (s Stream) sameContent(o Stream) bool { return s.Known == o.Known && s.Text == o.Text }
 
-// StreamOf returns the stream of a text that may have unknown parts.
-func StreamOf(s string) Stream { return streamOf(s) }
+// TextStream returns a stream with a text as content. The content is unknown if a part of the text is.
+func TextStream(s string) Stream { return textStream(s) }
 
 // knownStream returns a stream with known content.
 func knownStream(s string) Stream { return Stream{Known: true, Text: s, Piped: true} }
 
-// unknownStream returns the stream of a command with unknown output.
+// unknownStream returns a stream with unknown output of a command.
 func unknownStream(by string) Stream { return Stream{Piped: true, From: []string{by}} }
 
 // appendStream returns the stream of two commands in sequence.
@@ -320,11 +320,11 @@ func (s Stream) appendStream(next Stream) Stream {
 	if s.Known && next.Known && len(s.Text)+len(next.Text) <= MaxText {
 		return knownStream(s.Text + next.Text)
 	}
-	return Stream{Piped: true, From: mergeNames(s.From, next.From)}
+	return Stream{Piped: true, From: mergeCommandNames(s.From, next.From)}
 }
 
-// mergeNames merges lists of command names, up to a limit.
-func mergeNames(a, b []string) []string {
+// mergeCommandNames adds the new names in b to a, up to a limit.
+func mergeCommandNames(a, b []string) []string {
 	const maxNames = 256
 	for _, name := range b {
 		if len(a) < maxNames && !slices.Contains(a, name) {

@@ -6,8 +6,8 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// interpretStmts interprets statements in sequence, and returns their output.
-func (in *Interpreter) interpretStmts(list []*syntax.Stmt, st *state, stdin Stream) Stream {
+// interpretStmts interprets statements in sequence and returns their joined output.
+func (in *Interpreter) interpretStmts(list []*syntax.Stmt, st *shellState, stdin Stream) Stream {
 	out := knownStream("")
 	for _, stmt := range list {
 		at := st
@@ -23,22 +23,22 @@ func (in *Interpreter) interpretStmts(list []*syntax.Stmt, st *state, stdin Stre
 }
 
 // interpretStmt interprets one statement.
-func (in *Interpreter) interpretStmt(s *syntax.Stmt, st *state, stdin Stream) Stream {
-	place := in.nodePlace(s, st)
+func (in *Interpreter) interpretStmt(s *syntax.Stmt, st *shellState, stdin Stream) Stream {
+	place := in.nodeLocation(s, st)
 	if !in.countStep(place) {
 		return Stream{}
 	}
 	if s.Background || s.Coprocess || s.Disown {
 		in.parallelDepth++
 		defer func() { in.parallelDepth-- }()
-		in.interpretSubshell(st, place, func(child *state) Stream { return in.interpretRedirected(s, child, stdin, place) })
+		in.interpretSubshell(st, place, func(child *shellState) Stream { return in.interpretRedirected(s, child, stdin, place) })
 		return unknownStream("a background job")
 	}
 	return in.interpretRedirected(s, st, stdin, place)
 }
 
-// interpretRedirected interprets the command of a statement with its redirections.
-func (in *Interpreter) interpretRedirected(s *syntax.Stmt, st *state, stdin Stream, place *Place) Stream {
+// interpretRedirected interprets a statement's command with its redirections.
+func (in *Interpreter) interpretRedirected(s *syntax.Stmt, st *shellState, stdin Stream, place *Location) Stream {
 	if call, ok := s.Cmd.(*syntax.CallExpr); ok {
 		return in.interpretSimple(s, call, st, stdin, place)
 	}
@@ -46,8 +46,8 @@ func (in *Interpreter) interpretRedirected(s *syntax.Stmt, st *state, stdin Stre
 	return r.routeOutput(st, in.interpretCompound(s, st, r.stdin, place))
 }
 
-// interpretCompound interprets any command that isn't a simple one.
-func (in *Interpreter) interpretCompound(s *syntax.Stmt, st *state, stdin Stream, place *Place) Stream {
+// interpretCompound interprets a command that is not a simple command.
+func (in *Interpreter) interpretCompound(s *syntax.Stmt, st *shellState, stdin Stream, place *Location) Stream {
 	switch c := s.Cmd.(type) {
 	case nil:
 		if slices.ContainsFunc(s.Redirs, func(r *syntax.Redirect) bool { return r.Op == syntax.RdrIn }) {
@@ -58,7 +58,7 @@ func (in *Interpreter) interpretCompound(s *syntax.Stmt, st *state, stdin Stream
 	case *syntax.Block:
 		return in.interpretStmts(c.Stmts, st, stdin)
 	case *syntax.Subshell:
-		return in.interpretSubshell(st, place, func(child *state) Stream { return in.interpretStmts(c.Stmts, child, stdin) })
+		return in.interpretSubshell(st, place, func(child *shellState) Stream { return in.interpretStmts(c.Stmts, child, stdin) })
 	case *syntax.BinaryCmd:
 		return in.interpretBinary(c, st, stdin)
 	case *syntax.IfClause:
@@ -80,7 +80,7 @@ func (in *Interpreter) interpretCompound(s *syntax.Stmt, st *state, stdin Stream
 		}
 		if c.Name != nil {
 			st.unshareMaps()
-			st.funcs = putEntry(st.funcs, c.Name.Value, c.Body)
+			st.funcs = setMapEntry(st.funcs, c.Name.Value, c.Body)
 		}
 	case *syntax.TimeClause:
 		if c.Stmt != nil {
@@ -89,54 +89,54 @@ func (in *Interpreter) interpretCompound(s *syntax.Stmt, st *state, stdin Stream
 	case *syntax.CoprocClause:
 		in.parallelDepth++
 		defer func() { in.parallelDepth-- }()
-		in.interpretSubshell(st, place, func(child *state) Stream { return in.interpretStmt(c.Stmt, child, unknownStream("a coprocess")) })
+		in.interpretSubshell(st, place, func(child *shellState) Stream { return in.interpretStmt(c.Stmt, child, unknownStream("a coprocess")) })
 	case *syntax.DeclClause:
 		in.interpretDeclaration(c, st, stdin, place, in.nodeText(s))
 	case *syntax.LetClause:
-		x := in.newExpansion(st, place)
+		x := in.newWordExpander(st, place)
 		for _, expr := range c.Exprs {
 			if word, ok := expr.(*syntax.Word); ok {
-				in.interpretEvaluated(place, x.expandWord(word), st)
+				in.interpretNestedSubstitutions(place, x.expandWord(word), st)
 			}
-			x.evalArithm(expr)
+			x.evalArithmetic(expr)
 		}
 	case *syntax.ArithmCmd:
-		in.newExpansion(st, place).evalArithm(c.X)
+		in.newWordExpander(st, place).evalArithmetic(c.X)
 	case *syntax.TestClause:
-		in.interpretTest(in.newExpansion(st, place), c.X)
+		in.interpretTestExpr(in.newWordExpander(st, place), c.X)
 	default:
 		in.reportProblem(place, Syntax, "this construct isn't supported")
 	}
 	return knownStream("")
 }
 
-// interpretSubshell calls interpret with a copy of the state. Only the files written in the subshell remain.
-func (in *Interpreter) interpretSubshell(st *state, place *Place, interpret func(*state) Stream) Stream {
+// interpretSubshell calls interpret with a copy of the state. Afterwards it keeps only files that the subshell wrote.
+func (in *Interpreter) interpretSubshell(st *shellState, place *Location, interpret func(*shellState) Stream) Stream {
 	child := st.cloneState()
 	child.traps = nil
 	out := interpret(child)
 	in.runTraps(place, child)
-	st.keepFiles(child)
+	st.keepWrittenFiles(child)
 	return out
 }
 
 // interpretBinary interprets pipelines and lists.
-func (in *Interpreter) interpretBinary(c *syntax.BinaryCmd, st *state, stdin Stream) Stream {
+func (in *Interpreter) interpretBinary(c *syntax.BinaryCmd, st *shellState, stdin Stream) Stream {
 	switch c.Op {
 	case syntax.Pipe, syntax.PipeAll:
 		in.parallelDepth++
 		defer func() { in.parallelDepth-- }()
-		place := in.nodePlace(c, st)
-		out := in.interpretSubshell(st, place, func(child *state) Stream { return in.interpretStmt(c.X, child, stdin) })
+		place := in.nodeLocation(c, st)
+		out := in.interpretSubshell(st, place, func(child *shellState) Stream { return in.interpretStmt(c.X, child, stdin) })
 		out.Piped = true
-		return in.interpretSubshell(st, place, func(child *state) Stream { return in.interpretStmt(c.Y, child, out) })
+		return in.interpretSubshell(st, place, func(child *shellState) Stream { return in.interpretStmt(c.Y, child, out) })
 	case syntax.AndStmt:
 		// What stands before && is taken to succeed: a command that fails changes nothing that counts.
 		out := in.interpretStmt(c.X, st, stdin)
 		dead := st.isDead
 		st.isDead = false
 		out = out.appendStream(in.interpretStmt(c.Y, st, stdin))
-		if isTest(c.X) {
+		if isConditionTest(c.X) {
 			st.isDead = dead
 		}
 		return out
@@ -152,18 +152,17 @@ func (in *Interpreter) interpretBinary(c *syntax.BinaryCmd, st *state, stdin Str
 		if alternative.Known && alternative.Text == "" {
 			return out
 		}
-		return Stream{Piped: true, From: mergeNames(out.From, alternative.From)}
+		return Stream{Piped: true, From: mergeCommandNames(out.From, alternative.From)}
 	}
 }
 
-// isTest reports whether a statement only tests a condition, so that the command after && may not run and its exit is
-// not certain.
-func isTest(s *syntax.Stmt) bool {
+// isConditionTest reports whether a statement may fail as a condition. The command after && may then not run.
+func isConditionTest(s *syntax.Stmt) bool {
 	switch c := s.Cmd.(type) {
 	case *syntax.TestClause, *syntax.ArithmCmd:
 		return true
 	case *syntax.BinaryCmd:
-		return isTest(c.Y)
+		return isConditionTest(c.Y)
 	case *syntax.CallExpr:
 		if len(c.Args) > 0 {
 			switch c.Args[0].Lit() {
@@ -175,38 +174,38 @@ func isTest(s *syntax.Stmt) bool {
 	return true
 }
 
-// interpretTest expands the words of [[ … ]], which are neither split nor matched.
-func (in *Interpreter) interpretTest(x *expansion, expr syntax.TestExpr) {
+// interpretTestExpr expands the words of [[ … ]], without splitting and pattern matching.
+func (in *Interpreter) interpretTestExpr(x *wordExpander, expr syntax.TestExpr) {
 	switch e := expr.(type) {
 	case *syntax.Word:
 		x.expandWord(e)
 	case *syntax.UnaryTest:
 		word, ok := e.X.(*syntax.Word)
 		if !ok {
-			in.interpretTest(x, e.X)
+			in.interpretTestExpr(x, e.X)
 			return
 		}
 		value := x.expandWord(word)
 		if e.Op == syntax.TsVarSet || e.Op == syntax.TsRefVar {
-			in.interpretEvaluated(x.place, value, x.state)
+			in.interpretNestedSubstitutions(x.place, value, x.state)
 		}
 		if e.Op >= syntax.TsExists && e.Op <= syntax.TsNoEmpty {
-			in.visitor.VisitPath(x.place, ForReading, Field{Text: value})
+			in.visitor.VisitPath(x.place, ForReading, Argument{Text: value})
 		}
 	case *syntax.BinaryTest:
 		files := e.Op == syntax.TsNewer || e.Op == syntax.TsOlder || e.Op == syntax.TsDevIno
 		for _, side := range []syntax.TestExpr{e.X, e.Y} {
 			if word, ok := side.(*syntax.Word); ok && files {
-				in.visitor.VisitPath(x.place, ForReading, Field{Text: x.expandWord(word)})
+				in.visitor.VisitPath(x.place, ForReading, Argument{Text: x.expandWord(word)})
 				continue
 			}
 			if word, ok := side.(*syntax.Word); ok && e.Op >= syntax.TsEql && e.Op <= syntax.TsGtr {
-				in.interpretEvaluated(x.place, x.expandWord(word), x.state)
+				in.interpretNestedSubstitutions(x.place, x.expandWord(word), x.state)
 				continue
 			}
-			in.interpretTest(x, side)
+			in.interpretTestExpr(x, side)
 		}
 	case *syntax.ParenTest:
-		in.interpretTest(x, e.X)
+		in.interpretTestExpr(x, e.X)
 	}
 }

@@ -2,17 +2,17 @@ package shell
 
 import "slices"
 
-// Visitor receives the actions of an interpreted text.
+// Visitor receives the commands, paths and problems of an interpreted text.
 type Visitor interface {
-	// VisitCall receives a simple command, or assignments alone with an empty Argv. It may interpret code and commands
-	// that the call starts through the methods of [Call]. Function calls are not reported.
-	VisitCall(*Call)
+	// VisitCommand receives a simple command, or assignments alone with an empty Argv. It may interpret code and
+	// commands that the command starts, through methods of [SimpleCommand]. Function calls are not reported.
+	VisitCommand(*SimpleCommand)
 
 	// VisitPath receives a path that the shell itself opens, lists or enters.
-	VisitPath(*Place, PathUse, Field)
+	VisitPath(*Location, PathUse, Argument)
 
 	// VisitProblem receives a problem that makes the rest of the analysis unreliable.
-	VisitProblem(*Place, Problem)
+	VisitProblem(*Location, AnalysisProblem)
 }
 
 // PathUse is the way the shell uses a path.
@@ -26,49 +26,50 @@ const (
 	ForEntering // it becomes the working directory
 )
 
-// ProblemKind is the kind of a problem.
-type ProblemKind string
+// AnalysisProblemKind is the reason that a text can't be interpreted. It is the suffix of the guard's rule id: "exec."
+// + kind.
+type AnalysisProblemKind string
 
-// The kinds of problem.
+// Reasons that a text can't be interpreted.
 const (
-	Malformed  ProblemKind = "malformed"   // characters that a command can't contain
-	TooLong    ProblemKind = "too-long"    // longer than MaxText
-	TooComplex ProblemKind = "too-complex" // beyond another limit
-	Syntax     ProblemKind = "syntax"      // not a program of the dialect
-	Dynamic    ProblemKind = "dynamic"     // the command word, or code, is only known at run time
-	ForkBomb   ProblemKind = "fork-bomb"   // a function that multiplies without end
-	Network    ProblemKind = "network"     // bash's /dev/tcp and /dev/udp
+	Malformed  AnalysisProblemKind = "malformed"   // characters that a command can't contain
+	TooLong    AnalysisProblemKind = "too-long"    // longer than MaxText
+	TooComplex AnalysisProblemKind = "too-complex" // beyond another limit
+	Syntax     AnalysisProblemKind = "syntax"      // not a program of the dialect
+	Dynamic    AnalysisProblemKind = "dynamic"     // the command word, or code, is only known at run time
+	ForkBomb   AnalysisProblemKind = "fork-bomb"   // a function that multiplies without end
+	Network    AnalysisProblemKind = "network"     // bash's /dev/tcp and /dev/udp
 )
 
-// Problem is a part of the text that can't be interpreted.
-type Problem struct {
-	Kind   ProblemKind
-	Reason string
-	From   []string // of Dynamic: the commands that print the unknown part
-	Place  *Place   // set by [CheckText]
+// AnalysisProblem is a part of the text that can't be interpreted.
+type AnalysisProblem struct {
+	Kind     AnalysisProblemKind
+	Reason   string
+	From     []string  // of Dynamic: commands that print the unknown part
+	Location *Location // set by [CheckCommandText]
 }
 
-// Call is a simple command that the text would run.
-type Call struct {
-	Place
-	Argv  []Field
+// SimpleCommand is a simple command that the text would run.
+type SimpleCommand struct {
+	Location
+	Argv  []Argument
 	Env   map[string]string // assignments before the command
 	Stdin Stream
-	Via   []string // the commands that start this one, outermost first
-	From  []string // the commands that print the unknown parts of the words
+	Via   []string // commands that start this one, outermost first
+	From  []string // commands that print the unknown parts of the words
 
-	Output Stream // output, if the visitor knows it; builtins set it themselves
+	Output Stream // output that the visitor or a builtin sets, if known
 
 	in         *Interpreter
-	state      *state
+	state      *shellState
 	sourceText string
 }
 
 // SourceText returns the source text of the command.
-func (c *Call) SourceText() string { return c.sourceText }
+func (c *SimpleCommand) SourceText() string { return c.sourceText }
 
-// WithUnknownDir returns a copy of the command with an unknown working directory.
-func (c *Call) WithUnknownDir() *Call {
+// WithUnknownDir returns a copy of the command whose working directory is unknown.
+func (c *SimpleCommand) WithUnknownDir() *SimpleCommand {
 	moved := *c
 	moved.Dir = ""
 	moved.state = c.state.cloneState()
@@ -76,66 +77,69 @@ func (c *Call) WithUnknownDir() *Call {
 	return &moved
 }
 
-// LookupVar returns the value of a shell variable, if it is known.
-func (c *Call) LookupVar(name string) (string, bool) {
+// LookupVar returns the value of a shell variable and whether it is known.
+func (c *SimpleCommand) LookupVar(name string) (string, bool) {
 	v := c.state.Get(name)
 	return v.String(), v.IsSet() && !HasUnknown(v.String())
 }
 
-// InterpretCommand interprets a command that c starts, in the same shell. dir is its working directory; "" means that
-// of c.
-func (c *Call) InterpretCommand(via string, argv []Field, env map[string]string, dir string) Stream {
+// InterpretStartedCommand interprets a command that c starts, and returns its output. dir is the working directory; ""
+// means that of c.
+func (c *SimpleCommand) InterpretStartedCommand(via string, argv []Argument, env map[string]string, dir string) Stream {
 	state := c.state
 	if dir != "" {
 		state = state.cloneState()
 		state.dir = dir
 	}
-	return c.in.interpretCall(c.nestedCall(via, argv, env), state)
+	return c.in.interpretCommand(c.newStartedCommand(via, argv, env), state)
 }
 
-// InterpretPiped interprets a command that c starts with other standard input.
-func (c *Call) InterpretPiped(via string, argv []Field, stdin Stream) Stream {
-	inner := c.nestedCall(via, argv, nil)
+// InterpretStartedWithStdin interprets a command that c starts with other standard input. Only files that it writes
+// remain in the state.
+func (c *SimpleCommand) InterpretStartedWithStdin(via string, argv []Argument, stdin Stream) Stream {
+	inner := c.newStartedCommand(via, argv, nil)
 	inner.Stdin = stdin
-	inner.From = mergeNames(c.From, c.Stdin.From)
+	inner.From = mergeCommandNames(c.From, c.Stdin.From)
 	after := c.state.cloneState()
-	out := c.in.interpretCall(inner, after)
-	c.state.keepFiles(after)
+	out := c.in.interpretCommand(inner, after)
+	c.state.keepWrittenFiles(after)
 	return out
 }
 
-// nestedCall returns a call that c starts. via names c.
-func (c *Call) nestedCall(via string, argv []Field, env map[string]string) *Call {
+// newStartedCommand returns a command that c starts. via is the name of c.
+func (c *SimpleCommand) newStartedCommand(via string, argv []Argument, env map[string]string) *SimpleCommand {
 	via2 := slices.Concat(c.Via, []string{via})
-	return &Call{Place: c.Place, Argv: argv, Env: env, Stdin: c.Stdin, Via: via2, From: c.From, in: c.in, sourceText: c.sourceText}
+	return &SimpleCommand{Location: c.Location, Argv: argv, Env: env, Stdin: c.Stdin, Via: via2, From: c.From, in: c.in, sourceText: c.sourceText}
 }
 
-// InterpretCode interprets a text in a new shell with the given parameters ($0 first).
-func (c *Call) InterpretCode(text string, params []string) Stream {
-	return c.in.interpretSubshell(c.state, &c.Place, func(child *state) Stream {
+// InterpretCode interprets code in a new shell with positional parameters ($0 first).
+func (c *SimpleCommand) InterpretCode(text string, params []string) Stream {
+	return c.in.interpretSubshell(c.state, &c.Location, func(child *shellState) Stream {
 		child.dropUnexported()
 		child.funcs = nil
 		for name, value := range c.Env {
 			child.setVar(name, value, c.From)
-			child.exports = putEntry(child.exports, name, true)
+			child.exports = setMapEntry(child.exports, name, true)
 		}
 		if len(params) > 0 {
 			child.params = params
 		}
-		return c.in.interpretCode(&c.Place, text, c.From, child, c.Stdin)
+		return c.in.interpretCode(&c.Location, text, c.From, child, c.Stdin)
 	})
 }
 
-// InterpretCodeFrom interprets a text in a subshell with other standard input.
-func (c *Call) InterpretCodeFrom(text string, stdin Stream) {
-	c.in.interpretSubshell(c.state, &c.Place, func(child *state) Stream { return c.in.interpretCode(&c.Place, text, c.From, child, stdin) })
+// InterpretCodeWithStdin interprets code in a subshell with other standard input.
+func (c *SimpleCommand) InterpretCodeWithStdin(text string, stdin Stream) {
+	c.in.interpretSubshell(c.state, &c.Location, func(child *shellState) Stream { return c.in.interpretCode(&c.Location, text, c.From, child, stdin) })
 }
 
-// WrittenContent returns the content that earlier commands wrote to a file, and reports whether any did.
-func (c *Call) WrittenContent(path string) (Stream, bool) {
+// FindWrittenContent returns the content that earlier commands wrote to a file, and whether one did.
+func (c *SimpleCommand) FindWrittenContent(path string) (Stream, bool) {
 	s, ok := c.state.files[c.state.absPath(path)]
 	return s, ok
 }
 
-// RecordWrite records that the command writes a file.
-func (c *Call) RecordWrite(path string, content Stream) { c.state.writeFile(path, content) }
+// RecordFileWrite records the content that the command writes to a file.
+func (c *SimpleCommand) RecordFileWrite(path string, content Stream) {
+	c.state.recordFile(path, content)
+}

@@ -9,34 +9,34 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// expansion expands the words of one command in one state.
-type expansion struct {
+// wordExpander expands the words of one command in one shell state.
+type wordExpander struct {
 	in          *Interpreter
-	state       *state
-	place       *Place
+	state       *shellState
+	place       *Location
 	cfg         *expand.Config // built on first use
-	glob        bool           // the word may contain a pattern
-	unknownFrom []string       // what made the unknown parts
+	glob        bool           // the current word may contain a pattern
+	unknownFrom []string       // commands that printed the unknown parts
 }
 
-func (in *Interpreter) newExpansion(st *state, place *Place) *expansion {
-	return &expansion{in: in, state: st, place: place}
+func (in *Interpreter) newWordExpander(st *shellState, place *Location) *wordExpander {
+	return &wordExpander{in: in, state: st, place: place}
 }
 
-// expandConfig returns the configuration for package expand.
-func (x *expansion) expandConfig() *expand.Config {
+// expandConfig returns the configuration of package expand.
+func (x *wordExpander) expandConfig() *expand.Config {
 	if x.cfg == nil {
-		x.cfg = &expand.Config{Env: x.state, CmdSubst: x.substituteCommand, ProcSubst: x.substituteProcess}
+		x.cfg = &expand.Config{Env: x.state, CmdSubst: x.interpretCommandSubst, ProcSubst: x.interpretProcessSubst}
 	}
 	return x.cfg
 }
 
-// expandFields expands words into arguments.
-func (x *expansion) expandFields(words []*syntax.Word) []Field {
-	var out []Field
+// expandArguments expands words into arguments.
+func (x *wordExpander) expandArguments(words []*syntax.Word) []Argument {
+	var out []Argument
 	for _, word := range words {
-		if text, ok := plainText(word); ok {
-			out = append(out, Field{Text: text})
+		if text, ok := plainWordText(word); ok {
+			out = append(out, Argument{Text: text})
 			continue
 		}
 		x.glob = false
@@ -45,20 +45,20 @@ func (x *expansion) expandFields(words []*syntax.Word) []Field {
 			x.in.reportProblem(x.place, TooComplex, "a word has too many braces")
 			return out
 		}
-		known := x.rewriteWord(word)
+		known := x.markUnknownInWord(word)
 		for text, err := range expand.FieldsSeq(x.expandConfig(), known) {
 			if err != nil {
-				out = append(out, Field{Text: Unknown})
+				out = append(out, Argument{Text: Unknown})
 				break
 			}
-			if !x.in.spendBytes(len(text)+wordOverhead, x.place) || len(out) >= maxFields {
+			if !x.in.countExpandedBytes(len(text)+wordOverhead, x.place) || len(out) >= maxFields {
 				x.in.stopExpansion(x.place)
 				return out
 			}
 			if text == "" && !hasQuotes(word) {
 				continue // of a brace
 			}
-			field := Field{Text: text, Glob: x.glob && isPattern(text)}
+			field := Argument{Text: text, Glob: x.glob && isGlobPattern(text)}
 			if field.Glob && strings.Contains(text, "/") || text == ".*" {
 				x.in.visitor.VisitPath(x.place, ForListing, field)
 			}
@@ -68,7 +68,7 @@ func (x *expansion) expandFields(words []*syntax.Word) []Field {
 	return out
 }
 
-// hasQuotes reports whether a part of a word is quoted, so that an empty word stays an argument.
+// hasQuotes reports whether a part of a word is quoted, so that the word counts as an argument even if it is empty.
 func hasQuotes(word *syntax.Word) bool {
 	return slices.ContainsFunc(word.Parts, func(part syntax.WordPart) bool {
 		switch p := part.(type) {
@@ -92,8 +92,8 @@ func countBraces(word *syntax.Word) int {
 	return n
 }
 
-// plainText returns the text of a word that needs no expansion.
-func plainText(word *syntax.Word) (string, bool) {
+// plainWordText returns the text of a word that needs no expansion. The bool is false for other words.
+func plainWordText(word *syntax.Word) (string, bool) {
 	if len(word.Parts) != 1 {
 		return "", false
 	}
@@ -107,23 +107,24 @@ func plainText(word *syntax.Word) (string, bool) {
 	return "", false
 }
 
-// expandWord expands a word without splitting or pattern matching, as in an assignment.
-func (x *expansion) expandWord(word *syntax.Word) string {
+// expandWord expands a word without splitting and pattern matching, as in an assignment.
+func (x *wordExpander) expandWord(word *syntax.Word) string {
 	if word == nil {
 		return ""
 	}
-	if text, ok := plainText(word); ok {
+	if text, ok := plainWordText(word); ok {
 		return text
 	}
-	text, err := expand.Literal(x.expandConfig(), x.unescapeWord(x.rewriteWord(word)))
+	text, err := expand.Literal(x.expandConfig(), x.unescapeWord(x.markUnknownInWord(word)))
 	if err != nil {
 		return Unknown
 	}
 	return text
 }
 
-// unescapeWord removes backslashes from unquoted parts, which package expand keeps, and expands a leading tilde.
-func (x *expansion) unescapeWord(word *syntax.Word) *syntax.Word {
+// unescapeWord removes backslashes from unquoted parts, because package expand keeps them. It also expands a leading
+// tilde.
+func (x *wordExpander) unescapeWord(word *syntax.Word) *syntax.Word {
 	for i, part := range word.Parts {
 		lit, ok := part.(*syntax.Lit)
 		if !ok {
@@ -149,14 +150,13 @@ func (x *expansion) unescapeWord(word *syntax.Word) *syntax.Word {
 	return word
 }
 
-// expandDocument expands the body of a here-document. With indented, it drops tabs at the start of lines; with
-// quoted, it expands nothing.
-func (x *expansion) expandDocument(word *syntax.Word, indented, quoted bool) string {
+// expandHeredoc expands the body of a here-document. indented removes leading tabs. quoted disables all expansions.
+func (x *wordExpander) expandHeredoc(word *syntax.Word, indented, quoted bool) string {
 	if word == nil {
 		return ""
 	}
 	if indented {
-		word = trimIndent(word)
+		word = trimHeredocIndent(word)
 	}
 	if quoted {
 		var b strings.Builder
@@ -169,15 +169,15 @@ func (x *expansion) expandDocument(word *syntax.Word, indented, quoted bool) str
 		}
 		return b.String()
 	}
-	text, err := expand.Document(x.expandConfig(), &syntax.Word{Parts: x.rewriteParts(word.Parts, true)})
+	text, err := expand.Document(x.expandConfig(), &syntax.Word{Parts: x.markUnknownInParts(word.Parts, true)})
 	if err != nil {
 		return Unknown
 	}
 	return text
 }
 
-// trimIndent returns the body of a here-document without the tabs at the start of its lines.
-func trimIndent(word *syntax.Word) *syntax.Word {
+// trimHeredocIndent removes leading tabs from the lines of a here-document.
+func trimHeredocIndent(word *syntax.Word) *syntax.Word {
 	out := &syntax.Word{}
 	begin := true
 	for _, part := range word.Parts {
@@ -199,8 +199,8 @@ func trimIndent(word *syntax.Word) *syntax.Word {
 	return out
 }
 
-// expandAssigned expands the value of an assignment, where a tilde also counts after a colon.
-func (x *expansion) expandAssigned(word *syntax.Word) string {
+// expandAssignedValue expands the value of an assignment. A tilde is also expanded after a colon.
+func (x *wordExpander) expandAssignedValue(word *syntax.Word) string {
 	if word == nil {
 		return ""
 	}
@@ -213,35 +213,34 @@ func (x *expansion) expandAssigned(word *syntax.Word) string {
 	return value
 }
 
-// rewriteWord replaces the unknown parts of a word by marks, which package expand treats as text.
-func (x *expansion) rewriteWord(word *syntax.Word) *syntax.Word {
-	return &syntax.Word{Parts: x.rewriteParts(word.Parts, false)}
+// markUnknownInWord replaces unknown parts of a word by marks, which package expand treats as text.
+func (x *wordExpander) markUnknownInWord(word *syntax.Word) *syntax.Word {
+	return &syntax.Word{Parts: x.markUnknownInParts(word.Parts, false)}
 }
 
-// rewriteParts replaces the unknown ones of several parts.
-func (x *expansion) rewriteParts(parts []syntax.WordPart, quoted bool) []syntax.WordPart {
+// markUnknownInParts replaces unknown parts by marks.
+func (x *wordExpander) markUnknownInParts(parts []syntax.WordPart, quoted bool) []syntax.WordPart {
 	out := make([]syntax.WordPart, 0, len(parts))
 	for _, part := range parts {
-		out = append(out, x.rewritePart(part, quoted)...)
+		out = append(out, x.markUnknownInPart(part, quoted)...)
 	}
 	return out
 }
 
-// rewritePart returns a part with unknown values replaced by marks; quoted reports whether it is between double
-// quotes.
-func (x *expansion) rewritePart(part syntax.WordPart, quoted bool) []syntax.WordPart {
+// markUnknownInPart replaces an unknown part by marks. quoted says that it is between double quotes.
+func (x *wordExpander) markUnknownInPart(part syntax.WordPart, quoted bool) []syntax.WordPart {
 	switch p := part.(type) {
 	case *syntax.Lit:
-		x.glob = x.glob || !quoted && hasPattern(p.Value)
+		x.glob = x.glob || !quoted && hasUnescapedGlob(p.Value)
 	case *syntax.DblQuoted:
-		part = &syntax.DblQuoted{Left: p.Left, Right: p.Right, Dollar: p.Dollar, Parts: x.rewriteParts(p.Parts, true)}
+		part = &syntax.DblQuoted{Left: p.Left, Right: p.Right, Dollar: p.Dollar, Parts: x.markUnknownInParts(p.Parts, true)}
 	case *syntax.ParamExp:
 		x.glob = x.glob || !quoted
 		return x.expandParam(p, quoted)
 	case *syntax.CmdSubst:
 		x.glob = x.glob || !quoted
 	case *syntax.ArithmExp:
-		if x.isArithmUnknown(p.X) {
+		if x.isArithmeticUnknown(p.X) {
 			part = &syntax.Lit{Value: Unknown}
 		}
 	case *syntax.ExtGlob:
@@ -251,14 +250,14 @@ func (x *expansion) rewritePart(part syntax.WordPart, quoted bool) []syntax.Word
 	return []syntax.WordPart{part}
 }
 
-// isPattern reports whether a word is a pattern: it has a star, a question mark or a pair of brackets.
-func isPattern(text string) bool {
+// isGlobPattern reports whether a text contains a star, a question mark or a pair of brackets.
+func isGlobPattern(text string) bool {
 	open := strings.IndexByte(text, '[')
 	return strings.ContainsAny(text, "*?") || open >= 0 && strings.IndexByte(text[open:], ']') > 0
 }
 
-// hasPattern reports whether a literal has unescaped pattern characters.
-func hasPattern(s string) bool {
+// hasUnescapedGlob reports whether a literal contains unescaped pattern characters.
+func hasUnescapedGlob(s string) bool {
 	for i := 0; i < len(s); i++ {
 		switch s[i] {
 		case '\\':
@@ -270,9 +269,9 @@ func hasPattern(s string) bool {
 	return false
 }
 
-// substituteCommand interprets a command substitution and writes its output.
-func (x *expansion) substituteCommand(w io.Writer, cs *syntax.CmdSubst) error {
-	out := x.in.interpretSubshell(x.state, x.place, func(child *state) Stream { return x.in.interpretStmts(cs.Stmts, child, Stream{}) })
+// interpretCommandSubst interprets a command substitution and writes its output to w.
+func (x *wordExpander) interpretCommandSubst(w io.Writer, cs *syntax.CmdSubst) error {
+	out := x.in.interpretSubshell(x.state, x.place, func(child *shellState) Stream { return x.in.interpretStmts(cs.Stmts, child, Stream{}) })
 	text := Unknown
 	if out.Known {
 		text = out.Text
@@ -283,35 +282,35 @@ func (x *expansion) substituteCommand(w io.Writer, cs *syntax.CmdSubst) error {
 	return err
 }
 
-// substituteProcess interprets a process substitution and returns the path of its pipe.
-func (x *expansion) substituteProcess(ps *syntax.ProcSubst) (string, error) {
+// interpretProcessSubst interprets a process substitution and returns the path of its pipe.
+func (x *wordExpander) interpretProcessSubst(ps *syntax.ProcSubst) (string, error) {
 	stdin := Stream{}
 	if ps.Op == syntax.CmdOut {
 		stdin = unknownStream("a process substitution")
 	}
-	out := x.in.interpretSubshell(x.state, x.place, func(child *state) Stream { return x.in.interpretStmts(ps.Stmts, child, stdin) })
+	out := x.in.interpretSubshell(x.state, x.place, func(child *shellState) Stream { return x.in.interpretStmts(ps.Stmts, child, stdin) })
 	path := "/dev/fd/" + Substituted
 	if ps.Op == syntax.CmdIn || ps.Op == syntax.CmdInTemp {
-		x.state.writeFile(path, out)
+		x.state.recordFile(path, out)
 	}
 	return path, nil
 }
 
-// evalArithm evaluates an arithmetic expression for its assignments.
-func (x *expansion) evalArithm(expr syntax.ArithmExpr) {
+// evalArithmetic evaluates an arithmetic expression for the variables that it assigns.
+func (x *wordExpander) evalArithmetic(expr syntax.ArithmExpr) {
 	if expr == nil {
 		return
 	}
-	if !x.isArithmUnknown(expr) {
+	if !x.isArithmeticUnknown(expr) {
 		if _, err := expand.Arithm(x.expandConfig(), expr); err == nil {
 			return
 		}
 	}
-	x.forgetAssigned(expr)
+	x.forgetAssignedVars(expr)
 }
 
-// forgetAssigned makes the variables that a node assigns unknown.
-func (x *expansion) forgetAssigned(node syntax.Node) {
+// forgetAssignedVars makes all variables named in a node unknown.
+func (x *wordExpander) forgetAssignedVars(node syntax.Node) {
 	syntax.Walk(node, func(n syntax.Node) bool {
 		if lit, ok := n.(*syntax.Lit); ok && syntax.ValidName(lit.Value) {
 			x.state.setVar(lit.Value, Unknown, nil)
@@ -320,9 +319,9 @@ func (x *expansion) forgetAssigned(node syntax.Node) {
 	})
 }
 
-// isArithmUnknown reports whether the value of an arithmetic expression is unknown. It also interprets values that
-// bash would evaluate again: `a[$(command)]` in a variable runs the command.
-func (x *expansion) isArithmUnknown(expr syntax.ArithmExpr) bool {
+// isArithmeticUnknown reports whether the value of an arithmetic expression is unknown. It also interprets values that
+// bash evaluates a second time: `a[$(command)]` in a variable runs the command.
+func (x *wordExpander) isArithmeticUnknown(expr syntax.ArithmExpr) bool {
 	if expr == nil {
 		return false
 	}
@@ -332,10 +331,10 @@ func (x *expansion) isArithmUnknown(expr syntax.ArithmExpr) bool {
 		case *syntax.CmdSubst:
 			unknown = true
 		case *syntax.ParamExp:
-			unknown = x.isNameUnknown(n.Param.Value) || unknown
+			unknown = x.isVariableUnknown(n.Param.Value) || unknown
 		case *syntax.Lit:
 			if syntax.ValidName(n.Value) {
-				unknown = x.isNameUnknown(n.Value) || unknown
+				unknown = x.isVariableUnknown(n.Value) || unknown
 			}
 		}
 		return true
@@ -346,10 +345,10 @@ func (x *expansion) isArithmUnknown(expr syntax.ArithmExpr) bool {
 	return unknown
 }
 
-// isNameUnknown reports whether the value of a variable in an arithmetic expression is unknown.
-func (x *expansion) isNameUnknown(name string) bool {
+// isVariableUnknown reports whether the value of a variable in an arithmetic expression is unknown.
+func (x *wordExpander) isVariableUnknown(name string) bool {
 	v := x.state.Get(name)
 	value := v.String()
-	x.in.interpretEvaluated(x.place, value, x.state)
+	x.in.interpretNestedSubstitutions(x.place, value, x.state)
 	return HasUnknown(value) || v.Kind != 0 && len(v.List) > 0 && HasUnknown(strings.Join(v.List, ""))
 }

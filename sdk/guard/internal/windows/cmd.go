@@ -6,9 +6,9 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
 )
 
-// SplitCmd splits a line of cmd.exe. Switches become separate arguments, since cmd accepts "del/f/q". Variables are
-// unknown.
-func SplitCmd(line string) [][]string {
+// SplitCmdLine splits a cmd.exe line into simple commands. Switches become separate arguments, because cmd accepts
+// "del/f/q". Variables become unknown marks.
+func SplitCmdLine(line string) [][]string {
 	var out [][]string
 	var argv []string
 	var word strings.Builder
@@ -22,7 +22,7 @@ func SplitCmd(line string) [][]string {
 	}
 	finish := func() {
 		if end(); len(argv) > 0 {
-			out = append(out, nestedCommands(argv, 0)...)
+			out = append(out, splitNestedCommands(argv, 0)...)
 		}
 		argv = nil
 	}
@@ -66,22 +66,22 @@ func SplitCmd(line string) [][]string {
 	return out
 }
 
-// maxNesting limits how many commands may start one another with words such as call.
+// maxNesting is the maximum number of commands that start one another with words such as call.
 const maxNesting = 16
 
-// nestedCommands returns a simple command, and the commands after words that only start another.
-func nestedCommands(argv []string, depth int) [][]string {
+// splitNestedCommands returns a simple command, and the commands that it starts with words such as call or do.
+func splitNestedCommands(argv []string, depth int) [][]string {
 	if depth > maxNesting {
 		return [][]string{{shell.Unknown}}
 	}
-	out := [][]string{splitSwitches(argv)}
+	out := [][]string{splitJoinedSwitches(argv)}
 	for i, word := range argv {
 		switch strings.ToLower(word) {
 		case "in":
 			if i > 0 && i+2 < len(argv) && strings.EqualFold(argv[0], "for") {
 				inner := strings.Trim(strings.Join(argv[i+1:], " "), "'`")
 				inner, _, _ = strings.Cut(strings.ReplaceAll(inner, "`", "'"), "'")
-				out = append(out, SplitCmd(inner)...)
+				out = append(out, SplitCmdLine(inner)...)
 			}
 		case "do", "else", "call":
 			return append(out, startedCommands(argv[i+1:], depth+1)...)
@@ -95,7 +95,7 @@ func nestedCommands(argv []string, depth int) [][]string {
 		case "if":
 			for j := i + 1; j < len(argv); j++ {
 				if IsWindowsCommand(strings.ToLower(argv[j])) {
-					return append(out, splitSwitches(argv[j:]))
+					return append(out, splitJoinedSwitches(argv[j:]))
 				}
 			}
 			return out
@@ -104,8 +104,8 @@ func nestedCommands(argv []string, depth int) [][]string {
 	return out
 }
 
-// splitSwitches splits "/f/q".
-func splitSwitches(argv []string) []string {
+// splitJoinedSwitches splits arguments such as "/f/q" into single switches.
+func splitJoinedSwitches(argv []string) []string {
 	var out []string
 	for _, word := range argv {
 		if strings.HasPrefix(word, "/") && strings.Count(word, "/") > 1 && !strings.ContainsAny(word, `.\`) {
@@ -119,15 +119,15 @@ func splitSwitches(argv []string) []string {
 	return out
 }
 
-// startedCommands returns the commands after a word that only starts another.
+// startedCommands returns the commands in argv, which follows a word such as call. It returns none for an empty argv.
 func startedCommands(argv []string, depth int) [][]string {
 	if len(argv) == 0 {
 		return nil
 	}
-	return nestedCommands(argv, depth)
+	return splitNestedCommands(argv, depth)
 }
 
-// isWindowTitle reports whether the first word after start is a window title.
+// isWindowTitle reports whether the first argument of start is a window title.
 func isWindowTitle(starter string, rest []string) bool {
 	return strings.EqualFold(starter, "start") && !IsWindowsCommand(strings.ToLower(rest[0])) &&
 		(strings.HasPrefix(rest[1], "/") || IsWindowsCommand(strings.ToLower(rest[1])))

@@ -10,10 +10,11 @@ import (
 // commentPattern matches <# ... #>.
 var commentPattern = lazyregexp.New(`(?s)<#.*?#>`)
 
-// SplitPowerShell splits a line of PowerShell. Variables are unknown; a computed command is [shell.Unknown].
+// SplitPowerShell splits a PowerShell line into simple commands. Variables become unknown marks, and a computed command
+// is [shell.Unknown].
 func SplitPowerShell(line string) [][]string {
 	dashes := strings.NewReplacer("–", "-", "—", "-", "―", "-")
-	l := &psLexer{code: dashes.Replace(commentPattern().ReplaceAllString(line, " "))}
+	l := &powerShellLexer{code: dashes.Replace(commentPattern().ReplaceAllString(line, " "))}
 	for ; l.at < len(l.code); l.at++ {
 		l.readChar(l.code[l.at])
 	}
@@ -21,8 +22,8 @@ func SplitPowerShell(line string) [][]string {
 	return l.out
 }
 
-// psLexer splits a line of PowerShell.
-type psLexer struct {
+// powerShellLexer splits a PowerShell line into simple commands.
+type powerShellLexer struct {
 	code    string
 	at      int
 	out     [][]string
@@ -32,8 +33,8 @@ type psLexer struct {
 	quote   byte
 }
 
-// readChar reads one character.
-func (l *psLexer) readChar(c byte) {
+// readChar processes one character.
+func (l *powerShellLexer) readChar(c byte) {
 	switch {
 	case c == '`' && l.quote != '\'' && l.at+1 < len(l.code):
 		if l.at++; l.code[l.at] != '\n' {
@@ -55,7 +56,7 @@ func (l *psLexer) readChar(c byte) {
 	case strings.IndexByte(";|\n\r{}()", c) >= 0:
 		l.endCommand()
 	case c == '&' || c == '.' && !l.started && len(l.argv) == 0:
-		l.readInvoke(c)
+		l.readInvokeOperator(c)
 	case c == '>':
 		l.endWord()
 		l.argv = append(l.argv, ">")
@@ -66,8 +67,8 @@ func (l *psLexer) readChar(c byte) {
 	}
 }
 
-// readInvoke reads an invocation operator.
-func (l *psLexer) readInvoke(sign byte) {
+// readInvokeOperator processes an invocation operator, "&" or ".".
+func (l *powerShellLexer) readInvokeOperator(sign byte) {
 	rest := strings.TrimLeft(l.code[l.at+1:], " ")
 	switch {
 	case strings.HasPrefix(rest, "(") || strings.HasPrefix(rest, "$"):
@@ -80,13 +81,13 @@ func (l *psLexer) readInvoke(sign byte) {
 	}
 }
 
-func (l *psLexer) addText(text string) {
+func (l *powerShellLexer) addText(text string) {
 	l.word.WriteString(text)
 	l.started = true
 }
 
-// endWord ends a word.
-func (l *psLexer) endWord() {
+// endWord adds the current word to the command.
+func (l *powerShellLexer) endWord() {
 	if l.started {
 		l.argv = append(l.argv, l.word.String())
 	}
@@ -94,8 +95,8 @@ func (l *psLexer) endWord() {
 	l.started = false
 }
 
-// endCommand ends a command.
-func (l *psLexer) endCommand() {
+// endCommand adds the current command to the result.
+func (l *powerShellLexer) endCommand() {
 	if l.endWord(); len(l.argv) > 0 {
 		l.out = append(l.out, l.argv)
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
 )
 
-// IsWindowsCommand reports whether a name is a command of cmd.exe or a Windows cmdlet, which marks a line as Windows
-// code.
+// IsWindowsCommand reports whether a name is a command of cmd.exe or a PowerShell cmdlet, so that a line is probably
+// Windows code.
 func IsWindowsCommand(name string) bool { return commandNames()[name] }
 
 var commandNames = sync.OnceValue(func() map[string]bool {
@@ -33,21 +33,21 @@ const commands = `
 	remove-itemproperty set-itemproperty new-object get-item gi foreach-object where-object select-object
 	write-host write-output`
 
-// dirPrefixes are prefixes of words that name a directory outside workspaces: variables and PowerShell drives.
+// dirPrefixes are word prefixes that name a directory outside workspaces: variables and PowerShell drives.
 var dirPrefixes = strings.Fields(`%userprofile% %appdata% %localappdata% %programdata% %allusersprofile% %public%
 	%systemroot% %windir% %systemdrive% %homepath% %homedrive% %temp% %tmp% %programfiles% %programfiles(x86)% %onedrive%
 	$env: $home $pshome $profile hklm: hkcu: hkcr: hku: cert: wsman: filesystem:: registry::
 	microsoft.powershell.core\ ~\`)
 
-// IsOutside reports whether a word is a Windows path that leaves a directory depth levels below the workspace: with a
-// drive, share or device, at the root, or with too many parent steps.
-func IsOutside(word string, depth int) bool {
+// IsOutsideWorkspace reports whether a word is a Windows path out of the workspace, from a directory depth levels below
+// its top. Such a path has a drive, share or device, starts at the root, or has too many parent steps.
+func IsOutsideWorkspace(word string, depth int) bool {
 	word = strings.Trim(word, `"'`)
 	lower := strings.ToLower(word)
 	if strings.Contains(word, "://") && !strings.HasPrefix(lower, "file:") {
 		return false
 	}
-	if slices.ContainsFunc(dirPrefixes, func(dir string) bool { return strings.HasPrefix(lower, dir) }) || hasDrive(word) {
+	if slices.ContainsFunc(dirPrefixes, func(dir string) bool { return strings.HasPrefix(lower, dir) }) || hasDrivePath(word) {
 		return true
 	}
 	if rest, ok := strings.CutPrefix(word, shell.Unknown); ok && strings.ContainsAny(rest, `\/`) {
@@ -60,15 +60,15 @@ func IsOutside(word string, depth int) bool {
 		return false // a text
 	}
 	for _, part := range strings.FieldsFunc(word, func(r rune) bool { return strings.ContainsRune("=:+;,\"", r) }) {
-		if part == `\` || strings.HasPrefix(part, `\`) && len(part) > 1 && part[1] != '"' || climbsOut(part, depth) {
+		if part == `\` || strings.HasPrefix(part, `\`) && len(part) > 1 && part[1] != '"' || leavesWorkspace(part, depth) {
 			return true
 		}
 	}
 	return false
 }
 
-// hasDrive reports whether a word contains a drive at the beginning of a path.
-func hasDrive(word string) bool {
+// hasDrivePath reports whether a word contains a path that starts with a drive.
+func hasDrivePath(word string) bool {
 	for i := 1; i < len(word); i++ {
 		if word[i] != ':' || !isLetter(word[i-1]) {
 			continue
@@ -86,8 +86,8 @@ func hasDrive(word string) bool {
 	return false
 }
 
-// climbsOut reports whether a path's parent steps lead out.
-func climbsOut(path string, depth int) bool {
+// leavesWorkspace reports whether the parent steps of a path lead out of the workspace.
+func leavesWorkspace(path string, depth int) bool {
 	if !strings.Contains(path, "..") {
 		return false
 	}
@@ -105,8 +105,8 @@ func climbsOut(path string, depth int) bool {
 	return false
 }
 
-// DepthAfter returns the depth below the workspace after entering a directory.
-func DepthAfter(path string, depth int) int {
+// DepthAfterEntering returns the depth below the workspace after entering a directory.
+func DepthAfterEntering(path string, depth int) int {
 	for _, part := range strings.FieldsFunc(path, func(r rune) bool { return r == '\\' || r == '/' }) {
 		switch part {
 		case ".":
