@@ -192,7 +192,7 @@ var accessKeys = []Key{
 
 	{Name: "log.level", Type: StringType, Format: LowerFormat, Values: []string{"trace", "debug", "info", "warn", "error", "off"},
 		Default: "warn",
-		Doc:     "Minimum level of log messages on standard error."},
+		Doc:     "Minimum level of log messages on standard error; debug includes each call."},
 	{Name: "log.format", Type: StringType, Format: LowerFormat, Values: []string{"text", "json"}, Default: "text",
 		Doc: "Log format: text, or json with @timestamp, @level, @module and @message."},
 
