@@ -115,7 +115,7 @@ type verifyResult struct {
 // verifyLog verifies the chain of the whole audit log.
 func (c *Console) verifyLog(v *sessionRequest) (string, error) {
 	if !c.verified.running.TryLock() {
-		return "", &httpError{http.StatusConflict, "The record is being verified already: load the page again in a while."}
+		return "", &httpError{http.StatusConflict, "A verification is running already; reload the page later."}
 	}
 	defer c.verified.running.Unlock()
 	began := time.Now()

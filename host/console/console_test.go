@@ -30,7 +30,7 @@ type world struct {
 	home string
 	url  string
 	log  *audit.Log
-	// undone are the changes that were taken back.
+	// undone are the undone changes.
 	mu     sync.Mutex
 	undone []string
 	off    map[store.DisabledTool]bool
@@ -339,10 +339,10 @@ func TestUndoIsConfirmed(t *testing.T) {
 		t.Errorf("%d %v %s", status, w.undone, page)
 	}
 	if _, page := b.get("undo?agent=main&id=changed"); !strings.Contains(page, "have changed since") || strings.Contains(page, "<button class=\"main\"") {
-		t.Errorf("what can't be taken back: %s", page)
+		t.Errorf("an impossible undo: %s", page)
 	}
 	status, page, _ := b.send("POST", b.at+"undo", url.Values{"csrf": {b.csrf()}, "agent": {"main"}, "id": {"1"}}, nil)
-	if status != 200 || !strings.Contains(page, "was taken back") || len(w.undone) != 1 {
+	if status != 200 || !strings.Contains(page, "was undone") || len(w.undone) != 1 {
 		t.Errorf("%d %v %s", status, w.undone, page)
 	}
 	if status, _, _ := b.send("POST", b.at+"undo", url.Values{"csrf": {b.csrf()}, "agent": {"main"}, "id": {"changed"}}, nil); status != 409 {

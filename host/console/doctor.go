@@ -55,7 +55,7 @@ func (c *Console) runDoctor(v *sessionRequest) (string, error) {
 		return "", err
 	}
 	if !c.reports.running.TryLock() {
-		return "", &httpError{http.StatusConflict, "Walls are being examined already: load the page again in a while."}
+		return "", &httpError{http.StatusConflict, "A check is running already; reload the page later."}
 	}
 	defer c.reports.running.Unlock()
 	r, err := c.options.Instance.Examine(v.Context(), one.ID)

@@ -127,10 +127,10 @@ func TestWhatStrangersHaveNamedIsShownAsText(t *testing.T) {
 		b.shows("agents", shownEvil, "stopped")
 		b.shows("agent?"+url.Values{"id": {"main"}}.Encode(), shownEvil, "a heartbeat every 1h0m0s")
 		b.shows("agent?"+url.Values{"id": {evil}}.Encode(), shownEvil)
-		b.shows("plugins", shownEvil, "1 of them needs a look")
+		b.shows("plugins", shownEvil, "1 of them needs a review")
 		b.shows("network", shownEvil, `<td class="number">3</td><td class="number">10</td>`)
 		b.shows("schedule", shownEvil, "The last 1 runs")
-		b.shows("doctor?"+url.Values{"agent": {evil}}.Encode(), shownEvil, "does not hold")
+		b.shows("doctor?"+url.Values{"agent": {evil}}.Encode(), shownEvil, "does not work")
 		b.shows("audit", shownEvil, "2 calls")
 		q := url.Values{"tool": {evil}, "text": {evil}, "agent": {evil}, "session": {"s" + evil}}
 		b.shows("audit?"+q.Encode(), shownEvil, "1 calls")
@@ -171,7 +171,7 @@ func TestOnlyASessionThatMayActActs(t *testing.T) {
 	if stop := killswitch.StopOf(w.home, "main"); stop == nil || stop.By != "somebody" || stop.Why != "it loops" {
 		t.Errorf("%+v", stop)
 	}
-	acts.shows("agent?id=main", "it loops", "Start the agent")
+	acts.shows("agent?id=main", "it loops", "Resume the agent")
 	start := url.Values{"do": {"start"}, "agent": {"main"}, "on": {"page"}}
 	if status, text := acts.post("agents", start); status != 200 ||
 		killswitch.StopOf(w.home, "main") != nil || !strings.Contains(text, "Stop the agent") {
@@ -221,8 +221,8 @@ func TestTheRecordIsSearchedVerifiedAndExported(t *testing.T) {
 	}
 	_, rest, _ := strings.Cut(text, `rel="next" href="`)
 	next, _, _ := strings.Cut(rest, `"`)
-	text = b.shows(strings.ReplaceAll(next, "&amp;", "&"), "10 calls", "further back", "no-1.")
-	if strings.Contains(text, "Go on") {
+	text = b.shows(strings.ReplaceAll(next, "&amp;", "&"), "10 calls", "older part", "no-1.")
+	if strings.Contains(text, "Older calls") {
 		t.Error("there is no end")
 	}
 	for _, wrong := range []string{"audit?tool=[", "audit?since=x", "audit?decision=x", "audit?after=x", "export?format=x",
@@ -247,7 +247,7 @@ func TestTheRecordIsSearchedVerifiedAndExported(t *testing.T) {
 
 	b.shows("audit", "Not verified since")
 	if status, text = b.post("audit", url.Values{}); status != 200 ||
-		!strings.Contains(text, "The chain holds</span> over 120 records") {
+		!strings.Contains(text, "The chain is valid</span> over 120 records") {
 		t.Errorf("verify: %d %s", status, text)
 	}
 	path := filepath.Join(w.home, "logs", "audit.jsonl")

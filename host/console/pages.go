@@ -73,7 +73,7 @@ func notFound(text string) error { return &httpError{http.StatusNotFound, text} 
 
 // errReadOnly refuses an action in a read-only session.
 var errReadOnly = &httpError{http.StatusForbidden,
-	"This session only shows things. `picoclaw console --operate` opens one that may act."}
+	"This session is read-only. Use `picoclaw console --operate`."}
 
 func (p *page) servePage(c *Console, w http.ResponseWriter, v *sessionRequest) {
 	var err error
@@ -90,7 +90,7 @@ func (p *page) servePage(c *Console, w http.ResponseWriter, v *sessionRequest) {
 	case v.Method != http.MethodPost || act == nil && p.free == nil:
 		err = &httpError{http.StatusMethodNotAllowed, "This is not done here."}
 	case subtle.ConstantTimeCompare([]byte(v.PostFormValue("csrf")), []byte(v.CSRF)) != 1:
-		err = &httpError{http.StatusForbidden, "The form is not of this session: load the page again."}
+		err = &httpError{http.StatusForbidden, "The form belongs to another session; reload the page."}
 	case act != nil && !v.Operate:
 		err = errReadOnly
 	default:
@@ -152,5 +152,5 @@ func (c *Console) renderError(w http.ResponseWriter, r *http.Request, s *browser
 	} else {
 		c.options.Logger.Warn("the console could not answer", "path", r.URL.Path, "error", err)
 	}
-	c.renderPage(w, s, c.errorTemplate, status, layoutData{Title: "Not done", Data: text})
+	c.renderPage(w, s, c.errorTemplate, status, layoutData{Title: "Error", Data: text})
 }

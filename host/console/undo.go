@@ -46,7 +46,7 @@ func (c *Console) undoChange(v *sessionRequest) (string, error) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(v.Context()), undoTimeout)
 	defer cancel()
-	c.options.Logger.Info("a change is taken back", "agent", agent, "id", id, "by", v.By)
+	c.options.Logger.Info("undo a change", "agent", agent, "id", id, "by", v.By)
 	if _, err := c.options.Operator.Undo(ctx, agent, id, false, v.PostFormValue("force") != ""); err != nil {
 		return "", &httpError{http.StatusConflict, "Undo is impossible: " + err.Error()}
 	}

@@ -53,7 +53,7 @@
     const changed = document.querySelector('[data-changed]');
     stale = atIt();
     if (stale) {
-      changed.textContent = 'The list has changed: load the page again to see it.';
+      changed.textContent = 'The list has changed; reload the page to see it.';
       return;
     }
     asked.replaceChildren(...next.childNodes);
@@ -79,7 +79,7 @@
     pause.hidden = false;
     pause.addEventListener('click', () => {
       paused = !paused;
-      pause.textContent = paused ? 'Go on' : 'Pause';
+      pause.textContent = paused ? 'Resume' : 'Pause';
       if (!paused) draw();
     });
   }

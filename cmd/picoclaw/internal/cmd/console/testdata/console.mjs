@@ -115,33 +115,33 @@ try {
   await article.hover();
   const next = spawn(around.program, ['call', 'exec', 'command=touch made next'], options);
   const noTo = new Promise((r) => next.on('exit', r));
-  await page.getByText('The list has changed: load the page again').waitFor();
+  await page.getByText('The list has changed; reload the page').waitFor();
   check(await page.locator('article').count() === 1, 'approvals: no button comes to be below the mouse');
   await page.locator('h1').hover();
   const other = page.locator('article').filter({ hasText: 'touch made next' });
-  await other.getByRole('button', { name: 'Refuse' }).click();
+  await other.getByRole('button', { name: 'Deny' }).click();
   check(await noTo !== 0, 'approvals: a call is refused');
-  await article.getByRole('button', { name: 'Allow this once' }).click();
+  await article.getByRole('button', { name: 'Approve once' }).click();
   check(await ended === 0, 'approvals: the call goes on');
   check(existsSync(path.join(around.workspace, 'made')), 'approvals: it has done what it was asked for');
   const record = JSON.parse(await picoclaw('audit', '--tool', 'exec', '--limit', '1', '--output', 'json'));
   check(record.approval?.way === 'console' && record.approval.by !== '', `approvals: the record says ${JSON.stringify(record.approval)}`);
 
-  // A call, its output, and taking back what it has changed.
+  // A call, its output, and undo of its file changes.
   what = 'call';
   await page.goto(at('calls?tool=write_file'));
   await page.getByRole('row').filter({ hasText: '<img src=x' }).getByRole('link').first().click();
-  await page.getByRole('heading', { name: 'What it has changed' }).waitFor();
+  await page.getByRole('heading', { name: 'File changes' }).waitFor();
   check((await page.locator('main').innerText()).includes(around.hostileName), 'call: its arguments are there');
   await examine(page, 'call');
   const file = path.join(around.workspace, around.hostileName);
   check(existsSync(file), 'undo: the file is there before');
-  await page.getByRole('link', { name: 'Take it back' }).click();
-  await page.getByRole('button', { name: 'Take it back' }).waitFor();
+  await page.getByRole('link', { name: 'Undo' }).click();
+  await page.getByRole('button', { name: 'Undo' }).waitFor();
   check(existsSync(file), 'undo: nothing is done before it is confirmed');
   await examine(page, 'undo');
-  await page.getByRole('button', { name: 'Take it back' }).click();
-  await page.getByRole('status').filter({ hasText: 'was taken back' }).waitFor();
+  await page.getByRole('button', { name: 'Undo' }).click();
+  await page.getByRole('status').filter({ hasText: 'was undone' }).waitFor();
   check(!existsSync(file), 'undo: the file is gone after');
   what = 'output';
   await page.goto(at('calls?tool=exec&outcome=ok'));
@@ -155,25 +155,25 @@ try {
   const has = async (tool) => JSON.parse(await picoclaw('tools', '--agent', 'reader', '--output', 'json')).some((t) => t.name === tool);
   await page.goto(at('agent?id=reader'));
   await examine(page, 'agent');
-  await page.getByRole('button', { name: 'Switch exec off' }).click();
-  await page.getByRole('button', { name: 'Switch exec on' }).waitFor();
+  await page.getByRole('button', { name: 'Disable exec' }).click();
+  await page.getByRole('button', { name: 'Enable exec' }).waitFor();
   check(!await has('exec'), 'agents: a tool that was switched off is off');
-  await page.getByRole('button', { name: 'Switch exec on' }).click();
-  await page.getByRole('button', { name: 'Switch exec off' }).waitFor();
+  await page.getByRole('button', { name: 'Enable exec' }).click();
+  await page.getByRole('button', { name: 'Disable exec' }).waitFor();
   check(await has('exec'), 'agents: and on again');
   await page.getByRole('link', { name: 'Agents' }).click();
   await page.getByRole('button', { name: 'Stop main' }).click();
-  await page.getByRole('button', { name: 'Start main' }).waitFor();
+  await page.getByRole('button', { name: 'Resume main' }).waitFor();
   const refused = await picoclaw('call', 'list_dir').catch((e) => e.stderr);
   check(refused.includes('agent main is stopped'), `agents: one that was stopped does nothing: ${refused}`);
-  await page.getByRole('button', { name: 'Start main' }).click();
+  await page.getByRole('button', { name: 'Resume main' }).click();
   await page.getByRole('button', { name: 'Stop main' }).waitFor();
   await picoclaw('call', 'list_dir');
 
   // Walls, and the record's chain.
   what = 'doctor';
   await page.goto(at('doctor'));
-  await page.getByRole('button', { name: 'Examine the walls of main' }).click();
+  await page.getByRole('button', { name: 'Check the protections of main' }).click();
   await page.getByRole('rowheader', { name: 'sandbox', exact: true }).waitFor();
   await examine(page, 'examined');
   what = 'audit';
@@ -185,8 +185,8 @@ try {
   check((await page.locator('tbody tr').allInnerTexts()).every((t) => t.includes('refused')), 'audit: it is searched');
   const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('link', { name: 'csv' }).click()]);
   check(readFileSync(await download.path(), 'utf8').includes('exec.'), 'audit: what was found is exported');
-  await page.getByRole('button', { name: 'Follow the chain now' }).click();
-  await page.getByRole('status').filter({ hasText: 'The chain holds' }).waitFor();
+  await page.getByRole('button', { name: 'Verify the chain' }).click();
+  await page.getByRole('status').filter({ hasText: 'The chain is valid' }).waitFor();
 
   // A hundred calls a second.
   what = 'live';
