@@ -96,7 +96,7 @@ docs: build ## Write what follows from the program in docs/: configuration, tool
 
 pictures: build ## Make the pictures of the console in docs/pictures
 	.ci/install tests
-	PICOCLAW_TEST_PICTURES="$(CURDIR)/docs/pictures" $(GO) test -count=1 -tags long -run TestTheConsoleInABrowser \
+	PICOCLAW_TEST_PICTURES="$(CURDIR)/docs/pictures" $(GO) test -count=1 -tags long -run TestConsoleInBrowser \
 		./cmd/picoclaw/internal/cmd/console
 
 man: ## Write the manual pages into bin/man/

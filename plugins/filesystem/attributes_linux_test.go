@@ -11,7 +11,7 @@ import (
 )
 
 // Extended attributes come back with what was deleted, also those of what nobody may write to.
-func TestAttributesComeBack(t *testing.T) {
+func TestUndoRestoresAttributes(t *testing.T) {
 	p := start(t, map[string]string{"f": "x", "d/e/closed": "y", "d/plain": "z"})
 	noted := []string{"f", "d", "d/e", "d/e/closed"}
 	for _, name := range noted {

@@ -9,7 +9,7 @@ import (
 )
 
 // The bytes of a binary file that are asked for are shown, and of a long one nothing else is read.
-func TestBytesOfABinaryFile(t *testing.T) {
+func TestReadBinaryBytes(t *testing.T) {
 	p := start(t, map[string]string{"short": "\x7fELF\x00\x01\x02\xff"})
 	long, err := os.Create(filepath.Join(p.Dir, "long"))
 	if err != nil {

@@ -40,7 +40,7 @@ func wantContents(t *testing.T, p *sdktest.Plugin, name, want string) {
 	}
 }
 
-func TestEveryChangeAnswersWithTheEtagThatReadingGives(t *testing.T) {
+func TestChangesReturnReadableEtag(t *testing.T) {
 	p := start(t, map[string]string{"f": "one\n"})
 	etag := must(t, p, "read_file", args{"path": "f"})["etag"]
 	if again := must(t, p, "read", args{"path": "f"})["etag"]; again != etag {
@@ -64,7 +64,7 @@ func TestEveryChangeAnswersWithTheEtagThatReadingGives(t *testing.T) {
 	wantContents(t, p, "f", "X\ny\n")
 }
 
-func TestAConflictChangesNothingAndTellsWhatHasChanged(t *testing.T) {
+func TestConflictShowsDiff(t *testing.T) {
 	for tool, a := range map[string]args{
 		"write_file": {"content": "mine"}, "edit_file": {"old_text": "one", "new_text": "1"},
 		"append_file": {"content": "mine"},
@@ -95,7 +95,7 @@ func TestAConflictChangesNothingAndTellsWhatHasChanged(t *testing.T) {
 }
 
 // The version that a caller has seen is known to the next process too, and so is one that a change has replaced.
-func TestAConflictIsToldByTheNextProcess(t *testing.T) {
+func TestConflictDiffAfterRestart(t *testing.T) {
 	state := t.TempDir()
 	var etag any
 	var dir string
@@ -110,7 +110,7 @@ func TestAConflictIsToldByTheNextProcess(t *testing.T) {
 	}
 }
 
-func TestIfMatchAbsentMakesAFileOnce(t *testing.T) {
+func TestIfMatchAbsentCreatesFileOnce(t *testing.T) {
 	p := start(t, nil)
 	must(t, p, "write_file", args{"path": "f", "content": "first", "if_match": "absent"})
 	if r := p.Call("write_file", args{"path": "f", "content": "second",
@@ -160,7 +160,7 @@ func TestSeveralEditsAreMadeOrNone(t *testing.T) {
 	}
 }
 
-func TestWhatAChangeDidNotMeanStays(t *testing.T) {
+func TestChangesKeepUnrelatedBytes(t *testing.T) {
 	for name, test := range map[string]struct {
 		before, tool string
 		args         args
@@ -204,7 +204,7 @@ func TestWhatAChangeDidNotMeanStays(t *testing.T) {
 	wantContents(t, p, "f", "caf\xe9 x")
 }
 
-func TestWhatIsSaidBesides(t *testing.T) {
+func TestChangeNotes(t *testing.T) {
 	p := start(t, map[string]string{"f": "a\n", "crlf": "a\r\nb\r\n", "tabs": "\tx\n\ty\n",
 		"py": "def f():\n\treturn 1\n"})
 	if err := os.Link(filepath.Join(p.Dir, "f"), filepath.Join(p.Dir, "g")); err != nil {
@@ -249,7 +249,7 @@ func TestWhatIsSaidBesides(t *testing.T) {
 }
 
 // Who may write a file and not read it learns nothing about what is in it.
-func TestAnEditTellsNothingOfAFileThatMayNotBeRead(t *testing.T) {
+func TestEditDoesNotRevealUnreadableFile(t *testing.T) {
 	outside := filepath.Join(t.TempDir(), "f")
 	if err := os.WriteFile(outside, []byte("the password is swordfish\nthe password is swordfish\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -280,7 +280,7 @@ func TestAnEditTellsNothingOfAFileThatMayNotBeRead(t *testing.T) {
 }
 
 // A file that may be written and read outside, alone, is edited and its edit taken back.
-func TestASingleWhitelistedFileIsEditedAndRestored(t *testing.T) {
+func TestSingleAllowedFileIsEditedAndRestored(t *testing.T) {
 	outside := filepath.Join(t.TempDir(), "f")
 	if err := os.WriteFile(outside, []byte("old\n"), 0o640); err != nil {
 		t.Fatal(err)

@@ -13,7 +13,7 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
-func TestFailuresSayWhatIsWrong(t *testing.T) {
+func TestErrorMessages(t *testing.T) {
 	for _, c := range []struct {
 		err  error
 		want string
@@ -41,7 +41,7 @@ func TestFailuresSayWhatIsWrong(t *testing.T) {
 }
 
 // Of several files the one is named that is why nothing was changed.
-func TestWhichOfSeveralFilesItWas(t *testing.T) {
+func TestErrorNamesFailedFile(t *testing.T) {
 	p := start(t, map[string]string{"a": "old", "b": "old", "c": "old"})
 	if err := os.Chmod(filepath.Join(p.Dir, "b"), 0o444); err != nil {
 		t.Fatal(err)
@@ -63,7 +63,7 @@ func TestWhichOfSeveralFilesItWas(t *testing.T) {
 	}
 }
 
-func TestADirectoryCanNotBeMadeOfAFile(t *testing.T) {
+func TestMkdirBelowFileFails(t *testing.T) {
 	p := start(t, map[string]string{"f": "x"})
 	r := p.Call("mkdir", args{"path": "f"})
 	if r.Err.GetCode() != "conflict" || !strings.HasSuffix(r.Err.GetMessage(), "f exists already and is no directory") ||
@@ -74,7 +74,7 @@ func TestADirectoryCanNotBeMadeOfAFile(t *testing.T) {
 
 // The message about a file that is not there is fixed; which file it was is said beside it, and only of what is not
 // there.
-func TestWhatIsMissingIsNamed(t *testing.T) {
+func TestMissingFileHint(t *testing.T) {
 	p := start(t, map[string]string{"f": "text"})
 	for tool, call := range map[string]args{
 		"read_file": {"path": "nope"}, "read": {"path": "nope"}, "file_stat": {"path": "nope"}, "list_dir": {"path": "nope"},
@@ -103,7 +103,7 @@ func TestWhatIsMissingIsNamed(t *testing.T) {
 }
 
 // What is too large to be held in memory is said to be, and is not touched.
-func TestWhatIsTooLargeToEdit(t *testing.T) {
+func TestTooLargeFilesAreNotEdited(t *testing.T) {
 	p := start(t, map[string]string{"f": "start\n"})
 	path := filepath.Join(p.Dir, "f")
 	if err := os.Truncate(path, 1<<30); err != nil {

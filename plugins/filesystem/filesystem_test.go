@@ -12,7 +12,7 @@ import (
 
 type args = map[string]any
 
-func TestEditsChangeTheirPlaceAndNothingElse(t *testing.T) {
+func TestEditKeepsOtherBytes(t *testing.T) {
 	for name, test := range map[string]struct{ before, from, to, after string }{
 		"plain":     {"one two three", "two", "2", "one 2 three"},
 		"CRLF":      {"a\r\nb\r\nc\r\n", "b", "B", "a\r\nB\r\nc\r\n"},
@@ -37,7 +37,7 @@ func TestEditsChangeTheirPlaceAndNothingElse(t *testing.T) {
 }
 
 // A file in an encoding that is not named takes ASCII only: UTF-8 in it would be a second one.
-func TestAFileHasOneEncoding(t *testing.T) {
+func TestEditKeepsSingleEncoding(t *testing.T) {
 	const before = "caf\xe9\n"
 	p := sdktest.Start(t, newPlugin(), sdktest.Options{Files: map[string]string{"f": before}})
 	for tool, call := range map[string]args{
@@ -57,7 +57,7 @@ func TestAFileHasOneEncoding(t *testing.T) {
 	wantContents(t, p, "f", before+"tea\nth\xe9\n")
 }
 
-func TestEditsThatAreRefusedLeaveTheFileAlone(t *testing.T) {
+func TestRefusedEditsKeepFile(t *testing.T) {
 	const before = "aaa bbb aaa\n"
 	p := sdktest.Start(t, newPlugin(), sdktest.Options{Files: map[string]string{"f": before, "many": strings.Repeat("x\n",
 		28)}})
@@ -125,7 +125,7 @@ func TestAnyFileCanBeRead(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotAFile(t *testing.T) {
+func TestReadRefusesNonFiles(t *testing.T) {
 	p := sdktest.Start(t, newPlugin(), sdktest.Options{Files: map[string]string{"dir/f": "x"}})
 	if r := p.Call("read_file", args{"path": "dir"}); r.Err == nil ||
 		r.Err.GetMessage() != "failed to read file: dir is a directory, not a regular file" {
@@ -143,7 +143,7 @@ func TestWhatIsNotAFile(t *testing.T) {
 	}
 }
 
-func TestAFileThatMayNotBeReadIsSaidSo(t *testing.T) {
+func TestReadDeniedFileIsReported(t *testing.T) {
 	if os.Getuid() == 0 {
 		return // root may read everything; the unprivileged run shows it
 	}
@@ -167,7 +167,7 @@ func contents(t *testing.T, p *sdktest.Plugin, name string) string {
 }
 
 // Of two paths it is said which one is not there.
-func TestWhichOfTwoPathsIsMissing(t *testing.T) {
+func TestTransferErrorNamesMissingPath(t *testing.T) {
 	p := start(t, map[string]string{"here": ""})
 	for _, tool := range []string{"cp", "mv"} {
 		for _, c := range []struct{ source, destination, says, hint string }{

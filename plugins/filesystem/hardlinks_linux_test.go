@@ -7,7 +7,7 @@ import (
 )
 
 // Names of one file are names of one file again when they come back, and a file that has another name elsewhere is not.
-func TestNamesOfOneFileComeBackAsSuch(t *testing.T) {
+func TestUndoRestoresHardLinks(t *testing.T) {
 	p := start(t, map[string]string{"d/a": "one", "d/z": "two", "elsewhere": "three"})
 	at := func(name string) string { return filepath.Join(p.Dir, filepath.FromSlash(name)) }
 	if err := os.MkdirAll(at("d/sub/deep"), 0o700); err != nil {

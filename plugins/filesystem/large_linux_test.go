@@ -44,7 +44,7 @@ func bytesRead(t *testing.T) (n int64) {
 var longText = strings.Repeat("a line of some text\n", 100_000)
 
 // What can't be kept is not read, and neither is what is only moved, or of which a part is wanted.
-func TestAVeryLongFileIsNotRead(t *testing.T) {
+func TestHugeFilesAreNotReadCompletely(t *testing.T) {
 	for name, call := range map[string]struct {
 		tool string
 		args args
@@ -97,7 +97,7 @@ func TestAVeryLongFileIsNotRead(t *testing.T) {
 
 // The etag of a file that is too long to be read stands for it nevertheless: a change in the middle that leaves its
 // length and its modification time shows.
-func TestTheEtagOfAVeryLongFileTellsItsChanges(t *testing.T) {
+func TestHugeFileEtagDetectsChanges(t *testing.T) {
 	p := start(t, nil)
 	path := makeLarge(t, p, "f", longText)
 	etag := func() string {
@@ -152,7 +152,7 @@ func TestTheEtagOfAVeryLongFileTellsItsChanges(t *testing.T) {
 }
 
 // A move or a copy of a file that is not read is undone all the same, unless somebody changed the file since.
-func TestUndoOfWhatWasNotRead(t *testing.T) {
+func TestUndoOfHugeFileTransfer(t *testing.T) {
 	p := start(t, nil)
 	path := makeLarge(t, p, "f", longText)
 	must(t, p, "mv", args{"source": "f", "destination": "g"})

@@ -23,7 +23,7 @@ const quotaVariable = "PICOCLAW_TEST_QUOTA"
 // With the disk quota used up, a change fails and says why, everything is as it was, and nothing lies beside it. The
 // quota is one of btrfs where that can be had; and everywhere a kernel that finds out only when data is to be on the
 // disk.
-func TestADiskQuotaLosesNothing(t *testing.T) {
+func TestDiskQuotaLosesNoData(t *testing.T) {
 	switch kind, dir, _ := strings.Cut(os.Getenv(quotaVariable), ":"); kind {
 	case "btrfs":
 		t.Setenv("TMPDIR", limitedDisk(t, dir))
@@ -35,7 +35,7 @@ func TestADiskQuotaLosesNothing(t *testing.T) {
 	}
 	again := func(name string, flags uintptr) {
 		t.Run(name, func(t *testing.T) {
-			cmd := exec.Command(os.Args[0], "-test.run=^TestADiskQuotaLosesNothing$")
+			cmd := exec.Command(os.Args[0], "-test.run=^TestDiskQuotaLosesNoData$")
 			cmd.Env = append(os.Environ(), quotaVariable+"="+name+":"+t.TempDir())
 			cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: flags}
 			if out, err := cmd.CombinedOutput(); err != nil {

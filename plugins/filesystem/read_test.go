@@ -29,7 +29,7 @@ func TestReadNumbersLines(t *testing.T) {
 	}
 }
 
-func TestPartsOfAFile(t *testing.T) {
+func TestReadFileParts(t *testing.T) {
 	p := start(t, map[string]string{"f": "one\ntwo\nthree\nfour", "empty": "", "crlf": "a\r\nb\r\n", "wide": "aあb"})
 	for _, test := range []struct {
 		args args
@@ -250,7 +250,7 @@ func TestFileStat(t *testing.T) {
 	}
 }
 
-func TestLimitsComeBeforeAnyReading(t *testing.T) {
+func TestLimitsAreCheckedBeforeReading(t *testing.T) {
 	p := sdktest.Start(t, newPlugin(), sdktest.Options{
 		Files:  map[string]string{"in/large": "12345678901", "in/small": "1", "out": "1"},
 		Policy: func(g *guard.Policy) { g.MaxFileSize = 10; g.Paths = []string{filepath.Join(g.Workspace, "in")} },

@@ -46,7 +46,7 @@ func without(snapshot []string, names ...string) []string {
 }
 
 // A FIFO comes back, and what can't come back is named and keeps nothing else from it.
-func TestWhatIsNoFileDoesNotKeepTheRestFromComingBack(t *testing.T) {
+func TestUndoRestoresAroundSpecialFiles(t *testing.T) {
 	for name, call := range map[string]struct {
 		tool string
 		args args
@@ -93,7 +93,7 @@ func wantLost(t *testing.T, notes any, say string, lost []string) {
 }
 
 // Alone each is the same.
-func TestASingleSpecialFile(t *testing.T) {
+func TestUndoOfSingleSpecialFile(t *testing.T) {
 	p := start(t, map[string]string{"f": "f"})
 	lost := odd(t, p.Dir)
 	before := snapshot(t, p)
@@ -118,7 +118,7 @@ func TestASingleSpecialFile(t *testing.T) {
 }
 
 // Where an owner is one that a sandbox has no number for, undo says that what it brings back has changed hands.
-func TestUndoSaysWhatHasChangedHands(t *testing.T) {
+func TestUndoReportsChangedOwner(t *testing.T) {
 	if os.Getuid() != 0 {
 		return
 	}
@@ -135,7 +135,7 @@ func TestUndoSaysWhatHasChangedHands(t *testing.T) {
 }
 
 // As root a file comes back to whom it belonged.
-func TestUndoBringsBackTheOwner(t *testing.T) {
+func TestUndoRestoresOwner(t *testing.T) {
 	if os.Getuid() != 0 {
 		return
 	}
@@ -159,7 +159,7 @@ func TestUndoBringsBackTheOwner(t *testing.T) {
 }
 
 // There are two kinds in a listing: what can be listed in turn, by a link too, and what can't.
-func TestALinkToADirectoryIsListedAsOne(t *testing.T) {
+func TestLinkToDirectoryIsListedAsDirectory(t *testing.T) {
 	p := start(t, map[string]string{"d/x": "x", "f": "x"})
 	for link, to := range map[string]string{"to-d": "d", "to-f": "f", "to-link": "to-d", "out": "/usr", "nowhere": "none",
 		"loop": "loop", "d/up": ".."} {

@@ -107,7 +107,7 @@ func TestUndoBringsEverythingBack(t *testing.T) {
 }
 
 // A directory comes back with the times of all that is in it, and however deep that is.
-func TestUndoBringsBackTimesAndDepth(t *testing.T) {
+func TestUndoRestoresDeepTreesWithTimes(t *testing.T) {
 	const levels = 1200
 	deep := strings.Repeat("d/", levels) + "f"
 	p := start(t, map[string]string{deep: "x"})
@@ -137,7 +137,7 @@ func TestUndoBringsBackTimesAndDepth(t *testing.T) {
 	}
 }
 
-func TestUndoGoesBackStepByStep(t *testing.T) {
+func TestUndoStepByStep(t *testing.T) {
 	p := start(t, map[string]string{"f": "0"})
 	for _, content := range []string{"1", "2", "3"} {
 		must(t, p, "write_file", args{"path": "f", "content": content})
@@ -154,7 +154,7 @@ func TestUndoGoesBackStepByStep(t *testing.T) {
 	}
 }
 
-func TestUndoDestroysNothingThatCameAfter(t *testing.T) {
+func TestUndoKeepsLaterFiles(t *testing.T) {
 	p := start(t, map[string]string{"f": "old"})
 	must(t, p, "write_file", args{"path": "f", "content": "mine"})
 	if err := os.WriteFile(filepath.Join(p.Dir, "f"), []byte("theirs"), 0o600); err != nil {
@@ -190,7 +190,7 @@ func TestUndoErrorNamesEachConflict(t *testing.T) {
 }
 
 // A directory comes back whole or not at all, and what could not be brought back can be tried again.
-func TestUndoOfADirectoryThatFailsLeavesNothing(t *testing.T) {
+func TestFailedDirectoryUndoIsAtomic(t *testing.T) {
 	kept, dir := t.TempDir(), t.TempDir()
 	in := func(limit int64) *sdktest.Plugin {
 		return sdktest.Start(t, newPlugin(), sdktest.Options{StateDir: kept, Policy: func(p *guard.Policy) {
@@ -225,7 +225,7 @@ func TestUndoOfADirectoryThatFailsLeavesNothing(t *testing.T) {
 }
 
 // A directory of an operation stays with what somebody else put into it.
-func TestUndoSeesWhatCameIntoADirectory(t *testing.T) {
+func TestUndoKeepsForeignFilesInDirectory(t *testing.T) {
 	for name, made := range map[string]struct {
 		tool string
 		args args
@@ -257,7 +257,7 @@ func TestUndoSeesWhatCameIntoADirectory(t *testing.T) {
 
 // Half of a directory is not taken for one that was never deleted, so that the change before is not taken back in its
 // place.
-func TestUndoKnowsHalfADirectory(t *testing.T) {
+func TestUndoDetectsPartialDirectory(t *testing.T) {
 	p := start(t, map[string]string{"f": "0", "d/a": "a", "d/b": "b"})
 	must(t, p, "write_file", args{"path": "f", "content": "1"})
 	must(t, p, "rm", args{"path": "d", "recursive": true})
@@ -274,7 +274,7 @@ func TestUndoKnowsHalfADirectory(t *testing.T) {
 }
 
 // A link in the way of the last change does not make an older one the last.
-func TestUndoStopsAtWhatLeadsOut(t *testing.T) {
+func TestUndoStopsAtEscapingLink(t *testing.T) {
 	p := start(t, nil)
 	for _, c := range []struct {
 		tool string
@@ -301,7 +301,7 @@ func TestUndoStopsAtWhatLeadsOut(t *testing.T) {
 
 // A link is deleted and moved itself, and comes back, wherever it points to: to itself, to nothing, out of the
 // workspace.
-func TestLinksAreThemselves(t *testing.T) {
+func TestLinksAreNotFollowed(t *testing.T) {
 	for name, target := range map[string]string{"to itself": "link", "to nothing": "nothing", "out": "/etc/passwd",
 		"to a file": "f", "to a tree": "d"} {
 		t.Run(name, func(t *testing.T) {
@@ -333,7 +333,7 @@ func TestLinksAreThemselves(t *testing.T) {
 	}
 }
 
-func TestUndoOfWhatIsUnknown(t *testing.T) {
+func TestUndoOfUnknownID(t *testing.T) {
 	p := start(t, map[string]string{"f": "old"})
 	for _, id := range []string{"nothing", "../../f", "20260101T000000000000000-aaaa"} {
 		if r := p.Call("undo", args{"id": id}); r.Err.GetCode() != "not_found" {
@@ -342,7 +342,7 @@ func TestUndoOfWhatIsUnknown(t *testing.T) {
 	}
 }
 
-func TestWithoutTakebackNothingIsKept(t *testing.T) {
+func TestUndoDisabledKeepsNothing(t *testing.T) {
 	state, without := t.TempDir(), newPlugin()
 	without.Grants.Takeback = false
 	p := sdktest.Start(t, without, sdktest.Options{Files: map[string]string{"f": "old"}, StateDir: state})
@@ -355,7 +355,7 @@ func TestWithoutTakebackNothingIsKept(t *testing.T) {
 	}
 }
 
-func TestWhatIsTooLargeForTheJournalIsDoneAndSaid(t *testing.T) {
+func TestTooLargeChangeIsMadeWithoutUndo(t *testing.T) {
 	p := sdktest.Start(t, newPlugin(), sdktest.Options{
 		Files:    map[string]string{"large": strings.Repeat("x", 4000), "small": "s"},
 		Takeback: undo.StoreOptions{MaxBytes: 8000},

@@ -16,9 +16,9 @@ import (
 const unsettledVariable = "PICOCLAW_TEST_UNSETTLED"
 
 // A change that is made, and perhaps not on the disk, is not said to be none, and can be taken back.
-func TestAChangeThatMayNotBeOnTheDiskIsSaidToBeMade(t *testing.T) {
+func TestUnsyncedChangeIsReportedAsMade(t *testing.T) {
 	if os.Getenv(unsettledVariable) == "" {
-		cmd := exec.Command(os.Args[0], "-test.run=^TestAChangeThatMayNotBeOnTheDiskIsSaidToBeMade$", "-test.v")
+		cmd := exec.Command(os.Args[0], "-test.run=^TestUnsyncedChangeIsReportedAsMade$", "-test.v")
 		cmd.Env = append(os.Environ(), unsettledVariable+"=1", "TMPDIR="+t.TempDir())
 		out, err := cmd.CombinedOutput()
 		if err != nil || !strings.Contains(string(out), "--- PASS") {

@@ -29,7 +29,7 @@ func ask(t *testing.T, p *sdktest.Plugin, call args) (grepOutput, string) {
 }
 
 // What is left out is counted though there are matches elsewhere, whatever searches.
-func TestWhatIsLeftOutIsCounted(t *testing.T) {
+func TestSkippedFilesAreCounted(t *testing.T) {
 	for name, e := range engines(t) {
 		p := sdktest.Start(t, newPlugin(e), sdktest.Options{})
 		write(t, p.Dir, map[string]string{
@@ -63,7 +63,7 @@ func TestWhatIsLeftOutIsCounted(t *testing.T) {
 }
 
 // A list of what to ignore that nobody can read to its end stops no engine, wherever it is.
-func TestAnOddListBelowStopsNothing(t *testing.T) {
+func TestUnreadableIgnoreFileStopsNoEngine(t *testing.T) {
 	for name, e := range engines(t) {
 		p := sdktest.Start(t, newPlugin(e), sdktest.Options{})
 		write(t, p.Dir, map[string]string{"a/b/c/f": "needle\n", "a/g": "needle\n", "a/.git/config": ""})
@@ -113,7 +113,7 @@ func TestPatternsThatNoLineCanHave(t *testing.T) {
 }
 
 // Who asks for more results than one answer has gets as many as it has, where to go on, and is told.
-func TestTooManyResultsAreAskedFor(t *testing.T) {
+func TestResultLimit(t *testing.T) {
 	p := sdktest.Start(t, newPlugin(engines(t)["built-in"]), sdktest.Options{})
 	write(t, p.Dir, map[string]string{"a": strings.Repeat("x\n", mostResults+5)})
 	const note = " were asked for, and one answer has at most 10000"
@@ -147,7 +147,7 @@ func (slowEngine) files(ctx context.Context, _ *workspace.Workspace, _ string, _
 	return engineStats{}, nil
 }
 
-func TestASearchThatRanOutOfTimeIsIncomplete(t *testing.T) {
+func TestTimedOutSearchIsIncomplete(t *testing.T) {
 	p := sdktest.Start(t, newPlugin([]searchEngine{slowEngine{}}), sdktest.Options{})
 	write(t, p.Dir, map[string]string{"a": "x\n"})
 	for _, output := range []string{"content", "count", "files"} {

@@ -81,7 +81,7 @@ func awkward(t testing.TB, dir string) {
 	}
 }
 
-func TestTheEnginesAgree(t *testing.T) {
+func TestEnginesAgree(t *testing.T) {
 	calls := []args{
 		{"pattern": "needle"}, {"pattern": "needle", "case_sensitive": false}, {"pattern": "^needle$"},
 		{"pattern": "needle$"},
@@ -198,7 +198,7 @@ func TestGitIgnoresTheSame(t *testing.T) {
 }
 
 // Page by page every match comes once, in order, however many each page has.
-func TestPagesMakeUpTheWhole(t *testing.T) {
+func TestPagesContainEachMatchOnce(t *testing.T) {
 	for name, e := range engines(t) {
 		for _, call := range []args{{"pattern": "needle"}, {"pattern": "needle", "output": "files"},
 			{"pattern": "e", "context": 1}} {
@@ -242,7 +242,7 @@ func pages(t *testing.T, p *sdktest.Plugin, call args, size int) (all []string) 
 	return nil
 }
 
-func TestWhatAnAgentReads(t *testing.T) {
+func TestGrepText(t *testing.T) {
 	p := sdktest.Start(t, newPlugin(engines(t)["ripgrep"]), sdktest.Options{Files: map[string]string{
 		"main.py": "a\nraise ValueError('invalid')\nb\n", "x.log": "hidden treasure\n", ".gitignore": "*.log\n",
 		"bin":        "\x00treasure",

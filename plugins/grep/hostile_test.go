@@ -14,7 +14,7 @@ import (
 )
 
 // Odd contents and odd patterns have the same answer from every engine, and none of it is a program's own words.
-func TestOddCalls(t *testing.T) {
+func TestUnusualContentsAndPatterns(t *testing.T) {
 	files := map[string]string{
 		"utf16": "\xff\xfen\x00e\x00e\x00d\x00l\x00e\x00\n\x00", "utf16text": "\xff\xfe\x41\x42\n",
 		"bom": "\xef\xbb\xbfneedle bom\n", "crlf": "needle\r\nend\r\n", "cr": "a\rneedle\rb\n",
@@ -85,7 +85,7 @@ func TestOddCalls(t *testing.T) {
 }
 
 // Memory is bounded by what is shown: files beyond that leave nothing behind.
-func TestWhatIsNotShownIsNotKept(t *testing.T) {
+func TestMemoryIsBoundedByPage(t *testing.T) {
 	f := pageCollector{limit: 100}
 	for i := range 100_000 {
 		f.addFile(fmt.Sprintf("dir/%06d", (i*7919)%100_000), 50)
@@ -126,7 +126,7 @@ func TestResultsComeBeforeTheEnd(t *testing.T) {
 }
 
 // A workspace's directories are never left through a link that is put in a directory's place.
-func TestTheWalkFollowsNoLinks(t *testing.T) {
+func TestWalkFollowsNoLinks(t *testing.T) {
 	p := sdktest.Start(t, newPlugin(engines(t)["built-in"]), sdktest.Options{Files: map[string]string{"in/f": "needle\n"}})
 	outside := t.TempDir()
 	write(t, outside, map[string]string{"secret": "needle\n"})

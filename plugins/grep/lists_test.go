@@ -11,7 +11,7 @@ import (
 )
 
 // Whoever made the workspace can't have a search wait, or read without end, by a list of what to ignore.
-func TestOddListsOfWhatToIgnore(t *testing.T) {
+func TestUnusualIgnoreFiles(t *testing.T) {
 	for name, make := range map[string]func(path string) error{
 		"a FIFO":             mkfifo,
 		"a link to a device": func(path string) error { return os.Symlink("/dev/zero", path) },
@@ -55,7 +55,7 @@ func TestOddListsOfWhatToIgnore(t *testing.T) {
 }
 
 // However a name is written, the search goes on behind it.
-func TestPagesGoOnBehindOddNames(t *testing.T) {
+func TestCursorsOfUnusualNames(t *testing.T) {
 	p := sdktest.Start(t, newPlugin(engines(t)["ripgrep"]), sdktest.Options{})
 	names := map[string]string{}
 	for _, name := range []string{"a", "b\xff\xfd", "c\x1b[2J", "d e", "f%2Fg", "h\ni", "j:1", "z"} {

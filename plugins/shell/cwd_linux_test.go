@@ -42,7 +42,7 @@ func swapping(t *testing.T, dir string) (outside string) {
 }
 
 // A command runs in the directory that was decided on or not at all, whatever its name comes to mean meanwhile.
-func TestTheDirectoryIsTheOneThatWasOpened(t *testing.T) {
+func TestCommandRunsInOpenedDirectory(t *testing.T) {
 	p := startPlugin(t)
 	outside := swapping(t, p.Dir)
 	ran := 0
@@ -61,7 +61,7 @@ func TestTheDirectoryIsTheOneThatWasOpened(t *testing.T) {
 }
 
 // By its name, the same directory leads outside between a look and the start.
-func TestADirectoryByNameIsNotSafe(t *testing.T) {
+func TestDirectoryNameCanBeReplaced(t *testing.T) {
 	dir := t.TempDir()
 	outside := swapping(t, dir)
 	for range 20000 {

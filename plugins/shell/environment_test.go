@@ -46,7 +46,7 @@ func TestCommandsWithoutATerminalDoNotWait(t *testing.T) {
 	}
 }
 
-func TestATerminalHasAType(t *testing.T) {
+func TestTerminalSetsTERM(t *testing.T) {
 	t.Setenv("TERM", "dumb")
 	if r := startPlugin(t).Call("exec", map[string]any{"command": "echo $TERM", "pty": true}); strings.TrimSpace(r.Text) != "xterm-256color" {
 		t.Errorf("%q, %v", r.Text, r.Err)

@@ -50,7 +50,7 @@ func until(t *testing.T, p *sdktest.Plugin, session, text string) string {
 	return ""
 }
 
-func TestACommandReadsWhatItIsGiven(t *testing.T) {
+func TestCommandReadsStdin(t *testing.T) {
 	p := startPlugin(t)
 	if out := must(t, p, "exec", args{"command": "cat; echo end",
 		"stdin": "one\ntwo\n"}); out["stdout"] != "one\ntwo\nend\n" {
@@ -69,7 +69,7 @@ func TestACommandReadsWhatItIsGiven(t *testing.T) {
 	}
 }
 
-func TestABackgroundCommandIsSpokenWith(t *testing.T) {
+func TestBackgroundCommandReadsInput(t *testing.T) {
 	p := startPlugin(t)
 	s := must(t, p, "exec", args{"command": "echo ready; while read -r line; do echo \"got $line\"; done; echo over",
 		"background": true})["session"].(string)
@@ -96,7 +96,7 @@ func TestABackgroundCommandIsSpokenWith(t *testing.T) {
 	}
 }
 
-func TestATerminalIsTypedOnAndResized(t *testing.T) {
+func TestTerminalInputAndResize(t *testing.T) {
 	p := startPlugin(t)
 	s := must(t, p, "exec", args{"command": "trap 'stty size' WINCH; echo ready; while :; do read -r l && echo \"<$l>\"; done", "background": true, "pty": true})["session"].(string)
 	until(t, p, s, "ready")
@@ -111,7 +111,7 @@ func TestATerminalIsTypedOnAndResized(t *testing.T) {
 	}
 }
 
-func TestPollingLosesNothing(t *testing.T) {
+func TestPollingLosesNoOutput(t *testing.T) {
 	p := startPlugin(t)
 	s := must(t, p, "exec", args{"command": "seq 200000", "background": true})["session"].(string)
 	got := until(t, p, s, "200000\n")
@@ -120,7 +120,7 @@ func TestPollingLosesNothing(t *testing.T) {
 	}
 }
 
-func TestABackgroundCommandEndsWhenItIsTold(t *testing.T) {
+func TestBackgroundCommandStops(t *testing.T) {
 	p := startPlugin(t)
 	stubborn := must(t, p, "exec", args{"command": "trap '' TERM; echo $$; while :; do sleep 1; done",
 		"background": true})["session"].(string)
@@ -147,7 +147,7 @@ func TestABackgroundCommandEndsWhenItIsTold(t *testing.T) {
 	until(t, p, asked, "bye")
 }
 
-func TestThereIsABoundOnBackgroundCommands(t *testing.T) {
+func TestBackgroundCommandLimit(t *testing.T) {
 	p := startPlugin(t)
 	var running []string
 	for range sessions.MaxSessions {
@@ -182,7 +182,7 @@ func TestLongOutputIsKeptInAFile(t *testing.T) {
 }
 
 // What can't be done is said with the thing that is wrong, and what would be right.
-func TestErrorsNameTheThingAndTheCure(t *testing.T) {
+func TestErrorsNameObjectAndRemedy(t *testing.T) {
 	p := startPlugin(t)
 	if err := os.WriteFile(filepath.Join(p.Dir, "file"), nil, 0o600); err != nil {
 		t.Fatal(err)

@@ -37,7 +37,7 @@ func startPluginWith(t *testing.T, o sdktest.Options) *sdktest.Plugin {
 
 // A command that does not want to end, detaches what it starts and holds its pipes is ended all the same, and the
 // call returns in time.
-func TestACommandEndsForCertain(t *testing.T) {
+func TestStubbornCommandIsKilled(t *testing.T) {
 	for name, command := range map[string]string{
 		"sleeps":         "echo $$ > pids; exec sleep 300",
 		"ignores TERM":   "trap '' TERM; echo $$ > pids; while :; do sleep 1; done",
@@ -109,7 +109,7 @@ func TestCancellingEndsTheCommand(t *testing.T) {
 	gone(t, pid)
 }
 
-func TestOutputIsBoundedAndWhole(t *testing.T) {
+func TestLongOutputIsExcerptedAndStored(t *testing.T) {
 	p := startPlugin(t)
 	r := p.Call("exec", map[string]any{"command": "echo begin; head -c 5000000 /dev/zero | tr '\\0' x; echo; echo end"})
 	var out execOutput
@@ -141,7 +141,7 @@ func TestOutputIsBoundedAndWhole(t *testing.T) {
 }
 
 // A timeout above the operator's is named with the one that was asked for.
-func TestAShortenedTimeoutIsNamed(t *testing.T) {
+func TestShortenedTimeoutIsReported(t *testing.T) {
 	for asked, want := range map[int]string{90: "1m30s were asked for, and tools.exec.timeout_seconds allows 7s", 7: "ask for a longer timeout", 0: "ask for a longer timeout"} {
 		ended := sdk.Errorf(sdk.Timeout, "command timed out after 7s").WithHint("ask for a longer timeout")
 		if got := addTimeoutNote(ended, 7*time.Second, asked); !strings.HasPrefix(got.Hint, want) || got.Message != "command timed out after 7s" {

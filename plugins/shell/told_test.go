@@ -37,7 +37,7 @@ func ruled(t *testing.T, on bool) *sdktest.Plugin {
 
 // What a shell is told in the background is decided on like a command: otherwise one that is allowed would be the way
 // to all.
-func TestWhatIsToldInTheBackgroundIsDecidedOn(t *testing.T) {
+func TestBackgroundInputIsDecided(t *testing.T) {
 	p := ruled(t, true)
 	for _, c := range []struct {
 		command string
@@ -71,7 +71,7 @@ func TestWhatIsToldInTheBackgroundIsDecidedOn(t *testing.T) {
 	}
 }
 
-func TestOthersAreToldWhatTheyLike(t *testing.T) {
+func TestInputOfOtherProgramsIsAllowed(t *testing.T) {
 	p := ruled(t, true)
 	for _, c := range []struct {
 		command string
@@ -92,7 +92,7 @@ func TestOthersAreToldWhatTheyLike(t *testing.T) {
 }
 
 // Without the rules the same words are no refusal: it is they that hold.
-func TestWithoutRulesAnythingIsTold(t *testing.T) {
+func TestInputWithoutRulesIsAllowed(t *testing.T) {
 	p := ruled(t, false)
 	session := must(t, p, "exec", args{"command": "bash", "background": true})["session"].(string)
 	must(t, p, "process", args{"action": "write", "session": session, "data": "rm -rf build; echo gone\n", "eof": true})

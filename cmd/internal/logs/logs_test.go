@@ -54,7 +54,7 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-func TestOff(t *testing.T) {
+func TestLogLevelOff(t *testing.T) {
 	var b bytes.Buffer
 	say(NewLogger(&b, hclog.Off, "text"))
 	if b.Len() > 0 {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestTablesOfFilesArePlain(t *testing.T) {
+func TestTablesInFilesArePlain(t *testing.T) {
 	table := NewTable("NAME", "N", "WHAT").AlignRight(1)
 	table.AddRow("é", "7", "a\nb\x1b[31m\u202ec")
 	table.StyleCell(0, Bad)
@@ -35,7 +35,7 @@ func TestShorten(t *testing.T) {
 	}
 }
 
-func TestBars(t *testing.T) {
+func TestFormatProgress(t *testing.T) {
 	for _, c := range []struct {
 		done, total float64
 		want        string

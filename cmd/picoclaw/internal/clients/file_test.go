@@ -8,7 +8,7 @@ import (
 )
 
 // Files that are not plainly a person's to change are left alone, with the reason and the cure.
-func TestFilesThatAreNotChanged(t *testing.T) {
+func TestPlanRefusesUnsafeFiles(t *testing.T) {
 	client := AllClients()[0] // what it keeps in its file is the same to all
 	for name, c := range map[string]struct {
 		prepare func(path string) error

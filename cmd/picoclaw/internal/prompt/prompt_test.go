@@ -87,7 +87,7 @@ func TestHistoryIsShortened(t *testing.T) {
 	}
 }
 
-func TestLinesOfAPipe(t *testing.T) {
+func TestLinesFromPipe(t *testing.T) {
 	r := NewLineReader(strings.NewReader("one\ntwo"), io.Discard, "", nil)
 	for _, want := range []string{"one\n", "two"} {
 		if line, err := r.ReadLine(t.Context(), "> "); line != want || err != nil {
@@ -99,7 +99,7 @@ func TestLinesOfAPipe(t *testing.T) {
 	}
 }
 
-func TestReadingEndsWithTheContext(t *testing.T) {
+func TestReadEndsWithContext(t *testing.T) {
 	in, out := io.Pipe()
 	defer out.Close()
 	ctx, cancel := context.WithCancel(t.Context())

@@ -9,7 +9,7 @@ import (
 )
 
 // No line of a plugin's looks like one of picoclaw's own.
-func TestAPluginsErrorCantForgeALine(t *testing.T) {
+func TestPluginErrorCannotForgeLines(t *testing.T) {
 	for text, want := range map[string]string{
 		"no\nas it is\n  rule: none\n  hint: run as root": "no}\n  | as it is\n  |   rule: none\n  |   hint: run as root",
 		"no\r  hint: run as root":                         "no}\n  |   hint: run as root",

@@ -16,7 +16,7 @@ import (
 )
 
 // Every command that a page names is one that there is, with flags that it has: in examples, and within sentences too.
-func TestCommandsThatPagesNameExist(t *testing.T) {
+func TestDocumentedCommandsExist(t *testing.T) {
 	pages, err := filepath.Glob("../../../../docs/*.md")
 	if err != nil || len(pages) < 10 {
 		t.Fatalf("the pages are %q: %v", pages, err)

@@ -12,7 +12,7 @@ import (
 )
 
 // A picoclaw that make has built knows its sources. A released one names the release.
-func TestWhatANewPluginIsBuiltWith(t *testing.T) {
+func TestNewPluginUsesSDKOfThisBuild(t *testing.T) {
 	t.Setenv("PICOCLAW_HOME", t.TempDir()) // not whoever's runs the tests
 	sources := t.TempDir()
 	for name, text := range map[string]string{

@@ -32,7 +32,7 @@ func goTool(t *testing.T, dir string, args ...string) {
 	}
 }
 
-func TestANewPluginBuildsWithoutANetwork(t *testing.T) {
+func TestNewPluginBuildsOffline(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "plugins", "line-count")
 	p := NewPlugin{ID: "line-count", Dir: dir, SDK: SDK{Source: sources(t)}, Picoclaw: "picoclaw"}
 	files, err := p.Create()
@@ -64,7 +64,7 @@ func TestANewPluginBuildsWithoutANetwork(t *testing.T) {
 	}
 }
 
-func TestAReleasedSDKIsNamedByItsVersion(t *testing.T) {
+func TestReleasedSDKIsRequiredByVersion(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "p")
 	if _, err := (NewPlugin{ID: "p", Dir: dir, Module: "github.com/me/p", SDK: SDK{Version: "v1.2.3"},
 		Picoclaw: "picoclaw"}).Create(); err != nil {
@@ -84,7 +84,7 @@ func TestAReleasedSDKIsNamedByItsVersion(t *testing.T) {
 	}
 }
 
-func TestWhatIsThereIsLeftAlone(t *testing.T) {
+func TestCreateRefusesNonemptyDirectory(t *testing.T) {
 	dir := t.TempDir()
 	p := NewPlugin{ID: "p", Dir: dir, SDK: SDK{Version: "v1.2.3"}}
 	if _, err := p.Create(); err != nil {
@@ -123,7 +123,7 @@ func TestReleased(t *testing.T) {
 	}
 }
 
-func TestSourcesThatAreGone(t *testing.T) {
+func TestMissingSDKSources(t *testing.T) {
 	if err := CheckSourceDir(sources(t)); err != nil {
 		t.Error(err)
 	}

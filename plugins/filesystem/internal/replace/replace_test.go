@@ -58,7 +58,7 @@ func TestFind(t *testing.T) {
 }
 
 // What is looser than another unit of indentation or line ending is never taken.
-func TestNothingLooserIsTaken(t *testing.T) {
+func TestLooserMatchesAreRefused(t *testing.T) {
 	for name, test := range map[string]struct{ s, old string }{
 		"another level":             {"\t\tx\n\t\ty\n", "\tx\n\ty\n"},
 		"no indentation":            {"\tx\n", "x \n"},
@@ -86,7 +86,7 @@ func TestNothingLooserIsTaken(t *testing.T) {
 	}
 }
 
-func TestAmbiguousPlacesAreToldAndNotChosen(t *testing.T) {
+func TestAmbiguousMatchesAreReported(t *testing.T) {
 	for _, test := range []struct {
 		s, old string
 		count  int
@@ -106,7 +106,7 @@ func TestAmbiguousPlacesAreToldAndNotChosen(t *testing.T) {
 	}
 }
 
-func TestAMissTellsTheNearestPlaces(t *testing.T) {
+func TestMissReportsSimilarPlaces(t *testing.T) {
 	s := "package main\n\nfunc alpha() {\n\treturn 1\n}\n\nfunc beta() {\n\treturn 2\n}\n\nvar unrelated = true\n"
 	_, err := FindReplacements(s, "func alfa() {\n\treturn 1\n}", "x", OnlyOccurrence)
 	var miss *NotFoundError

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-func TestNumber(t *testing.T) {
+func TestAddLineNumbers(t *testing.T) {
 	for _, test := range []struct {
 		s              string
 		first, largest int
@@ -23,7 +23,7 @@ func TestNumber(t *testing.T) {
 	}
 }
 
-func TestVisible(t *testing.T) {
+func TestShowWhitespace(t *testing.T) {
 	for line, want := range map[string]string{
 		"\tx y  \r\n": "→x y··␍", "  a\tb": "··a→b", "\x1b[31m": `\x1b[31m`, "é": "é", "a\u202eb": `a\u202eb`,
 	} {

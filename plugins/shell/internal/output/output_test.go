@@ -37,7 +37,7 @@ func FuzzExcerpt(f *testing.F) {
 }
 
 // A full ring waits for its reader, and then goes on; nothing is lost.
-func TestAFullRingWaits(t *testing.T) {
+func TestFullRingBlocksWriter(t *testing.T) {
 	r, err := NewOutputRing(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -81,7 +81,7 @@ func TestAFullRingWaits(t *testing.T) {
 }
 
 // Nobody who is slow to listen holds up who prints.
-func TestLiveNeverWaits(t *testing.T) {
+func TestLiveOutputNeverBlocks(t *testing.T) {
 	hold := make(chan struct{})
 	var heard bytes.Buffer
 	take := func(p []byte) { <-hold; heard.Write(p) }
@@ -97,7 +97,7 @@ func TestLiveNeverWaits(t *testing.T) {
 }
 
 // Nothing that a command has put in its way leads the file out of the workspace.
-func TestTheShelfStaysInTheWorkspace(t *testing.T) {
+func TestOutputFileStaysInWorkspace(t *testing.T) {
 	for _, link := range []string{".picoclaw", ".picoclaw/output", ".picoclaw/.gitignore"} {
 		dir, outside := t.TempDir(), t.TempDir()
 		at := filepath.Join(dir, link)

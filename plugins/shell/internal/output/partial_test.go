@@ -11,7 +11,7 @@ import (
 const characters = "aé€😀"
 
 // A character that comes byte by byte is read when it is whole; what never becomes one is read in the end.
-func TestPiecesEndBetweenCharacters(t *testing.T) {
+func TestPollsKeepCharactersWhole(t *testing.T) {
 	r, err := NewOutputRing(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -55,7 +55,7 @@ func TestPiecesEndBetweenCharacters(t *testing.T) {
 }
 
 // So it is with what is passed on while it comes, on each stream for itself.
-func TestLivePiecesEndBetweenCharacters(t *testing.T) {
+func TestLiveOutputKeepsCharactersWhole(t *testing.T) {
 	pieces := make(chan string)
 	streams := [2]strings.Builder{}
 	take := func(stream int) func([]byte) {

@@ -9,7 +9,7 @@ import (
 )
 
 // However many outputs are kept, the shelf holds its bounds, the newest are there and what is too old is not.
-func TestTheShelfHoldsItsBounds(t *testing.T) {
+func TestOutputFilesAreLimited(t *testing.T) {
 	for what, c := range map[string]struct {
 		size int64
 		age  time.Duration
@@ -62,7 +62,7 @@ func (f *full) Write(p []byte) (int, error) {
 }
 
 // What couldn't be kept is told to the byte.
-func TestAFullDiskIsTold(t *testing.T) {
+func TestFullDiskIsReported(t *testing.T) {
 	const room = fileWriteBytes + 1000
 	r := NewOutputRecord(func() (OutputFile, error) { return &full{room: room}, nil })
 	for range 100 {
@@ -74,7 +74,7 @@ func TestAFullDiskIsTold(t *testing.T) {
 }
 
 // The file ends at its bound, whatever the pieces are that come.
-func TestTheFileEndsAtItsBound(t *testing.T) {
+func TestOutputFileSizeLimit(t *testing.T) {
 	for _, size := range []int{1000, 65536, 99_999, 3 << 20} {
 		to := &full{room: 2 * MaxFileBytes}
 		r := NewOutputRecord(func() (OutputFile, error) { return to, nil })

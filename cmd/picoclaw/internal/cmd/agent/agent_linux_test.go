@@ -13,7 +13,7 @@ import (
 	"github.com/picoclaw/picoclaw/host/hosttest"
 )
 
-func TestAnAgentWorks(t *testing.T) {
+func TestAgentCompletesTask(t *testing.T) {
 	t.Parallel()
 	in := clitest.NewHome(t)
 	server := in.UseFakeModel(t, "", clitest.ToolCallStep("write_file", `{"path":"a.txt","content":"hello\n"}`),
@@ -62,7 +62,7 @@ func TestAnAgentWorks(t *testing.T) {
 }
 
 // A stop ends a turn that waits for its model, at once.
-func TestAStopEndsTurns(t *testing.T) {
+func TestStopEndsTurn(t *testing.T) {
 	t.Parallel()
 	in := clitest.NewHome(t)
 	never := make(chan struct{})
@@ -86,7 +86,7 @@ func TestAStopEndsTurns(t *testing.T) {
 }
 
 // A person who talks to an agent is asked where the decision is ask, and ends a turn without ending the program.
-func TestTalkingToAnAgent(t *testing.T) {
+func TestAgentConversation(t *testing.T) {
 	t.Parallel()
 	in := clitest.NewHome(t)
 	never := make(chan struct{})

@@ -64,7 +64,7 @@ func cliProvider(i clitest.Home, t *testing.T) {
 }
 
 // The same read, write and command are refused by the same rules, whoever it is that asks.
-func TestNoOriginGetsPastThePolicy(t *testing.T) {
+func TestEveryOriginObeysPolicy(t *testing.T) {
 	t.Parallel()
 	var script []modeltest.Step
 	for _, c := range forbidden {

@@ -25,7 +25,7 @@ func last(i clitest.Home, t *testing.T, tool string) (r audit.Record) {
 }
 
 // A call whose client can't ask waits for the command line, and each answer is for one call.
-func TestACallWaitsForAnApproval(t *testing.T) {
+func TestCallWaitsForApproval(t *testing.T) {
 	t.Parallel()
 	in := clitest.NewHome(t)
 	in.WriteConfig(t, `{"agents": {"list": [{"id": "main"}, {"id": "other"}]}}`)
@@ -128,7 +128,7 @@ func TestACallWaitsForAnApproval(t *testing.T) {
 	}
 }
 
-func TestAnApprovalIsNotWaitedForForEver(t *testing.T) {
+func TestApprovalRequestExpires(t *testing.T) {
 	t.Parallel()
 	in := clitest.NewHome(t)
 	in.WriteConfig(t, `{"approvals": {"wait_seconds": 1, "origins": ["cli"]}}`)
@@ -146,7 +146,7 @@ func TestAnApprovalIsNotWaitedForForEver(t *testing.T) {
 }
 
 // What allows such a call from then on is written where it belongs, once the person has seen it and said yes.
-func TestAnApprovalForAlways(t *testing.T) {
+func TestApproveAlwaysWritesSetting(t *testing.T) {
 	t.Parallel()
 	in := clitest.NewHome(t)
 	in.WriteConfig(t, `{
@@ -203,7 +203,7 @@ func TestAnApprovalForAlways(t *testing.T) {
 }
 
 // A chat system hears of it.
-func TestHooksAreToldOfWhatWaits(t *testing.T) {
+func TestHooksReceiveApprovalRequests(t *testing.T) {
 	t.Parallel()
 	in := clitest.NewHome(t)
 	seen := filepath.Join(in.Workspace, "seen")
@@ -235,7 +235,7 @@ func TestHooksAreToldOfWhatWaits(t *testing.T) {
 	}
 }
 
-func TestWhoHasDiedWaitsNoMore(t *testing.T) {
+func TestRequestsOfDeadProcessesDisappear(t *testing.T) {
 	t.Parallel()
 	in := clitest.NewHome(t)
 	in.WriteConfig(t, `{"approvals": {"origins": ["cli"], "wait_seconds": 600}}`)

@@ -39,7 +39,7 @@ func (h *httpWitness) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // Calls are made and answered with a witness that keeps what it is told, one that fails, and one that never answers.
-func TestCallsDoNotWaitForAWitness(t *testing.T) {
+func TestCallsDoNotWaitForWitness(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})
 	for _, c := range []struct {

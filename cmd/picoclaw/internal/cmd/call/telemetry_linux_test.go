@@ -12,7 +12,7 @@ import (
 
 // Calls on the command line are told of, with secrets for headers; a collector that refuses changes nothing but the
 // log.
-func TestCallsAreToldToACollector(t *testing.T) {
+func TestCallsAreExportedToCollector(t *testing.T) {
 	t.Parallel()
 	collector := collectortest.StartCollector()
 	defer collector.Close()

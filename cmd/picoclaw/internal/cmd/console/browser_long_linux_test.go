@@ -28,7 +28,7 @@ func browserProgram(t *testing.T) string {
 }
 
 // The whole console in a real browser. With PICOCLAW_TEST_PICTURES, a directory, it leaves pictures of the pages there.
-func TestTheConsoleInABrowser(t *testing.T) {
+func TestConsoleInBrowser(t *testing.T) {
 	t.Parallel()
 	dir, node := clitest.NodeClientPaths(t)
 	script, err := os.ReadFile("testdata/console.mjs")

@@ -14,7 +14,7 @@ import (
 // hostile is what somebody would have run in the browser of whoever looks at it.
 const hostile = `<img src=x onerror="window.xss=1">`
 
-func TestTheConsoleIsOffUnlessAskedFor(t *testing.T) {
+func TestConsoleIsDisabledByDefault(t *testing.T) {
 	t.Parallel()
 	in := clitest.NewHome(t)
 	if out, code := in.Run(t, "console"); code != clitest.ExitFailed || !strings.Contains(out, "no gateway runs") {

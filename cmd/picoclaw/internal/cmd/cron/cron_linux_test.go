@@ -13,7 +13,7 @@ import (
 
 // Jobs of an agent and of a person run, one that hangs holds up none, and none is made twice by a gateway that is
 // killed.
-func TestTheGatewayRunsJobs(t *testing.T) {
+func TestGatewayRunsJobs(t *testing.T) {
 	t.Parallel()
 	in := clitest.NewHome(t)
 	const quiet = `, "heartbeat": {"enabled": false}, "gateway": {"drain_seconds": 1}` // what hangs does not end by itself

@@ -26,7 +26,7 @@ func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // A job runs in the directories of the client that added it, whose roots are a part of the workspace.
-func TestJobsOfNarrowedClientsAreNarrowed(t *testing.T) {
+func TestJobsKeepRestrictedPolicy(t *testing.T) {
 	t.Parallel()
 	in := clitest.NewHome(t)
 	in.UseFakeModel(t, `, "heartbeat": {"enabled": false}`, clitest.ToolCallStep("exec", `{"command":"sh try.sh message"}`),
@@ -118,7 +118,7 @@ func TestJobsOfNarrowedClientsAreNarrowed(t *testing.T) {
 }
 
 // A directory that leads elsewhere since then confines a job to nothing that it was meant for.
-func TestNarrowedJobDoesNotFollowItsDirectory(t *testing.T) {
+func TestRestrictedJobDoesNotFollowRenamedDirectory(t *testing.T) {
 	t.Parallel()
 	in := clitest.NewHome(t)
 	in.WriteConfig(t, `{"heartbeat": {"enabled": false}}`)

@@ -23,7 +23,7 @@ import (
 	"github.com/picoclaw/picoclaw/host/pidfile"
 )
 
-func TestTheGatewaySaysHowItIs(t *testing.T) {
+func TestGatewayStatus(t *testing.T) {
 	t.Parallel()
 	in := clitest.NewHome(t)
 	in.WriteConfig(t, `{"agents": {"list": [{"id": "main"}, {"id": "reader", "tools": {"disabled": ["exec"]}}]}}`)
@@ -169,7 +169,7 @@ func TestBrokenJobsAreNotReady(t *testing.T) {
 }
 
 // A new configuration is for who comes from then on; a bad one changes nothing.
-func TestAReloadKeepsWhatHasBegun(t *testing.T) {
+func TestReloadKeepsOpenSessions(t *testing.T) {
 	t.Parallel()
 	in := clitest.NewHome(t)
 	with := `{"tools": {"disabled": ["rm"]}}`
@@ -231,7 +231,7 @@ func TestConfigurationsInUseAreBounded(t *testing.T) {
 }
 
 // The end waits for what runs, for as long as it may.
-func TestTheGatewayDrains(t *testing.T) {
+func TestGatewayDrainsOnShutdown(t *testing.T) {
 	t.Parallel()
 	in := clitest.NewHome(t)
 	in.WriteConfig(t, `{"gateway": {"drain_seconds": 60}}`)
@@ -272,7 +272,7 @@ func TestTheGatewayDrains(t *testing.T) {
 }
 
 // A stop ends what runs on all hosts of an instance root, within a second, and keeps new calls out.
-func TestAStopReachesEveryHost(t *testing.T) {
+func TestStopReachesAllHosts(t *testing.T) {
 	t.Parallel()
 	in := clitest.NewHome(t)
 	in.WriteConfig(t, `{"agents": {"list": [{"id": "main"}, {"id": "other"}]}}`)
@@ -361,7 +361,7 @@ func receive(t *testing.T, from <-chan string) string {
 }
 
 // In a container the gateway is process 1, as was the one before, whose pid file is on the volume.
-func TestTheGatewayIsTheFirstProcessOfAContainer(t *testing.T) {
+func TestGatewayRunsAsProcessOne(t *testing.T) {
 	t.Parallel()
 	in := clitest.NewHome(t)
 	start := func() (container *exec.Cmd, first int) {
@@ -422,7 +422,7 @@ func TestTheGatewayIsTheFirstProcessOfAContainer(t *testing.T) {
 }
 
 // A start that follows a stop at once does not keep it from ending what runs.
-func TestAStartDoesNotOvertakeItsStop(t *testing.T) {
+func TestStartDoesNotOvertakeStop(t *testing.T) {
 	t.Parallel()
 	in := clitest.NewHome(t)
 	in.WriteConfig(t, `{}`)

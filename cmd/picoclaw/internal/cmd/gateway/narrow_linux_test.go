@@ -10,7 +10,7 @@ import (
 )
 
 // A directory in the URL confines the session, and a token is needed before anything is looked up.
-func TestURLNarrowsToDirectory(t *testing.T) {
+func TestURLRestrictsToDirectory(t *testing.T) {
 	t.Parallel()
 	in := clitest.NewHome(t)
 	for name, text := range map[string]string{"docs/a": "inside", "secret": "hidden text"} {

@@ -28,7 +28,7 @@ RWRTY0IyzyJsaNBuYg7bGsCVSHzwGrLV9paZIIvWJB23Bp8X37oAAAgAAAAAAAAAAAEAAAAAm3QaXI4L
 `
 
 // One command makes a hub, and another lets a machine in.
-func TestAHubIsOneCommand(t *testing.T) {
+func TestHubServesWithOneCommand(t *testing.T) {
 	t.Parallel()
 	in := clitest.NewHome(t)
 	ran := func(want int, args ...string) string {

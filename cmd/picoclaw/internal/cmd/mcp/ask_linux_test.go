@@ -47,7 +47,7 @@ func made(workspace string) bool {
 	return err == nil
 }
 
-func TestAPersonIsAsked(t *testing.T) {
+func TestMCPClientAsksForApproval(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		answer *sdkmcp.ElicitResult
@@ -75,7 +75,7 @@ func TestAPersonIsAsked(t *testing.T) {
 	}
 }
 
-func TestNobodyIsAskedAboutWhatIsDenied(t *testing.T) {
+func TestDeniedCallsAreNotAsked(t *testing.T) {
 	t.Parallel()
 	client, _, asked := asking(t, yes)
 	for _, command := range []string{"rm -rf x", needsYes + "; rm -rf x"} {
@@ -85,7 +85,7 @@ func TestNobodyIsAskedAboutWhatIsDenied(t *testing.T) {
 	}
 }
 
-func TestAClientThatCantAskIsRefused(t *testing.T) {
+func TestClientWithoutElicitationIsRefused(t *testing.T) {
 	t.Parallel()
 	client, workspace := bridgeToSocket(t, "false", nil)
 	result := execCommand(t, client, needsYes)
@@ -97,7 +97,7 @@ func TestAClientThatCantAskIsRefused(t *testing.T) {
 
 // An answer is for the one call that was shown: one that nobody asked for is not taken, nor does it let the call pass
 // again.
-func TestAnAnswerCountsOnce(t *testing.T) {
+func TestApprovalAppliesToOneCall(t *testing.T) {
 	t.Parallel()
 	client, workspace, asked := asking(t, yes)
 	forged := &sdkmcp.CallToolParams{Name: "exec", Arguments: map[string]any{"command": needsYes}, RequestState: "made up",

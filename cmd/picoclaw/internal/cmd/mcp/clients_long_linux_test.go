@@ -15,7 +15,7 @@ import (
 	"github.com/picoclaw/picoclaw/host/hosttest"
 )
 
-func TestTheOfficialTypeScriptSDK(t *testing.T) {
+func TestTypeScriptSDKClient(t *testing.T) {
 	t.Parallel()
 	dir, node := clitest.NodeClientPaths(t)
 	script, err := os.ReadFile("testdata/sdk.mjs")
@@ -48,7 +48,7 @@ func TestTheOfficialTypeScriptSDK(t *testing.T) {
 	}
 }
 
-func TestTheMCPInspector(t *testing.T) {
+func TestMCPInspectorClient(t *testing.T) {
 	t.Parallel()
 	dir, node := clitest.NodeClientPaths(t)
 	inspector := filepath.Join(dir, "node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js")

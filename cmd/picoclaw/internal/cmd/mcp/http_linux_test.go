@@ -16,7 +16,7 @@ import (
 	"github.com/picoclaw/picoclaw/host/pidfile"
 )
 
-func TestWhoIsNotLetInOverHTTP(t *testing.T) {
+func TestHTTPRejectsUnauthorizedClients(t *testing.T) {
 	t.Parallel()
 	in := clitest.NewHome(t)
 	_, url, token := in.StartMCPServer(t)
@@ -50,7 +50,7 @@ func TestWhoIsNotLetInOverHTTP(t *testing.T) {
 	}
 }
 
-func TestBrokenRequestsOverHTTPAreAnswered(t *testing.T) {
+func TestInvalidHTTPRequestsAreAnswered(t *testing.T) {
 	t.Parallel()
 	in := clitest.NewHome(t)
 	_, url, token := in.StartMCPServer(t)
@@ -116,7 +116,7 @@ func begin(t *testing.T, in clitest.Home, url, token string, session map[string]
 }
 
 // A server that is told to stop ends what its clients have started, and leaves nothing that says it still ran.
-func TestAStoppedServerLeavesNothingBehind(t *testing.T) {
+func TestStoppedHTTPServerCleansUp(t *testing.T) {
 	t.Parallel()
 	in := clitest.NewHome(t)
 	server, url, token := in.StartMCPServer(t)
@@ -138,7 +138,7 @@ func TestAStoppedServerLeavesNothingBehind(t *testing.T) {
 }
 
 // Ending a session ends its calls; nobody waits for them.
-func TestEndingASessionEndsItsCalls(t *testing.T) {
+func TestSessionEndCancelsCalls(t *testing.T) {
 	t.Parallel()
 	in := clitest.NewHome(t)
 	_, url, token := in.StartMCPServer(t)
@@ -158,7 +158,7 @@ func TestEndingASessionEndsItsCalls(t *testing.T) {
 	hosttest.WaitUntil(t, "the command has ended", func() bool { return !hosttest.IsAlive(pid) })
 }
 
-func TestTheTokenIsItsOwnersAlone(t *testing.T) {
+func TestTokenFileIsPrivate(t *testing.T) {
 	t.Parallel()
 	in := clitest.NewHome(t)
 	server, _, first := in.StartMCPServer(t)

@@ -52,7 +52,7 @@ func connectTo(t *testing.T, isolated string, options *sdkmcp.ClientOptions) (cl
 	return session, cmd, filepath.Join(home, "workspace")
 }
 
-func TestAnAgentWorksOverMCP(t *testing.T) {
+func TestAgentWorksOverMCP(t *testing.T) {
 	t.Parallel()
 	for _, isolated := range []string{"false", "true"} {
 		t.Run("isolated="+isolated, func(t *testing.T) {

@@ -16,7 +16,7 @@ import (
 
 // An answer's words travel once, whichever vocabulary the agent has, and whatever its client reads: the text alone says
 // everything, so that a client from before structured results misses nothing.
-func TestWhatCanBeLongTravelsOnce(t *testing.T) {
+func TestLongResultsAreSentOnce(t *testing.T) {
 	t.Parallel()
 	for _, step := range []struct{ set, protocol, tool, arguments, said string }{
 		{"picoclaw", "2025-06-18", "read_file", `{"path":"a"}`, "unmistakable"},
@@ -102,7 +102,7 @@ func overMCP(t *testing.T, home, set, protocol, call string) string {
 }
 
 // What a script has asked is answered, although its end is read before the answers are made.
-func TestAScriptIsAnswered(t *testing.T) {
+func TestScriptGetsAllAnswers(t *testing.T) {
 	t.Parallel()
 	home := hosttest.TempDir(t)
 	for range 4 {

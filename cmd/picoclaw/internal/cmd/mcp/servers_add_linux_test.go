@@ -14,7 +14,7 @@ import (
 )
 
 // What means to steer a model, and what nobody can see, is told before a server is added.
-func TestWhatIsSuspiciousIsTold(t *testing.T) {
+func TestReviewWarnsAboutSuspiciousText(t *testing.T) {
 	t.Parallel()
 	h := mcptest.NewHome(t)
 	said := h.AddMaliciousServer("hidden")
@@ -76,7 +76,7 @@ func TestToolsHaveNamesThatClientsTake(t *testing.T) {
 }
 
 // How arguments are guarded is not the server's to say.
-func TestClaimsOfAServerAreNothing(t *testing.T) {
+func TestServerCannotSetClaims(t *testing.T) {
 	t.Parallel()
 	h := mcptest.NewHome(t)
 	said := h.AddMaliciousServer("claims", "--workspace", "ro")
@@ -109,7 +109,7 @@ func TestClaimsOfAServerAreNothing(t *testing.T) {
 }
 
 // Schemas that can be understood are offered, of whichever draft; the others are left out, with a reason.
-func TestSchemasOfAllKinds(t *testing.T) {
+func TestSampleArgumentsOfAllSchemas(t *testing.T) {
 	t.Parallel()
 	h := mcptest.NewHome(t)
 	said := h.AddMaliciousServer("schemas")
@@ -135,7 +135,7 @@ func TestSchemasOfAllKinds(t *testing.T) {
 }
 
 // A server with too many tools, or with one twice, is not added; nor is one that ends.
-func TestServersThatAreNotAdded(t *testing.T) {
+func TestAddRefusesInvalidServers(t *testing.T) {
 	t.Parallel()
 	for how, why := range map[string]string{"many": "more than 1024 tools", "twice": `the tool "try" twice`,
 		"ends in tools/list": "did not start"} {
@@ -151,7 +151,7 @@ func TestServersThatAreNotAdded(t *testing.T) {
 }
 
 // Whoever asks for what can't be is told what is wrong, and nothing is added.
-func TestServersThatCantBeAddedSayWhy(t *testing.T) {
+func TestAddExplainsRefusals(t *testing.T) {
 	t.Parallel()
 	h := mcptest.NewHome(t)
 	good := hosttest.ProgramPath("servers/memory")
@@ -206,7 +206,7 @@ func TestServersThatCantBeAddedSayWhy(t *testing.T) {
 
 // One that stands in the configuration is shown as it is listed, before somebody has looked at it and after it has
 // changed, and looking at it says nothing of others that wait. Without servers the list says how there come to be some.
-func TestAServerIsShownAsItIsListed(t *testing.T) {
+func TestShowAndListAgree(t *testing.T) {
 	t.Parallel()
 	h := mcptest.NewHome(t)
 	if out, _, code := h.Run("mcp", "list"); code != 0 || !strings.Contains(out, "no MCP servers") {
@@ -261,7 +261,7 @@ func TestAServerIsShownAsItIsListed(t *testing.T) {
 }
 
 // Only a sandbox keeps a server to the one host that it is at.
-func TestAServerElsewhereTakesASandbox(t *testing.T) {
+func TestRemoteServerRequiresSandbox(t *testing.T) {
 	t.Parallel()
 	h := mcptest.Home{Agent: clitest.NewAgent(t, false)}
 	for _, args := range [][]string{{"--url", "https://example.com/mcp"}, {"--network", "example.com", "--", hosttest.ProgramPath("servers/memory")}} {
@@ -299,7 +299,7 @@ func TestFilesOfOneNameAreCopiedApart(t *testing.T) {
 }
 
 // A server goes with what it has kept, which another one of its name would find, unless the operator wants it to stay.
-func TestAServerIsRemovedWithWhatItKept(t *testing.T) {
+func TestRemoveDeletesServerState(t *testing.T) {
 	t.Parallel()
 	h := mcptest.NewHome(t)
 	add := func() string {
@@ -347,7 +347,7 @@ func TestAServerIsRemovedWithWhatItKept(t *testing.T) {
 }
 
 // A server that is for one agent is no other's.
-func TestAServerIsForItsAgents(t *testing.T) {
+func TestServerIsLimitedToAgents(t *testing.T) {
 	t.Parallel()
 	h := mcptest.NewHome(t)
 	h.WriteFile("config.json", `{"agents": {"list": [{"id": "main"}, {"id": "other"}]}}`)

@@ -20,7 +20,7 @@ const secretText = "nobody-may-know-this"
 
 // A server withstands no less than a command does: the attacks of the isolation's own suite come to nothing, from the
 // server and from what it starts.
-func TestAServerIsHeldAsACommandIs(t *testing.T) {
+func TestServerIsConfinedLikeCommand(t *testing.T) {
 	t.Parallel()
 	h := mcptest.NewHome(t)
 	h.AddMaliciousServer("")
@@ -73,7 +73,7 @@ func aim(t *testing.T, outside string) string {
 }
 
 // A server sees nothing of the operator's, of picoclaw's and of other agents', and changes nothing of it.
-func TestAServerSeesNothingOfOthers(t *testing.T) {
+func TestServerCannotReadForeignFiles(t *testing.T) {
 	t.Parallel()
 	h := mcptest.NewHome(t)
 	config := `{"agents": {"list": [{"id": "main"}, {"id": "other", "workspace": "` + filepath.Join(h.Home, "others") + `"}]}}`
@@ -113,7 +113,7 @@ func TestAServerSeesNothingOfOthers(t *testing.T) {
 }
 
 // What the host finds in its environment is nothing that a server finds.
-func TestAServerSeesNoSecretsOfTheHost(t *testing.T) {
+func TestServerSeesNoHostSecrets(t *testing.T) {
 	t.Parallel()
 	h := mcptest.NewHome(t, "SECRET="+secretText, "ANTHROPIC_API_KEY="+secretText, "AWS_SECRET_ACCESS_KEY="+secretText)
 	h.AddMaliciousServer("", "--env", "GIVEN=this is given")
@@ -124,7 +124,7 @@ func TestAServerSeesNoSecretsOfTheHost(t *testing.T) {
 }
 
 // Without --network a server reaches nobody; with it, those that it names alone.
-func TestAServerReachesNobody(t *testing.T) {
+func TestServerHasNoNetworkByDefault(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -147,7 +147,7 @@ func TestAServerReachesNobody(t *testing.T) {
 }
 
 // What a server may do with the workspace is what it was granted.
-func TestTheWorkspaceIsAsItWasGranted(t *testing.T) {
+func TestServerWorkspaceGrant(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		grant       string
@@ -182,7 +182,7 @@ func TestTheWorkspaceIsAsItWasGranted(t *testing.T) {
 }
 
 // A server can't become another program than the one that was looked at.
-func TestAServerDoesNotChangeItself(t *testing.T) {
+func TestServerCannotReplaceItself(t *testing.T) {
 	t.Parallel()
 	h := mcptest.NewHome(t)
 	h.AddMaliciousServer("")
@@ -209,7 +209,7 @@ func TestAServerDoesNotChangeItself(t *testing.T) {
 }
 
 // A server neither signals nor traces the plugin whose child it is.
-func TestAServerDoesNotTouchItsPlugin(t *testing.T) {
+func TestServerCannotSignalOrTracePlugin(t *testing.T) {
 	t.Parallel()
 	h := mcptest.NewHome(t)
 	h.AddMaliciousServer("")
@@ -225,7 +225,7 @@ func TestAServerDoesNotTouchItsPlugin(t *testing.T) {
 
 // A server's home for settings and temporary files is its own: what it leaves there would be run by commands, and what
 // commands leave there by it.
-func TestAServersHomeIsItsOwn(t *testing.T) {
+func TestServerHomeIsSeparate(t *testing.T) {
 	t.Parallel()
 	h := mcptest.NewHome(t)
 	h.AddMaliciousServer("")
@@ -247,7 +247,7 @@ func TestAServersHomeIsItsOwn(t *testing.T) {
 }
 
 // A server starts its own program, and of the system's only those that were named.
-func TestAServerStartsWhatWasNamed(t *testing.T) {
+func TestServerStartsOnlyGrantedPrograms(t *testing.T) {
 	t.Parallel()
 	for flag, want := range map[string]string{"": "no:", "sh,dash": "started"} {
 		h := mcptest.NewHome(t)
@@ -259,7 +259,7 @@ func TestAServerStartsWhatWasNamed(t *testing.T) {
 }
 
 // Nothing of a server stays when the host ends, however it ends.
-func TestNothingOfAServerStays(t *testing.T) {
+func TestHostEndLeavesNoServerProcesses(t *testing.T) {
 	t.Parallel()
 	for _, killed := range []bool{false, true} {
 		t.Run(fmt.Sprintf("killed=%v", killed), func(t *testing.T) {
@@ -283,7 +283,7 @@ func TestNothingOfAServerStays(t *testing.T) {
 }
 
 // A server that takes all that it can gets what commands get, and no more; the next call works.
-func TestAServerIsLimited(t *testing.T) {
+func TestServerResourceLimits(t *testing.T) {
 	t.Parallel()
 	h := mcptest.NewHome(t, "PICOCLAW_TOOLS_EXEC_LIMITS_PROCESSES=100", "PICOCLAW_TOOLS_EXEC_LIMITS_MEMORY=512MB")
 	h.AddMaliciousServer("")

@@ -16,7 +16,7 @@ import (
 
 // A tool that a server describes in other words than those that were accepted is refused until they are accepted too.
 // The server's other tools go on working.
-func TestAChangedToolIsWithdrawn(t *testing.T) {
+func TestChangedToolIsQuarantined(t *testing.T) {
 	t.Parallel()
 	h := mcptest.NewHome(t)
 	h.AddMaliciousServer("")
@@ -47,7 +47,7 @@ func TestAChangedToolIsWithdrawn(t *testing.T) {
 
 // What is accepted is what the server says when it is looked at again: it has no state then, and the change of one that
 // looks innocent there can't be accepted. One whose program is another can.
-func TestWhatIsAcceptedIsLookedAtAgain(t *testing.T) {
+func TestTrustBuildsServerAgain(t *testing.T) {
 	t.Parallel()
 	h := mcptest.NewHome(t)
 	program := filepath.Join(h.Home, "server.py")
@@ -103,7 +103,7 @@ for line in sys.stdin:
 `
 
 // A server whose tools are accepted works again; what it was seen to offer is forgotten.
-func TestAnAcceptedChangeWorks(t *testing.T) {
+func TestTrustedServerWorksAgain(t *testing.T) {
 	t.Parallel()
 	h := mcptest.NewHome(t)
 	h.AddMaliciousServer("")
@@ -127,7 +127,7 @@ func TestAnAcceptedChangeWorks(t *testing.T) {
 }
 
 // A server that says in the middle of a session that its tools are others is compared at once.
-func TestAToolThatChangesMeanwhileIsWithdrawn(t *testing.T) {
+func TestToolChangedDuringSessionIsQuarantined(t *testing.T) {
 	t.Parallel()
 	h := mcptest.NewHome(t)
 	h.AddMaliciousServer("")
@@ -160,7 +160,7 @@ func TestAToolThatChangesMeanwhileIsWithdrawn(t *testing.T) {
 
 // What the server writes where the plugin notes changes neither keeps the plugin from noticing them nor leads it
 // astray.
-func TestTheNoteOfAChangeIsNotTheServers(t *testing.T) {
+func TestServerCannotForgeQuarantineFile(t *testing.T) {
 	t.Parallel()
 	for _, what := range []string{"fifo", "link", "write"} {
 		t.Run(what, func(t *testing.T) {
@@ -189,7 +189,7 @@ func TestTheNoteOfAChangeIsNotTheServers(t *testing.T) {
 
 // A server that removes the plugin's note hides nothing: the host has one of its own. What is accepted is what it says
 // with an empty state, and whoever accepts that is told why it may not be enough.
-func TestAServerThatHidesItsChangeIsListed(t *testing.T) {
+func TestServerCannotHideQuarantine(t *testing.T) {
 	t.Parallel()
 	h := mcptest.NewHome(t)
 	h.AddMaliciousServer("")
@@ -225,7 +225,7 @@ func TestAServerThatHidesItsChangeIsListed(t *testing.T) {
 }
 
 // A server that has a tool no more, or that can't be looked at again, is no way to get at that tool.
-func TestAToolThatIsGoneIsWithdrawn(t *testing.T) {
+func TestRemovedToolIsQuarantined(t *testing.T) {
 	t.Parallel()
 	h := mcptest.NewHome(t)
 	h.AddMaliciousServer("")

@@ -35,7 +35,7 @@ for line in sys.stdin:
     print(json.dumps({"jsonrpc": "2.0", "id": m["id"], "result": r}), flush=True)
 `
 
-func TestServersOfferResourcesAndPrompts(t *testing.T) {
+func TestServerResourcesAndPrompts(t *testing.T) {
 	t.Parallel()
 	h := mcptest.NewHome(t)
 	h.WriteFile("server.py", featureServer)

@@ -24,7 +24,7 @@ func filling(asked chan<- string, values map[string]any) *sdkmcp.ClientOptions {
 	}
 }
 
-func TestTheGoSDKsServers(t *testing.T) {
+func TestGoSDKServers(t *testing.T) {
 	t.Parallel()
 	h := mcptest.NewHome(t)
 	h.AddServer("greeter", "--", hosttest.ProgramPath("servers/everything"))
@@ -89,7 +89,7 @@ func asText(v any) string {
 }
 
 // A server's memory is its own directory, and the next host's too.
-func TestAServerKeepsItsState(t *testing.T) {
+func TestServerStatePersists(t *testing.T) {
 	t.Parallel()
 	h := mcptest.NewHome(t)
 	h.AddServer("graph", "--", hosttest.ProgramPath("servers/memory"), "-memory", "{{state}}/kb.json")

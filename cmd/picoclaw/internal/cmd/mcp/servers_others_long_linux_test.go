@@ -24,7 +24,7 @@ var fromNPM = map[string][]string{
 }
 
 // All that the protocol's authors' servers do works, each fetched once for all of these.
-func TestTheAuthorsServers(t *testing.T) {
+func TestReferenceServers(t *testing.T) {
 	t.Parallel()
 	h := mcptest.NewHome(t)
 	for name, args := range fromNPM {

@@ -16,7 +16,7 @@ import (
 
 // A server that dies in a call has been called once: the call is an error that says so, it is not repeated, and the
 // next one works.
-func TestACallThatDiesIsNotRepeated(t *testing.T) {
+func TestCrashedCallIsNotRepeated(t *testing.T) {
 	t.Parallel()
 	h := mcptest.NewHome(t)
 	h.AddMaliciousServer("")
@@ -41,7 +41,7 @@ func TestACallThatDiesIsNotRepeated(t *testing.T) {
 }
 
 // What is printed between messages is no message, and ends nothing.
-func TestWhatIsNoMessageIsPassedOver(t *testing.T) {
+func TestServerOutputOtherThanMessagesIsIgnored(t *testing.T) {
 	t.Parallel()
 	h := mcptest.NewHome(t)
 	h.AddMaliciousServer("garbage")
@@ -54,7 +54,7 @@ func TestWhatIsNoMessageIsPassedOver(t *testing.T) {
 
 // A message that is too long, and one that never ends, is an error, and takes neither the host nor the machine's memory
 // with it.
-func TestMessagesAreBounded(t *testing.T) {
+func TestMessageLengthIsLimited(t *testing.T) {
 	t.Parallel()
 	h := mcptest.NewHome(t)
 	h.AddMaliciousServer("")
@@ -71,7 +71,7 @@ func TestMessagesAreBounded(t *testing.T) {
 }
 
 // What a server says to its standard error is no reason to stop, however much it is.
-func TestComplaintsAreBounded(t *testing.T) {
+func TestIgnoreNotesAreLimited(t *testing.T) {
 	t.Parallel()
 	h := mcptest.NewHome(t)
 	h.AddMaliciousServer("")
@@ -98,7 +98,7 @@ func TestForgedAnswersAreNoAnswers(t *testing.T) {
 }
 
 // A structured result that is not such as its schema says is an error, and so is one that is missing.
-func TestResultsAreWhatTheyPromise(t *testing.T) {
+func TestResultsMustMatchSchema(t *testing.T) {
 	t.Parallel()
 	h := mcptest.NewHome(t)
 	h.AddMaliciousServer("promises")
@@ -114,7 +114,7 @@ func TestResultsAreWhatTheyPromise(t *testing.T) {
 }
 
 // A call that is given up ends, although the server does not answer, be it at its start or in the call.
-func TestACallThatHangsCanBeGivenUp(t *testing.T) {
+func TestHangingCallCanBeCancelled(t *testing.T) {
 	t.Parallel()
 	for _, how := range []string{"hangs in initialize", "hangs in tools/list", ""} {
 		t.Run("it "+how, func(t *testing.T) {
@@ -152,7 +152,7 @@ func TestACallThatHangsCanBeGivenUp(t *testing.T) {
 }
 
 // Whoever adds a server that does not answer can give it up, and nothing of it stays.
-func TestAddingAServerThatHangsCanBeGivenUp(t *testing.T) {
+func TestAddOfHangingServerCanBeCancelled(t *testing.T) {
 	t.Parallel()
 	for _, how := range []string{"hangs in initialize", "hangs in tools/list"} {
 		t.Run(how, func(t *testing.T) {
@@ -184,7 +184,7 @@ func TestAddingAServerThatHangsCanBeGivenUp(t *testing.T) {
 }
 
 // A model to sample is not offered, and where the workspace is said only to whom it is to be.
-func TestWhatAServerMayAskFor(t *testing.T) {
+func TestServerRequestsToClient(t *testing.T) {
 	t.Parallel()
 	for _, roots := range []bool{false, true} {
 		h := mcptest.NewHome(t)

@@ -12,7 +12,7 @@ import (
 )
 
 // What a client traces goes on through the host and the plugin to the MCP server behind it, and is told to a collector.
-func TestATraceGoesThroughToAnMCPServer(t *testing.T) {
+func TestTraceContextReachesMCPServer(t *testing.T) {
 	t.Parallel()
 	collector := collectortest.StartCollector()
 	defer collector.Close()

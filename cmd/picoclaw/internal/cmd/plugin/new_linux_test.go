@@ -60,7 +60,7 @@ func authoredCases() []sdktest.Case {
 }
 
 // The same binary, started by picoclaw, by whoever runs it and within whatever walls.
-func TestANewPluginRunsInItsSandbox(t *testing.T) {
+func TestNewPluginRunsInSandbox(t *testing.T) {
 	t.Parallel()
 	dir := hosttest.ProgramPath(authored + "/bin/wordcount")
 	for name, isolated := range map[string]bool{"isolation": true, "no isolation": false} {
@@ -72,7 +72,7 @@ func TestANewPluginRunsInItsSandbox(t *testing.T) {
 	}
 }
 
-func TestANewPluginIsOfUseByItself(t *testing.T) {
+func TestNewPluginWorksUnchanged(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "poem"), []byte("roses\n"), 0o600); err != nil {

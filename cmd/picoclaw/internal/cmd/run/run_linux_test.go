@@ -79,7 +79,7 @@ func (p *project) read(name string) string {
 	return string(text)
 }
 
-func TestProgramHasProjectAndNothingElse(t *testing.T) {
+func TestProgramSeesOnlyProject(t *testing.T) {
 	t.Parallel()
 	p := newProject(t)
 	secret := filepath.Join(filepath.Dir(p.dir), "secret")
@@ -154,7 +154,7 @@ func TestSignalsReachProgram(t *testing.T) {
 	}
 }
 
-func TestUndoTakesRunBack(t *testing.T) {
+func TestUndoRestoresRun(t *testing.T) {
 	t.Parallel()
 	p := newProject(t)
 	if err := os.WriteFile(filepath.Join(p.dir, "old"), []byte("before"), 0o600); err != nil {

@@ -22,7 +22,7 @@ var long bool
 
 // Whatever a command destroys comes back to the byte, with modes, times and links, in one step; and taking that back
 // does again what it had done.
-func TestWhatCommandsDestroyComesBack(t *testing.T) {
+func TestUndoRestoresDestroyedFiles(t *testing.T) {
 	t.Parallel()
 	more, seed := 0, uint64(1)
 	if long {
@@ -91,7 +91,7 @@ func destroy(a *clitest.Agent, call func(clitest.ToolCall) clitest.CallAnswer, t
 const mostHidden = 3
 
 // Threads that rename the same paths over each other may hide a change of a few of these from undo, and of no other.
-func TestStormsOfRenamesHideNothingElse(t *testing.T) {
+func TestConcurrentRenamesHideNoOtherChanges(t *testing.T) {
 	t.Parallel()
 	for _, storm := range storms {
 		a := clitest.NewAgent(t, true)
@@ -136,7 +136,7 @@ func TestStormsOfRenamesHideNothingElse(t *testing.T) {
 }
 
 // Commands that change the same files are taken back one after another, to the beginning.
-func TestCommandsAreTakenBackOneAfterAnother(t *testing.T) {
+func TestUndoOfConsecutiveCommands(t *testing.T) {
 	t.Parallel()
 	a := clitest.NewAgent(t, true)
 	var before []map[string]string
@@ -156,7 +156,7 @@ func TestCommandsAreTakenBackOneAfterAnother(t *testing.T) {
 }
 
 // What can't be brought back is named in the result and in the history, and the rest comes back.
-func TestWhatUndoDoesNotCoverIsSaid(t *testing.T) {
+func TestUndoReportsUncoveredChanges(t *testing.T) {
 	t.Parallel()
 	a := clitest.NewAgent(t, true, "PICOCLAW_TOOLS_UNDO_MAX_SIZE=8MB")
 	a.RunShell(`head -c 3000000 /dev/zero > data.bin; echo small > small`)
@@ -172,7 +172,7 @@ func TestWhatUndoDoesNotCoverIsSaid(t *testing.T) {
 }
 
 // Files that somebody changed since the command are named and stay, and the rest is undone; a dry run changes nothing.
-func TestUndoLeavesWhatHasChangedSince(t *testing.T) {
+func TestUndoKeepsLaterChanges(t *testing.T) {
 	t.Parallel()
 	for change, conflicts := range map[string][]string{
 		"echo mine > a":        {"a"},
@@ -215,7 +215,7 @@ func TestUndoLeavesWhatHasChangedSince(t *testing.T) {
 
 // Undo with force puts former contents back where somebody changed a file since, and deletes nothing that the command
 // did not make.
-func TestUndoByForce(t *testing.T) {
+func TestForcedUndo(t *testing.T) {
 	t.Parallel()
 	a := clitest.NewAgent(t, true)
 	a.RunShell("echo one > a; echo two > b")
@@ -233,7 +233,7 @@ func TestUndoByForce(t *testing.T) {
 }
 
 // A host that is killed in the middle of a command leaves a store that opens, and what was kept comes back.
-func TestWhatAKilledCommandDestroyedComesBack(t *testing.T) {
+func TestUndoAfterKilledHost(t *testing.T) {
 	t.Parallel()
 	a := clitest.NewAgent(t, true)
 	a.RunShell("for i in $(seq 300); do echo $i > f$i; done")
@@ -270,7 +270,7 @@ func TestWhatAKilledCommandDestroyedComesBack(t *testing.T) {
 
 // Two agents that share a workspace each take back what is theirs, also while both are at work; what the other has
 // changed since is a conflict.
-func TestTwoAgentsTakeBackTheirOwn(t *testing.T) {
+func TestUndoOfTwoAgentsIsSeparate(t *testing.T) {
 	t.Parallel()
 	a := clitest.NewAgent(t, true)
 	config := fmt.Sprintf(`{"agents": {"agents": [{"id": "one", "workspace": %q}, {"id": "two", "workspace": %[1]q}]}}`, a.Workspace)

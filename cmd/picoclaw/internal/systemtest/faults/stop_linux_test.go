@@ -97,7 +97,7 @@ func TestCommandThatFillsDiskIsStopped(t *testing.T) {
 	}
 }
 
-func TestStopReachesGatewayWhenNothingCanBeWritten(t *testing.T) {
+func TestStopReachesGatewayOnFullDisk(t *testing.T) {
 	t.Parallel()
 	home := smallHome(t)
 	_, url := home.StartGateway(t)
@@ -126,7 +126,7 @@ func TestStopReachesGatewayWhenNothingCanBeWritten(t *testing.T) {
 	}
 }
 
-func TestLockThatSaysNothingSwitchesAllOff(t *testing.T) {
+func TestEmptyLockFileDisablesPlugins(t *testing.T) {
 	t.Parallel()
 	home := clitest.NewHome(t)
 	lock := filepath.Join(home.Dir, "picoclaw.lock")

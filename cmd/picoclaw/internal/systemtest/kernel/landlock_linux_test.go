@@ -95,7 +95,7 @@ func TestWithoutAWallTheGuardIsStrict(t *testing.T) {
 }
 
 // Doctor says that only the guard is left, and says it nowhere else.
-func TestDoctorSaysThatOnlyTheGuardIsLeft(t *testing.T) {
+func TestDoctorReportsGuardOnlyMachine(t *testing.T) {
 	t.Parallel()
 	home := hosttest.TempDir(t)
 	doctor := func(kernel string) string {
@@ -115,7 +115,7 @@ func TestDoctorSaysThatOnlyTheGuardIsLeft(t *testing.T) {
 }
 
 // What a command computes is left to the kernel where Landlock or a sandbox confines it; otherwise a person is asked.
-func TestWhatIsComputedIsLeftToTheKernel(t *testing.T) {
+func TestComputedCommandsNeedKernelConfinement(t *testing.T) {
 	t.Parallel()
 	home := hosttest.TempDir(t)
 	for _, test := range []struct {

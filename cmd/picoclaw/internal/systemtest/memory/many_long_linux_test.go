@@ -10,7 +10,7 @@ import (
 )
 
 // So does what many small ones have taken.
-func TestTheMemoryOfManyMessagesIsGivenBack(t *testing.T) {
+func TestMemoryIsReturnedAfterManyMessages(t *testing.T) {
 	t.Parallel()
 	s := serveWrites(t)
 	s.write(0, "small")

@@ -19,7 +19,7 @@ const megabyte = 1 << 20
 
 // What large messages have taken goes back to the system when they are through; a server that has nothing to do is
 // small.
-func TestTheMemoryOfLargeMessagesIsGivenBack(t *testing.T) {
+func TestMemoryIsReturnedAfterLargeMessages(t *testing.T) {
 	t.Parallel()
 	s := serveWrites(t)
 	s.write(0, "small")

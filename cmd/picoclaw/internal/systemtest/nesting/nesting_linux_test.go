@@ -92,7 +92,7 @@ func seeded(t *testing.T, dir string) string {
 
 // Whatever lies in whatever, the workspace can be read and written, and each directory has the right of the innermost
 // opening. Whitelists add up: to let a directory be read takes nothing from who may write what is around it.
-func TestNestedOpenings(t *testing.T) {
+func TestNestedSandboxes(t *testing.T) {
 	t.Parallel()
 	const refused = "the source lies in"
 	wants := map[string]string{ // of the outer and the inner one; the right of the workspace is always rw

@@ -76,7 +76,7 @@ var refusedNames = []string{
 }
 
 // No way to write a name leads elsewhere.
-func TestNamesLeadWhereTheySay(t *testing.T) {
+func TestHostNameSpellingsAreEquivalent(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	a := newWalled(t, s)
@@ -154,7 +154,7 @@ raw only.test %PLAIN`, "HTTP/1.1 400"},
 }
 
 // Nothing that a command says gets it to a host that is not named, and it is told what was refused.
-func TestTricksAreRefused(t *testing.T) {
+func TestCommandTricksAreRefused(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	a := newWalled(t, s)
@@ -232,7 +232,7 @@ unshare -Urn curl -sS --max-time 20 http://web.test:%PLAIN/stolen || echo unshar
 `
 
 // What does not go through the proxy goes nowhere: no UDP, no raw socket, and no socket of the host's.
-func TestThereIsNoWayAroundTheProxy(t *testing.T) {
+func TestProxyCannotBeBypassed(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	a := newWalled(t, s)
@@ -310,7 +310,7 @@ curl -sS --max-time 20 http://api.test:%PLAIN/hello || :`
 }
 
 // Who sets a list is told what holds, and where it can't.
-func TestTheNetworkIsExplained(t *testing.T) {
+func TestNetworkSettingsAreExplained(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	a := newWalled(t, s)

@@ -185,7 +185,7 @@ printf 'module main\nrequire module.test/small v1.0.0\n' > go.mod; go mod downlo
 cat $GOPATH/pkg/mod/module.test/small@v1.0.0/small.go`
 
 // Programs work without being told anything, whether they heed the variables for a proxy or not.
-func TestProgramsReachTheHostsThatAreNamed(t *testing.T) {
+func TestProgramsReachAllowedHosts(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.serveGit(nil)

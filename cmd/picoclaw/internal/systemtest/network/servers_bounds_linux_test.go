@@ -10,7 +10,7 @@ import (
 )
 
 // What a server does while it is added is bounded: it takes neither the processes nor the disk of the machine.
-func TestWhatAServerDoesWhenItIsLookedAtIsBounded(t *testing.T) {
+func TestServerReviewResourceLimits(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string][2]string{
 		// It pauses, since without that a busy machine meets the kernel's limit before ours, which ends it without this message.

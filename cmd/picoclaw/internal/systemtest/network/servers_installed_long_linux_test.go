@@ -40,7 +40,7 @@ func (s *site) servePackage(name, script string) {
 
 // What a package does when it is installed is bounded: it neither takes the machine's processes nor its disk, and
 // whoever adds it is told what it did.
-func TestWhatAPackageDoesWhenItIsInstalledIsBounded(t *testing.T) {
+func TestPackageInstallResourceLimits(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	for _, c := range []struct{ name, script, why string }{

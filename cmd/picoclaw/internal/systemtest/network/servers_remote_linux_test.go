@@ -37,7 +37,7 @@ func remoteServer(s *site) (describe *atomic.Value) {
 
 // A server elsewhere gets a secret that nothing in its plugin's sandbox holds, and what it describes anew is not
 // called.
-func TestAServerElsewhereGetsASecret(t *testing.T) {
+func TestRemoteServerReceivesSecret(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	describe := remoteServer(s)
@@ -71,7 +71,7 @@ func TestAServerElsewhereGetsASecret(t *testing.T) {
 }
 
 // A server elsewhere is the only host that its plugin reaches.
-func TestAServerElsewhereIsAllThatIsReached(t *testing.T) {
+func TestRemoteServerIsOnlyReachableHost(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	remoteServer(s)

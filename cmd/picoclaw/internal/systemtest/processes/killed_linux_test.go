@@ -16,7 +16,7 @@ import (
 
 // A host that is killed leaves nothing behind: no plugin, no command in the foreground or background, nothing that has
 // detached itself, and nothing that was stopped.
-func TestAKilledHostLeavesNothingBehind(t *testing.T) {
+func TestKilledHostLeavesNoProcesses(t *testing.T) {
 	t.Parallel()
 	for _, isolated := range []bool{true, false} {
 		t.Run("isolation "+strconv.FormatBool(isolated), func(t *testing.T) {

@@ -138,7 +138,7 @@ func TestUndoRestoresAttributesOfUnreadableFile(t *testing.T) {
 }
 
 // A FIFO where a directory or a file is expected is looked at without waiting for its other end.
-func TestFIFOsBlockNobody(t *testing.T) {
+func TestFIFOsDoNotBlock(t *testing.T) {
 	t.Parallel()
 	for _, isolated := range []bool{true, false} {
 		t.Run(fmt.Sprintf("isolated=%v", isolated), func(t *testing.T) {

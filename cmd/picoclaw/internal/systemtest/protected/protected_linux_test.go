@@ -238,7 +238,7 @@ func leadsInside(a *clitest.Agent, path, text string) bool {
 var long bool
 
 // Nothing that a command tries changes what is protected; most of it does where nothing is.
-func TestWhatIsProtectedStaysWhateverCommandsTry(t *testing.T) {
+func TestCommandsCannotChangeProtectedFiles(t *testing.T) {
 	t.Parallel()
 	for _, how := range []struct{ isolated, protected bool }{{true, true}, {false, true}, {false, false}} {
 		if !long && !how.protected {
@@ -273,7 +273,7 @@ func TestWhatIsProtectedStaysWhateverCommandsTry(t *testing.T) {
 
 // What others have got wrong: there are no placeholders, not even of a host that was killed; a first command is as
 // confined as any; what comes later is protected as well.
-func TestProtectionLeavesNothingBehind(t *testing.T) {
+func TestProtectionLeavesNoPlaceholders(t *testing.T) {
 	t.Parallel()
 	a := clitest.NewAgent(t, true, "PICOCLAW_WORKSPACE_PROTECT_ENABLED=true")
 	a.RunShell("echo x > file")

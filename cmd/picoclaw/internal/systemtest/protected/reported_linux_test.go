@@ -64,7 +64,7 @@ var reported = map[string]struct {
 	},
 }
 
-func TestReportedCasesOfUndo(t *testing.T) {
+func TestReportedUndoCases(t *testing.T) {
 	t.Parallel()
 	for name, c := range reported {
 		for _, isolated := range []bool{true, false} {

@@ -13,7 +13,7 @@ import (
 	"github.com/picoclaw/picoclaw/host/hosttest"
 )
 
-func TestTyping(t *testing.T) {
+func TestTerminalTyping(t *testing.T) {
 	t.Parallel()
 	home := hosttest.TempDir(t)
 	c := clitest.StartTerminal(t, home, nil, "repl")
@@ -136,7 +136,7 @@ func TestExplanationsDoNotDriveTheTerminal(t *testing.T) {
 }
 
 // On a terminal with little room the record of calls shows the calls.
-func TestTheRecordFitsTheTerminal(t *testing.T) {
+func TestAuditTableFitsTerminal(t *testing.T) {
 	t.Parallel()
 	home := hosttest.TempDir(t)
 	call := clitest.StartTerminal(t, home, nil, "call", "read_file", "path=a/path/that/is/long/enough/to/want/some/room")
@@ -149,7 +149,7 @@ func TestTheRecordFitsTheTerminal(t *testing.T) {
 
 // A batch whose answers go elsewhere says how far it is; where they are on the terminal themselves, or nobody watches,
 // there is nothing but them.
-func TestABatchSaysHowFarItIs(t *testing.T) {
+func TestBatchShowsProgress(t *testing.T) {
 	t.Parallel()
 	home := hosttest.TempDir(t)
 	calls, err := os.Create(filepath.Join(home, "calls.jsonl"))
