@@ -19,7 +19,7 @@ import (
 	"github.com/picoclaw/picoclaw/internal/hiddentext"
 )
 
-// approvalQueue queues calls for approval and notifies hooks.
+// approvalQueue makes calls wait for approval, and notifies hooks of them.
 type approvalQueue struct {
 	*approvals.Queue
 	origins []string
@@ -27,7 +27,7 @@ type approvalQueue struct {
 	log     hclog.Logger
 }
 
-// NewApprovals returns the configured approval queue; nil if disabled. h may be nil.
+// NewApprovals returns the configured approval queue; nil if approvals are disabled. h may be nil.
 func NewApprovals(cfg *config.Config, h *hooks.Hooks, log hclog.Logger) session.Approvals {
 	set := cfg.Approvals()
 	if set.WaitSeconds == 0 || cfg.Home().Fallback {
@@ -36,10 +36,10 @@ func NewApprovals(cfg *config.Config, h *hooks.Hooks, log hclog.Logger) session.
 	return &approvalQueue{approvals.NewQueue(cfg.Home().Path, time.Duration(set.WaitSeconds)*time.Second), set.Origins, h, log}
 }
 
-// Waits reports whether calls of an origin wait.
+// Waits reports whether calls of an origin wait for approval.
 func (d *approvalQueue) Waits(o session.Origin) bool { return slices.Contains(d.origins, string(o)) }
 
-// Wait waits for the answer to a call.
+// Wait waits for a person's answer to a call.
 func (d *approvalQueue) Wait(ctx context.Context, s *session.Session, c approvals.Call) (*approvals.Answer, error) {
 	return d.WaitForAnswer(ctx, c, func(ctx context.Context, w *approvals.WaitingCall) {
 		d.log.Warn("approval request: `picoclaw approvals`", "id", w.ID, "tool", w.Tool, "agent", w.Agent)
@@ -50,10 +50,10 @@ func (d *approvalQueue) Wait(ctx context.Context, s *session.Session, c approval
 	})
 }
 
-// maxNotifiedBytes limits the arguments in a hook's notification.
+// maxNotifiedBytes limits the arguments in a notification for hooks.
 const maxNotifiedBytes = 4096
 
-// redactedArguments returns arguments that may leave the machine.
+// redactedArguments returns a waiting call's arguments as text without secrets, shortened.
 func redactedArguments(w *approvals.WaitingCall) string {
 	var args map[string]any
 	if json.Unmarshal(w.Arguments, &args) != nil {
@@ -69,14 +69,14 @@ func redactedArguments(w *approvals.WaitingCall) string {
 	return string(text)
 }
 
-// hookedModel passes a model's requests and replies to hooks.
+// hookedModel is a model whose requests and replies pass through hooks.
 type hookedModel struct {
 	agent.Model
 	hooks   *hooks.Hooks
 	session *session.Session
 }
 
-// hookRequest is the part of a request that hooks see and may change.
+// hookRequest is the part of a request to a model that hooks see and may change.
 type hookRequest struct {
 	System    string          `json:"system,omitempty"`
 	Messages  []agent.Message `json:"messages"`
@@ -84,7 +84,7 @@ type hookRequest struct {
 	MaxTokens int             `json:"max_tokens,omitempty"`
 }
 
-// Generate sends the request as changed by hooks.
+// Generate sends the request after hooks have changed it, and returns the reply after hooks have changed it.
 func (m *hookedModel) Generate(ctx context.Context, r agent.ModelRequest, onText func(string)) (*agent.Reply, error) {
 	seen := hookRequest{System: r.System, Messages: r.Messages, MaxTokens: r.MaxTokens}
 	for _, t := range r.Tools {
@@ -101,7 +101,7 @@ func (m *hookedModel) Generate(ctx context.Context, r agent.ModelRequest, onText
 	return reply, runModelHooks(ctx, m.session, m.hooks.AfterModel, &reply.Message)
 }
 
-// runModelHooks passes a message to hooks and decodes their changes.
+// runModelHooks runs the hooks for a request or reply, and decodes their changes into it.
 func runModelHooks(ctx context.Context, s *session.Session,
 	ask func(context.Context, *session.Session, json.RawMessage) (json.RawMessage, hooks.EventVerdict), message any) error {
 	text, err := json.Marshal(message)

@@ -15,10 +15,10 @@ import (
 	"github.com/picoclaw/picoclaw/internal/statefiles"
 )
 
-// Conversation is an agent with its model, tools and messages. Its turns run one after another.
+// Conversation is an agent's conversation with its model, tools and messages. Its turns run one after another.
 type Conversation struct {
 	*session.Session
-	assembly   *Assembly
+	assembly   *Runtime
 	agent      *agent.Agent
 	transcript *agent.Transcript
 	closeModel func() // ends what was made for its model
@@ -27,9 +27,9 @@ type Conversation struct {
 // SessionDir returns the directory of an agent's conversations.
 func SessionDir(home, agent string) string { return filepath.Join(home, "sessions", agent) }
 
-// OpenConversation opens a conversation of an agent; an empty id means the first agent. With a key it is stored, and
-// continues where it ended.
-func (a *Assembly) OpenConversation(ctx context.Context, agentID, key string, origin session.Origin) (*Conversation, error) {
+// OpenConversation opens a conversation of an agent. An empty id means the first agent. A conversation with a key is
+// stored and continues where it ended.
+func (a *Runtime) OpenConversation(ctx context.Context, agentID, key string, origin session.Origin) (*Conversation, error) {
 	s, err := a.OpenSession(agentID, origin)
 	if err != nil {
 		return nil, err
@@ -37,7 +37,7 @@ func (a *Assembly) OpenConversation(ctx context.Context, agentID, key string, or
 	return a.newConversation(ctx, s, key)
 }
 
-func (a *Assembly) newConversation(ctx context.Context, s *session.Session, key string) (*Conversation, error) {
+func (a *Runtime) newConversation(ctx context.Context, s *session.Session, key string) (*Conversation, error) {
 	of, err := a.config.ResolveAgent(s.Policy().AgentID())
 	if err != nil {
 		return nil, err
@@ -73,13 +73,13 @@ func (a *Assembly) newConversation(ctx context.Context, s *session.Session, key 
 	return c, nil
 }
 
-// agentOptions returns the options of a session's agent. end releases its model.
-func (a *Assembly) agentOptions(s *session.Session) (o agent.Options, end func(), err error) {
+// agentOptions returns the options of the agent that uses a session. end releases the agent's model.
+func (a *Runtime) agentOptions(s *session.Session) (o agent.Options, end func(), err error) {
 	of, err := a.config.ResolveAgent(s.Policy().AgentID())
 	if err != nil {
 		return o, nil, err
 	}
-	m, err := a.findModel(of)
+	m, err := a.findAgentModel(of)
 	if err != nil {
 		return o, nil, err
 	}
@@ -105,8 +105,8 @@ func (a *Assembly) agentOptions(s *session.Session) (o agent.Options, end func()
 // maxContinues limits how often hooks make an agent continue in one turn.
 const maxContinues = 8
 
-// RunTurn runs one turn of the agent. An operator's stop cancels it; hooks may continue or end it.
-func (c *Conversation) RunTurn(ctx context.Context, text string, observe func(agent.Event)) (_ *agent.Outcome, err error) {
+// RunTurn runs one turn of the agent. Stopping the agent cancels the turn. Hooks may continue or end it.
+func (c *Conversation) RunTurn(ctx context.Context, text string, observe func(agent.Event)) (_ *agent.TurnOutcome, err error) {
 	ctx, done := c.assembly.WithAgentStop(ctx, c.Policy().AgentID())
 	defer done()
 	ctx, ended := c.assembly.telemetry.TraceTurn(ctx, c.Policy().AgentID())
@@ -117,7 +117,7 @@ func (c *Conversation) RunTurn(ctx context.Context, text string, observe func(ag
 	v := c.assembly.hooks.HandleEvent(ctx, c.Session, hooks.EventData{Event: hooks.UserPromptSubmit, Prompt: text})
 	switch {
 	case v.Deny != "":
-		return &agent.Outcome{}, fmt.Errorf("%s has refused the prompt: %s", v.Rule, v.Deny)
+		return &agent.TurnOutcome{}, fmt.Errorf("%s has refused the prompt: %s", v.Rule, v.Deny)
 	case v.Context != "":
 		text += "\n\n" + v.Context
 	}
@@ -137,7 +137,7 @@ func (c *Conversation) RunTurn(ctx context.Context, text string, observe func(ag
 	}
 }
 
-// withHookTurn returns a context for hooks with the conversation's transcript and a function that ends the turn.
+// withHookTurn returns a context that gives hooks the conversation's transcript and a function that ends the turn.
 func (c *Conversation) withHookTurn(ctx context.Context, end func(error)) context.Context {
 	return hooks.WithTurn(ctx, hooks.AgentTurn{Transcript: c.transcript.Path(), End: end})
 }

@@ -17,25 +17,25 @@ import (
 	"github.com/picoclaw/picoclaw/host/session"
 )
 
-// mcpEndpoints serve MCP over HTTP: one path and token per agent, whose session is opened on the first request.
+// mcpEndpoints serves MCP over HTTP. Each agent has a path and a token, and the first request opens its session.
 type mcpEndpoints struct {
 	version      string
 	allowedHosts []string // that requests may be addressed to
 	defaultAgent string   // the agent that is served where none is named
 	home         config.Home
 	token        func(agent string) (string, error)
-	open         func(ctx context.Context, agent string) (*agentDoor, error)
+	open         func(ctx context.Context, agent string) (*agentMCPSession, error)
 	log          hclog.Logger
 
 	mu        sync.Mutex
 	endpoints map[string]*mcpEndpoint // by agent, or agent, "/" and directory
 }
 
-// maxNarrowed limits the directories that have endpoints.
-const maxNarrowed = 64
+// maxDirEndpoints limits the endpoints for directories of workspaces.
+const maxDirEndpoints = 64
 
-// agentDoor is an agent's session for MCP clients.
-type agentDoor struct {
+// agentMCPSession is an agent's session that MCP clients use.
+type agentMCPSession struct {
 	session interface {
 		Tools() []session.Tool
 		Call(ctx context.Context, tool string, arguments json.RawMessage, events func(session.CallEvent)) *session.Result
@@ -44,8 +44,8 @@ type agentDoor struct {
 	changes      func(context.Context) <-chan struct{}
 }
 
-// narrowDoor returns the door of a session that is confined to a directory of its workspace.
-func narrowDoor(d *agentDoor, dir string) (*agentDoor, error) {
+// confineToDirectory returns a session that is restricted to a directory of the workspace of d.
+func confineToDirectory(d *agentMCPSession, dir string) (*agentMCPSession, error) {
 	local, ok := d.session.(*session.Session)
 	if !ok {
 		return nil, errUnknownAgent // on another machine
@@ -54,13 +54,13 @@ func narrowDoor(d *agentDoor, dir string) (*agentDoor, error) {
 	if err != nil {
 		return nil, errors.Join(errUnknownAgent, err)
 	}
-	return &agentDoor{narrowed, mcp.ModelInstructions(narrowed.Policy()), d.changes}, nil
+	return &agentMCPSession{narrowed, mcp.ModelInstructions(narrowed.Policy()), d.changes}, nil
 }
 
-// errUnknownAgent is the error of an agent that is not served here.
+// errUnknownAgent means that the gateway does not serve an agent.
 var errUnknownAgent = errors.New("no agent of this name is served here")
 
-// mcpEndpoint serves MCP for one agent.
+// mcpEndpoint serves MCP for one agent, or for a directory of its workspace.
 type mcpEndpoint struct {
 	server *mcp.Server
 	http.Handler
@@ -68,14 +68,14 @@ type mcpEndpoint struct {
 	cancel context.CancelFunc
 }
 
-// endpointFor returns the endpoint of an agent, or of a directory of its workspace, created on first use.
+// endpointFor returns the endpoint of an agent, or of a directory of its workspace. The first call creates it.
 func (d *mcpEndpoints) endpointFor(ctx context.Context, agent, dir string) (*mcpEndpoint, error) {
 	key := agent
 	if dir != "" {
 		key += "/" + dir
 	}
 	d.mu.Lock()
-	known, full := d.endpoints[key], dir != "" && len(d.endpoints) >= maxNarrowed
+	known, full := d.endpoints[key], dir != "" && len(d.endpoints) >= maxDirEndpoints
 	d.mu.Unlock()
 	if known != nil {
 		return known, nil
@@ -85,7 +85,7 @@ func (d *mcpEndpoints) endpointFor(ctx context.Context, agent, dir string) (*mcp
 	}
 	opened, err := d.open(ctx, agent)
 	if err == nil && dir != "" {
-		opened, err = narrowDoor(opened, dir)
+		opened, err = confineToDirectory(opened, dir)
 	}
 	if err != nil {
 		return nil, err
@@ -115,7 +115,7 @@ func (d *mcpEndpoints) endpointFor(ctx context.Context, agent, dir string) (*mcp
 	return d.endpoints[key], nil
 }
 
-// countSessions returns the number of MCP sessions.
+// countSessions returns the number of open MCP sessions.
 func (d *mcpEndpoints) countSessions() (sessions int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -136,7 +136,7 @@ func (d *mcpEndpoints) closeEndpoints(ctx context.Context) {
 	}
 }
 
-// HasSession reports whether an MCP session is served here.
+// HasSession reports whether these endpoints serve an MCP session.
 func (d *mcpEndpoints) HasSession(sess string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -148,11 +148,11 @@ func (d *mcpEndpoints) HasSession(sess string) bool {
 	return false
 }
 
-// errTooManyPaths refuses another directory in a URL.
-var errTooManyPaths = fmt.Errorf("the clients of this gateway use %d directories in URLs; reload it to forget them", maxNarrowed)
+// errTooManyPaths means that maxDirEndpoints is reached.
+var errTooManyPaths = fmt.Errorf("the clients of this gateway use %d directories in URLs; reload it to forget them", maxDirEndpoints)
 
-// ServeHTTP serves MCP for the agent in the path, as in /mcp/main, or at /mcp for the first one. In /mcp/main/docs, the
-// session is confined to the directory docs of the agent's workspace.
+// ServeHTTP serves MCP for the agent in the path, such as /mcp/main, or for the first agent at /mcp. At /mcp/main/docs
+// it restricts the session to the directory docs of the agent's workspace.
 func (d *mcpEndpoints) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	agent, dir := d.defaultAgent, ""
 	if below, named := strings.CutPrefix(strings.TrimSuffix(r.URL.Path, "/"), mcp.Path+"/"); named {

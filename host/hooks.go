@@ -11,7 +11,7 @@ import (
 	"github.com/picoclaw/picoclaw/host/hooks"
 )
 
-// CheckHooks returns all mistakes in the configured hooks.
+// CheckHooks returns all mistakes in the configuration of hooks.
 func CheckHooks(cfg *config.Config) []*hooks.OptionMistake {
 	o, err := hookOptions(cfg)
 	if err != nil {
@@ -20,7 +20,7 @@ func CheckHooks(cfg *config.Config) []*hooks.OptionMistake {
 	return hooks.CheckOptions(o)
 }
 
-// NewHooks returns the configured hooks; nil without any.
+// NewHooks returns the configured hooks; nil if there are none.
 func NewHooks(cfg *config.Config, logger hclog.Logger) (*hooks.Hooks, error) {
 	o, err := hookOptions(cfg)
 	if err != nil {
@@ -37,8 +37,8 @@ func hookOptions(cfg *config.Config) (hooks.HookOptions, error) {
 	return o, nil
 }
 
-// IsTurnEnd reports whether a hook ended the turn, which is no failure.
-func IsTurnEnd(err error) bool {
+// IsHookTurnEnd reports whether an error means that a hook ended the turn, which is no failure.
+func IsHookTurnEnd(err error) bool {
 	var ended *hooks.TurnEndError
 	return errors.As(err, &ended)
 }

@@ -25,7 +25,7 @@ import (
 	"github.com/picoclaw/picoclaw/host/telemetry"
 )
 
-// Options configure an [Assembly].
+// Options configure a [Runtime].
 type Options struct {
 	Config     *config.Config
 	PluginDir  string // as [session.HostOptions] has it
@@ -37,14 +37,15 @@ type Options struct {
 	Telemetry  *telemetry.Telemetry                         // nil to create the configured one
 	Shares     *quota.Ledger                                // nil for a separate ledger
 	Token      func(agent string) (string, error)
-	Model      string        // model for all agents; empty for each agent's own
-	Schedules  *Schedules    // nil for an assembly without a schedule
-	NoBuiltIns bool          // leave out the built-in tools, spawn and cron: agents can't converse then
-	Grace      time.Duration // for running jobs at the end
+	Model      string           // model for all agents; empty for each agent's own
+	Schedules  *AgentSchedulers // nil for an runtime without a schedule
+	NoBuiltIns bool             // leave out the built-in tools, spawn and cron: agents can't converse then
+	Grace      time.Duration    // for running jobs at the end
 }
 
-// Assembly is the runtime of one configuration. It may be used concurrently.
-type Assembly struct {
+// Runtime has the objects that run one configuration: sessions, hooks, schedules, endpoints. It is safe for concurrent
+// use.
+type Runtime struct {
 	*session.Host
 	options     Options
 	config      *config.Config
@@ -58,14 +59,14 @@ type Assembly struct {
 	mcpEndpoints // what MCP clients use
 }
 
-// OpenAssembly creates an assembly. It starts no more than [session.OpenHost] does.
-func OpenAssembly(o Options) (*Assembly, error) {
+// OpenRuntime creates a runtime. It starts only the processes that [session.Open] starts.
+func OpenRuntime(o Options) (*Runtime, error) {
 	if o.Logger == nil {
 		o.Logger = hclog.NewNullLogger()
 	}
-	a := &Assembly{options: o, config: o.Config, mcpEndpoints: mcpEndpoints{version: o.Version, token: o.Token,
+	a := &Runtime{options: o, config: o.Config, mcpEndpoints: mcpEndpoints{version: o.Version, token: o.Token,
 		allowedHosts: o.Config.Gateway().AllowHosts, defaultAgent: o.Config.AgentIDs()[0], home: o.Config.Home(), log: o.Logger, endpoints: map[string]*mcpEndpoint{}}}
-	a.open = a.openDoor
+	a.open = a.openMCPSession
 	a.ctx, a.cancel = context.WithCancel(context.Background())
 	a.modelErrors = sync.OnceValue(a.checkModels)
 	var err error
@@ -98,8 +99,8 @@ func OpenAssembly(o Options) (*Assembly, error) {
 	return a, nil
 }
 
-// builtinPlugins returns the tools the host serves itself.
-func (a *Assembly) builtinPlugins() ([]session.BuiltinPlugin, error) {
+// builtinPlugins returns the plugins that the host itself serves.
+func (a *Runtime) builtinPlugins() ([]session.BuiltinPlugin, error) {
 	cron, err := a.newCronPlugin()
 	if err != nil {
 		return nil, err
@@ -109,21 +110,22 @@ func (a *Assembly) builtinPlugins() ([]session.BuiltinPlugin, error) {
 }
 
 // HealthChecks returns the conditions for calls, with their errors.
-func (a *Assembly) HealthChecks() []gateway.Check {
-	all := []gateway.Check{{Name: "isolation", Err: a.PrepareForCalls()}}
-	plugins := gateway.Check{Name: "plugins"}
+func (a *Runtime) HealthChecks() []gateway.ReadinessCheck {
+	all := []gateway.ReadinessCheck{{Name: "isolation", Err: a.PrepareForCalls()}}
+	plugins := gateway.ReadinessCheck{Name: "plugins"}
 	for _, p := range a.Plugins().Problems() {
 		plugins.Err = errors.Join(plugins.Err, fmt.Errorf("plugin %s is not offered: %w", p.Plugin, p.Err))
 	}
-	all = append(all, plugins, gateway.Check{Name: "models", Err: a.modelErrors()})
+	all = append(all, plugins, gateway.ReadinessCheck{Name: "models", Err: a.modelErrors()})
 	if s := a.options.Schedules; s != nil {
-		all = append(all, gateway.Check{Name: "jobs", Err: s.errors()})
+		all = append(all, gateway.ReadinessCheck{Name: "jobs", Err: s.schedulerErrors()})
 	}
 	return all
 }
 
-// checkModels returns an error for agents whose model is unusable. It runs once, since keys may come from programs.
-func (a *Assembly) checkModels() error {
+// checkModels returns an error for agents whose model can't be used. It checks only once, since keys may come from
+// programs.
+func (a *Runtime) checkModels() error {
 	var wrong error
 	if len(a.config.Models()) > 0 {
 		for _, id := range a.config.AgentIDs() {
@@ -133,13 +135,13 @@ func (a *Assembly) checkModels() error {
 	return wrong
 }
 
-// CheckModel returns an error if an agent's model is unusable.
-func (a *Assembly) CheckModel(id string) error {
+// CheckModel returns an error if an agent's model can't be used.
+func (a *Runtime) CheckModel(id string) error {
 	of, err := a.config.ResolveAgent(id)
 	if err != nil {
 		return err
 	}
-	m, err := a.findModel(of)
+	m, err := a.findAgentModel(of)
 	if err == nil {
 		_, _, err = a.newModel(m, nil)
 	}
@@ -147,12 +149,12 @@ func (a *Assembly) CheckModel(id string) error {
 }
 
 // ActivityCounts returns the number of running calls and turns, and of MCP sessions.
-func (a *Assembly) ActivityCounts() (running, sessions int) {
+func (a *Runtime) ActivityCounts() (running, sessions int) {
 	return a.RunningWorkCount(), a.countSessions()
 }
 
-// openDoor opens an agent's session for MCP clients.
-func (a *Assembly) openDoor(_ context.Context, agent string) (*agentDoor, error) {
+// openMCPSession opens an agent's session for MCP clients.
+func (a *Runtime) openMCPSession(_ context.Context, agent string) (*agentMCPSession, error) {
 	if !slices.Contains(a.config.AgentIDs(), agent) {
 		return nil, errUnknownAgent
 	}
@@ -160,17 +162,17 @@ func (a *Assembly) openDoor(_ context.Context, agent string) (*agentDoor, error)
 	if err != nil {
 		return nil, err
 	}
-	return &agentDoor{sess, mcp.ModelInstructions(sess.Policy()), func(ctx context.Context) <-chan struct{} {
+	return &agentMCPSession{sess, mcp.ModelInstructions(sess.Policy()), func(ctx context.Context) <-chan struct{} {
 		return a.WatchPluginChanges(ctx.Done())
 	}}, nil
 }
 
-// Close stops everything.
-func (a *Assembly) Close(ctx context.Context) error {
-	a.RetireSchedule()
+// Close ends all sessions and closes everything the runtime has opened.
+func (a *Runtime) Close(ctx context.Context) error {
+	a.RetireSchedulers()
 	a.cancel()
 	a.closeEndpoints(ctx)
-	if s := a.options.Schedules; s != nil && s.currentOwner() == a {
+	if s := a.options.Schedules; s != nil && s.currentRuntime() == a {
 		s.ended.Wait()
 	}
 	if a.team != nil {
@@ -181,8 +183,8 @@ func (a *Assembly) Close(ctx context.Context) error {
 	return a.Host.Close(ctx)
 }
 
-// closeTelemetry closes the assembly's own telemetry.
-func (a *Assembly) closeTelemetry(ctx context.Context) {
+// closeTelemetry closes the telemetry, unless the caller provided it.
+func (a *Runtime) closeTelemetry(ctx context.Context) {
 	if a.options.Telemetry == nil {
 		a.telemetry.Close(ctx)
 	}

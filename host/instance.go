@@ -22,11 +22,11 @@ import (
 	"github.com/picoclaw/picoclaw/host/store"
 )
 
-// errNotReady is the error of a gateway without an assembly.
+// errNotReady means that the gateway has no runtime yet.
 var errNotReady = errors.New("the gateway is not ready yet")
 
-// Agents returns the configured agents, as `picoclaw agents show` does.
-func (o *Operator) Agents() ([]console.Agent, error) {
+// Agents returns the configured agents, as in `picoclaw agents show`.
+func (o *ConsoleActions) Agents() ([]console.Agent, error) {
 	a := o.current.Load()
 	if a == nil {
 		return nil, errNotReady
@@ -44,7 +44,7 @@ func (o *Operator) Agents() ([]console.Agent, error) {
 		one := console.Agent{ID: id, Workspace: s.Policy().WorkspacePath(), Restricted: s.Policy().GuardPolicy().Restrict,
 			Words: mcp.ModelInstructions(s.Policy()), Settings: explicitSettings(of), Network: networkAccess(s.Policy()),
 			Jobs: of.Tools.Cron.Enabled}
-		if _, err := a.findModel(of); err == nil && of.Heartbeat.Enabled {
+		if _, err := a.findAgentModel(of); err == nil && of.Heartbeat.Enabled {
 			one.Heartbeat = schedule.HeartbeatInterval(of.Heartbeat.Interval)
 		}
 		for _, h := range s.PluginAccess() {
@@ -55,7 +55,7 @@ func (o *Operator) Agents() ([]console.Agent, error) {
 	return all, nil
 }
 
-// explicitSettings returns the explicitly set settings, redacted.
+// explicitSettings returns the settings without default values, redacted.
 func explicitSettings(of *config.AgentConfig) []console.Setting {
 	var all []console.Setting
 	for _, s := range of.Settings() {
@@ -80,7 +80,7 @@ func convertPluginAccess(h session.PluginAccess) console.AgentPlugin {
 	return out
 }
 
-// networkAccess returns the hosts an agent's processes may reach.
+// networkAccess returns the hosts that an agent's processes may reach.
 func networkAccess(p *policy.Policy) console.NetworkAccess {
 	in, n := p.IsolationOptions(), p.NetworkRules()
 	switch {
@@ -97,8 +97,8 @@ func networkAccess(p *policy.Policy) console.NetworkAccess {
 	return console.NetworkAccess{Words: "reaches everything that this machine reaches, without audit entries."}
 }
 
-// readInventory returns the current plugins.
-func (o *Operator) readInventory() (*inventory.Inventory, error) {
+// readInventory returns the plugins of the current runtime.
+func (o *ConsoleActions) readInventory() (*inventory.Inventory, error) {
 	a := o.current.Load()
 	if a == nil {
 		return nil, errNotReady
@@ -106,8 +106,8 @@ func (o *Operator) readInventory() (*inventory.Inventory, error) {
 	return inventory.ReadInventory(a.Host)
 }
 
-// Plugins returns all plugins, as `picoclaw plugin list` and `picoclaw mcp list` do.
-func (o *Operator) Plugins() ([]console.Plugin, error) {
+// Plugins returns all plugins, as in `picoclaw plugin list` and `picoclaw mcp list`.
+func (o *ConsoleActions) Plugins() ([]console.Plugin, error) {
 	s, err := o.readInventory()
 	if err != nil {
 		return nil, err
@@ -134,7 +134,7 @@ func (o *Operator) Plugins() ([]console.Plugin, error) {
 	return all, nil
 }
 
-func convertPlugin(s *inventory.Inventory, p inventory.Plugin) console.Plugin {
+func convertPlugin(s *inventory.Inventory, p inventory.PluginInfo) console.Plugin {
 	out := console.Plugin{ID: p.ID, Version: p.Version, Kind: string(p.Kind), State: p.State, Why: p.Why, Doc: p.Doc,
 		Source: p.Source, Signer: p.Signer, Granted: inventory.GrantText(p.Granted), Waiting: p.Waiting}
 	if p.Asks != nil {
@@ -166,8 +166,8 @@ func convertPlugin(s *inventory.Inventory, p inventory.Plugin) console.Plugin {
 	return out
 }
 
-// Switch disables or enables a plugin or tool, as `picoclaw plugin disable` does.
-func (o *Operator) Switch(off store.DisabledTool, on bool) error {
+// Switch disables or enables a plugin or tool, as `picoclaw plugin disable` and `enable` do.
+func (o *ConsoleActions) Switch(off store.DisabledTool, on bool) error {
 	s, err := o.readInventory()
 	if err != nil {
 		return err
@@ -178,8 +178,8 @@ func (o *Operator) Switch(off store.DisabledTool, on bool) error {
 	return s.SwitchTool(off, on)
 }
 
-// Examine tests an agent's layers, as `picoclaw doctor` does.
-func (o *Operator) Examine(ctx context.Context, agent string) (*doctor.Report, error) {
+// Examine tests an agent's protections, as `picoclaw doctor` does.
+func (o *ConsoleActions) Examine(ctx context.Context, agent string) (*doctor.Report, error) {
 	a := o.current.Load()
 	if a == nil {
 		return nil, errNotReady

@@ -19,22 +19,23 @@ import (
 	"github.com/picoclaw/picoclaw/isolation"
 )
 
-// modelProvider is a service with models.
+// modelProvider is a service that provides models.
 type modelProvider struct {
-	protocol protocol
+	protocol modelProtocol
 	base     string // base URL; empty for the protocol's default
 	key      string // environment variable of the key; may be empty
 }
 
-type protocol int
+type modelProtocol int
 
 const (
-	openAIProtocol protocol = iota
+	openAIProtocol modelProtocol = iota
 	anthropicProtocol
 	cliProtocol // a vendor's program with its own loop
 )
 
-// modelProviders are the prefixes of model names. Other services with OpenAI's protocol are openai with an api_base.
+// modelProviders maps the prefixes of model names to services. Other services with OpenAI's protocol use the prefix
+// openai and an api_base.
 var modelProviders = map[string]modelProvider{
 	"anthropic":  {anthropicProtocol, "", "ANTHROPIC_API_KEY"},
 	"claude-cli": {cliProtocol, "", "ANTHROPIC_API_KEY"},
@@ -52,8 +53,8 @@ var modelProviders = map[string]modelProvider{
 	"vllm":       {openAIProtocol, "http://localhost:8000/v1", ""},
 }
 
-// findModel returns the configured model of an agent.
-func (a *Assembly) findModel(of *config.AgentConfig) (*config.Model, error) {
+// findAgentModel returns the configured model of an agent.
+func (a *Runtime) findAgentModel(of *config.AgentConfig) (*config.Model, error) {
 	models, wanted := a.config.Models(), cmp.Or(a.options.Model, of.Model)
 	var names []string
 	for i := range models {
@@ -75,8 +76,8 @@ func (a *Assembly) findModel(of *config.AgentConfig) (*config.Model, error) {
 		strings.Join(names, ", "))
 }
 
-// newModel returns a session's model. end releases it.
-func (a *Assembly) newModel(m *config.Model, s *session.Session) (model agent.Model, end func(), err error) {
+// newModel returns a model for a session. end releases it.
+func (a *Runtime) newModel(m *config.Model, s *session.Session) (model agent.Model, end func(), err error) {
 	end = func() {}
 	by, name, ok := strings.Cut(m.Model, "/")
 	from, known := modelProviders[by]
@@ -96,9 +97,9 @@ func (a *Assembly) newModel(m *config.Model, s *session.Session) (model agent.Mo
 	return model, end, err
 }
 
-// newHTTPModel returns a model behind an HTTP API.
-func (a *Assembly) newHTTPModel(m *config.Model, from modelProvider, name string) (agent.Model, error) {
-	key, err := a.modelKey(m, from)
+// newHTTPModel returns a model with an HTTP API.
+func (a *Runtime) newHTTPModel(m *config.Model, from modelProvider, name string) (agent.Model, error) {
+	key, err := a.modelAPIKey(m, from)
 	if err != nil {
 		return nil, err
 	}
@@ -109,9 +110,9 @@ func (a *Assembly) newHTTPModel(m *config.Model, from modelProvider, name string
 	return openai.New(openai.Options{Model: name, BaseURL: base, Key: key, Headers: m.Headers})
 }
 
-// newCLIModel returns a model behind a program that uses this session's tools. Without a session it only checks whether
-// that is possible.
-func (a *Assembly) newCLIModel(m *config.Model, by cli.Vendor, name string, s *session.Session) (agent.Model, func(), error) {
+// newCLIModel returns a model behind a program that uses the tools of s. With a nil s it only checks the
+// configuration.
+func (a *Runtime) newCLIModel(m *config.Model, by cli.Vendor, name string, s *session.Session) (agent.Model, func(), error) {
 	o := cli.Options{Vendor: by, Model: name, BaseURL: m.APIBase, Command: m.Command, Hosts: m.Hosts, Secret: m.Secret,
 		Sandboxed: a.config.IsolationEnabled(), Server: []string{"picoclaw"},
 		Start: func(session.ConfinedProgram) (*isolation.Process, error) { return nil, errEnding }}
@@ -124,7 +125,7 @@ func (a *Assembly) newCLIModel(m *config.Model, by cli.Vendor, name string, s *s
 			`"secrets": {%q: {"from": {"env": %q}, "hosts": [...]}} and model_list[].secret`, variable, variable)
 	case !o.Sandboxed && (m.APIKey != "" || os.Getenv(variable) != ""):
 		var err error
-		if o.Key, err = a.modelKey(m, modelProviders[string(by)]); err != nil {
+		if o.Key, err = a.modelAPIKey(m, modelProviders[string(by)]); err != nil {
 			return nil, none, err
 		}
 	}
@@ -138,7 +139,7 @@ func (a *Assembly) newCLIModel(m *config.Model, by cli.Vendor, name string, s *s
 			return nil, end, err
 		}
 		var socket string
-		if socket, end, err = a.serveSocket(s); err != nil {
+		if socket, end, err = a.serveMCPSocket(s); err != nil {
 			return nil, none, err
 		}
 		o.Start, o.Server = s.StartConfinedProgram, []string{exe, "mcp", "--connect", socket}
@@ -152,9 +153,9 @@ func (a *Assembly) newCLIModel(m *config.Model, by cli.Vendor, name string, s *s
 	return model, end, nil
 }
 
-// modelKey returns a model's key: a secret, a configured key, or the provider's variable. With an api_base it is
-// optional.
-func (a *Assembly) modelKey(m *config.Model, from modelProvider) (string, error) {
+// modelAPIKey returns a model's API key from a secret, the configuration, or the provider's environment variable.
+// Models with an api_base need no key.
+func (a *Runtime) modelAPIKey(m *config.Model, from modelProvider) (string, error) {
 	if m.Secret != "" {
 		return a.FetchSecret(m.Secret)
 	}
@@ -176,7 +177,7 @@ func (a *Assembly) modelKey(m *config.Model, from modelProvider) (string, error)
 		variable)
 }
 
-// agentSettings returns the settings of an agent with a model.
+// agentSettings returns the settings of the agent loop for an agent and its model.
 func agentSettings(of *config.AgentConfig, m *config.Model) agent.Settings {
 	s := agent.DefaultSettings()
 	s.MaxTokens, s.MaxIterations = int(of.MaxTokens), int(of.MaxIterations)

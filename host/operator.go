@@ -10,15 +10,15 @@ import (
 	"github.com/picoclaw/picoclaw/host/session"
 )
 
-// Operator executes command-line actions for the console with the current assembly. The zero value has none. It may be
-// used concurrently.
-type Operator struct{ current atomic.Pointer[Assembly] }
+// ConsoleActions executes command-line actions for the console in the current runtime. Without a runtime, as in the
+// zero value, the actions fail. It is safe for concurrent use.
+type ConsoleActions struct{ current atomic.Pointer[Runtime] }
 
-// SetAssembly sets the assembly to use.
-func (o *Operator) SetAssembly(a *Assembly) { o.current.Store(a) }
+// SetRuntime sets the runtime in which later actions run.
+func (o *ConsoleActions) SetRuntime(a *Runtime) { o.current.Store(a) }
 
-// openSession opens a session of an agent.
-func (o *Operator) openSession(agent string) (*session.Session, error) {
+// openAgentSession opens a session of an agent in the current runtime.
+func (o *ConsoleActions) openAgentSession(agent string) (*session.Session, error) {
 	a := o.current.Load()
 	if a == nil {
 		return nil, errNotReady
@@ -27,8 +27,8 @@ func (o *Operator) openSession(agent string) (*session.Session, error) {
 }
 
 // Undo undoes a change of an agent, as `picoclaw undo` does.
-func (o *Operator) Undo(ctx context.Context, agent, id string, dry, force bool) (string, error) {
-	s, err := o.openSession(agent)
+func (o *ConsoleActions) Undo(ctx context.Context, agent, id string, dry, force bool) (string, error) {
+	s, err := o.openAgentSession(agent)
 	if err != nil {
 		return "", err
 	}
@@ -43,7 +43,7 @@ func (o *Operator) Undo(ctx context.Context, agent, id string, dry, force bool) 
 	return r.Text, nil
 }
 
-// ResultText returns the result of a call for people.
+// ResultText returns the result of a call as text for people.
 func ResultText(r *session.Result) string {
 	text := r.Text
 	if text == "" {

@@ -16,7 +16,7 @@ import (
 	"github.com/picoclaw/picoclaw/internal/paths"
 )
 
-// RemoteAgents serves the agents of a fleet, and none of its own.
+// RemoteAgents serves the agents of a fleet that run on other machines.
 type RemoteAgents struct {
 	fleet   *fleet.Fleet
 	client  *fleet.Client
@@ -41,12 +41,12 @@ func OpenRemote(o RemoteOptions) (*RemoteAgents, error) {
 	}
 	r := &RemoteAgents{fleet: o.Fleet, client: client, mcpEndpoints: mcpEndpoints{version: o.Version, token: o.Token,
 		allowedHosts: o.Config.Gateway().AllowHosts, defaultAgent: o.Config.AgentIDs()[0], home: o.Config.Home(), log: o.Logger, endpoints: map[string]*mcpEndpoint{}}}
-	r.open = r.openDoor
+	r.open = r.openMCPSession
 	return r, nil
 }
 
-// openDoor opens an agent's session for MCP clients.
-func (r *RemoteAgents) openDoor(ctx context.Context, agent string) (*agentDoor, error) {
+// openMCPSession opens a remote agent's session for MCP clients.
+func (r *RemoteAgents) openMCPSession(ctx context.Context, agent string) (*agentMCPSession, error) {
 	sess, err := r.client.Session(ctx, agent, session.MCP)
 	if errors.Is(err, fleet.ErrNowhere) {
 		return nil, errUnknownAgent
@@ -54,16 +54,16 @@ func (r *RemoteAgents) openDoor(ctx context.Context, agent string) (*agentDoor, 
 	if err != nil {
 		return nil, err
 	}
-	return &agentDoor{&countedSession{sess, &r.running}, sess.Instructions(), sess.Changes}, nil
+	return &agentMCPSession{&countedSession{sess, &r.running}, sess.Instructions(), sess.Changes}, nil
 }
 
-// countedSession counts its running calls.
+// countedSession is a remote session that counts its running calls.
 type countedSession struct {
 	*fleet.Session
 	running *atomic.Int64
 }
 
-// Call calls a tool.
+// Call calls a tool, and counts the call while it runs.
 func (c *countedSession) Call(ctx context.Context, tool string, arguments json.RawMessage,
 	events func(session.CallEvent)) *session.Result {
 	c.running.Add(1)
@@ -77,17 +77,17 @@ func (r *RemoteAgents) ActivityCounts() (running, sessions int) {
 }
 
 // HealthChecks returns the conditions for calls.
-func (r *RemoteAgents) HealthChecks() []gateway.Check {
-	return []gateway.Check{{Name: "fleet", Err: r.fleet.Reached()}}
+func (r *RemoteAgents) HealthChecks() []gateway.ReadinessCheck {
+	return []gateway.ReadinessCheck{{Name: "fleet", Err: r.fleet.Reached()}}
 }
 
-// BeginSchedule does nothing.
-func (r *RemoteAgents) BeginSchedule() {}
+// StartSchedulers does nothing: the workers of the fleet run jobs.
+func (r *RemoteAgents) StartSchedulers() {}
 
-// RetireSchedule does nothing.
-func (r *RemoteAgents) RetireSchedule() {}
+// RetireSchedulers does nothing.
+func (r *RemoteAgents) RetireSchedulers() {}
 
-// Close stops everything.
+// Close ends all sessions and disconnects from the fleet.
 func (r *RemoteAgents) Close(ctx context.Context) error {
 	r.closeEndpoints(ctx)
 	r.client.Close()
@@ -95,8 +95,9 @@ func (r *RemoteAgents) Close(ctx context.Context) error {
 	return nil
 }
 
-// MovableWorkspace returns an agent's workspace if it can move to another machine: no other agent may use it.
-func (a *Assembly) MovableWorkspace(agent string) (string, error) {
+// MovableWorkspace returns the workspace of an agent that can move to another machine. It returns an error if another
+// agent uses the workspace.
+func (a *Runtime) MovableWorkspace(agent string) (string, error) {
 	mine, err := a.OpenSession(agent, session.CLI)
 	if err != nil {
 		return "", err

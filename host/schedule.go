@@ -17,8 +17,8 @@ import (
 	"github.com/picoclaw/picoclaw/host/session"
 )
 
-// newCronPlugin returns the tool with which agents manage their jobs.
-func (a *Assembly) newCronPlugin() (session.BuiltinPlugin, error) {
+// newCronPlugin returns the built-in plugin with which agents manage their jobs.
+func (a *Runtime) newCronPlugin() (session.BuiltinPlugin, error) {
 	p, err := crontool.NewPlugin(crontool.Options{
 		Store: a.jobStore,
 		AllowCommand: func(agent string) bool {
@@ -33,28 +33,28 @@ func (a *Assembly) newCronPlugin() (session.BuiltinPlugin, error) {
 	return p, err
 }
 
-func (a *Assembly) jobStore(agent string) *schedule.Store {
+func (a *Runtime) jobStore(agent string) *schedule.Store {
 	return schedule.OpenStore(a.config.Home().Path, agent)
 }
 
-// Schedules are the agents' schedulers, across the configurations of a process: the next configuration knows jobs that
-// run during a reload. The zero value is ready to use.
-type Schedules struct {
+// AgentSchedulers holds the scheduler of each agent. It outlives reloads of the configuration, so that a new runtime
+// knows the jobs that are running. The zero value is ready to use.
+type AgentSchedulers struct {
 	mu     sync.Mutex
-	owner  *Assembly // runs due jobs; may be nil
+	owner  *Runtime // runs due jobs; may be nil
 	agents map[string]*agentScheduler
 	ended  sync.WaitGroup
 }
 
-// agentScheduler is one agent's scheduler.
+// agentScheduler is the scheduler of one agent.
 type agentScheduler struct {
 	*schedule.Scheduler
 	end   context.CancelFunc
 	turns chan struct{} // limits concurrent turns
 }
 
-// BeginSchedule runs heartbeats and jobs on this assembly from now on.
-func (a *Assembly) BeginSchedule() {
+// StartSchedulers makes this runtime run heartbeats and jobs from now on.
+func (a *Runtime) StartSchedulers() {
 	s := a.options.Schedules
 	if s == nil {
 		return
@@ -71,9 +71,9 @@ func (a *Assembly) BeginSchedule() {
 		if err != nil {
 			continue // checked when the configuration was loaded
 		}
-		set := schedule.Settings{Timeout: minutes(of.Tools.Cron.ExecTimeoutMinutes), AllowCommand: of.Tools.Cron.AllowCommand,
+		set := schedule.SchedulerSettings{Timeout: minutes(of.Tools.Cron.ExecTimeoutMinutes), AllowCommand: of.Tools.Cron.AllowCommand,
 			NoJobs: !of.Tools.Cron.Enabled}
-		if _, err := a.findModel(of); err == nil && of.Heartbeat.Enabled {
+		if _, err := a.findAgentModel(of); err == nil && of.Heartbeat.Enabled {
 			set.Heartbeat = schedule.HeartbeatInterval(of.Heartbeat.Interval)
 		}
 		if !of.Tools.Cron.Enabled && set.Heartbeat == 0 {
@@ -87,7 +87,7 @@ func (a *Assembly) BeginSchedule() {
 			}
 			continue
 		}
-		s.beginAgent(a, id, set, max(1, int(of.MaxParallelTurns)))
+		s.startAgentScheduler(a, id, set, max(1, int(of.MaxParallelTurns)))
 	}
 	for id, known := range s.agents {
 		if !wanted[id] {
@@ -97,8 +97,8 @@ func (a *Assembly) BeginSchedule() {
 	}
 }
 
-// errors returns why agents' jobs don't run; nil if they do.
-func (s *Schedules) errors() (all error) {
+// schedulerErrors returns why the jobs of agents do not run; nil if all run.
+func (s *AgentSchedulers) schedulerErrors() (all error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, id := range slices.Sorted(maps.Keys(s.agents)) {
@@ -109,8 +109,8 @@ func (s *Schedules) errors() (all error) {
 	return all
 }
 
-// beginAgent starts an agent's schedule. A job runs on the assembly current at its start.
-func (s *Schedules) beginAgent(a *Assembly, id string, set schedule.Settings, turns int) {
+// startAgentScheduler starts an agent's scheduler. Each job runs in the runtime that is current when the job starts.
+func (s *AgentSchedulers) startAgentScheduler(a *Runtime, id string, set schedule.SchedulerSettings, turns int) {
 	ctx, end := context.WithCancel(context.Background())
 	one := &agentScheduler{end: end, turns: make(chan struct{}, turns)}
 	one.Scheduler = schedule.NewScheduler(schedule.Options{
@@ -125,12 +125,12 @@ func (s *Schedules) beginAgent(a *Assembly, id string, set schedule.Settings, tu
 			return on.runJob(ctx, id, j, turns)
 		},
 		Paused: func() bool {
-			on := s.currentOwner()
+			on := s.currentRuntime()
 			return on == nil || on.StopOf(id) != nil
 		},
-		Deliver: func(r schedule.Record) {
-			if on := s.currentOwner(); on != nil {
-				on.deliverResult(id, r)
+		Deliver: func(r schedule.RunRecord) {
+			if on := s.currentRuntime(); on != nil {
+				on.deliverResultToHooks(id, r)
 			}
 		},
 	})
@@ -138,14 +138,14 @@ func (s *Schedules) beginAgent(a *Assembly, id string, set schedule.Settings, tu
 	s.ended.Go(func() { one.Run(ctx) })
 }
 
-func (s *Schedules) currentOwner() *Assembly {
+func (s *AgentSchedulers) currentRuntime() *Runtime {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.owner
 }
 
-// RetireSchedule stops starting jobs, unless another assembly has taken over.
-func (a *Assembly) RetireSchedule() {
+// RetireSchedulers stops starting jobs, unless another runtime has taken over.
+func (a *Runtime) RetireSchedulers() {
 	s := a.options.Schedules
 	if s == nil {
 		return
@@ -163,28 +163,28 @@ func (a *Assembly) RetireSchedule() {
 
 var errEnding = errors.New("picoclaw is ending")
 
-// withAgentContext returns a context for work of an agent: the end of the assembly or a stop of the agent cancels it.
-func (a *Assembly) withAgentContext(ctx context.Context, agent string) (context.Context, context.CancelFunc) {
+// withAgentContext returns a context for work of an agent. Closing the runtime or stopping the agent cancels it.
+func (a *Runtime) withAgentContext(ctx context.Context, agent string) (context.Context, context.CancelFunc) {
 	ctx, done := a.WithAgentStop(ctx, agent)
 	ctx, cancel := context.WithCancelCause(ctx)
 	stop := context.AfterFunc(a.ctx, func() { cancel(errEnding) })
 	return ctx, func() { stop(); cancel(nil); done() }
 }
 
-// runJob runs a job: a command as a call, other jobs as a turn. turns limits concurrent turns.
-func (a *Assembly) runJob(ctx context.Context, id string, j schedule.Job, turns chan struct{}) (string, error) {
+// runJob runs a job: a command as a tool call, a message as a turn. turns limits concurrent turns.
+func (a *Runtime) runJob(ctx context.Context, id string, j schedule.Job, turns chan struct{}) (string, error) {
 	ctx, done := a.withAgentContext(ctx, id)
 	defer done()
 	origin := session.Cron
 	if j.Payload.Kind == schedule.HeartbeatTurn {
 		origin = session.Heartbeat
 	}
-	s, err := a.jobSession(id, origin, j)
+	s, err := a.openJobSession(id, origin, j)
 	if err != nil {
 		return "", err
 	}
 	if j.Payload.Command != "" {
-		return runCommand(ctx, s, j.Payload.Command)
+		return runJobCommand(ctx, s, j.Payload.Command)
 	}
 	select {
 	case turns <- struct{}{}:
@@ -198,14 +198,14 @@ func (a *Assembly) runJob(ctx context.Context, id string, j schedule.Job, turns 
 	}
 	outcome, err := c.RunTurn(ctx, j.Payload.Message, nil)
 	err = errors.Join(err, c.Close(ctx, "other"))
-	if IsTurnEnd(err) {
+	if IsHookTurnEnd(err) {
 		return outcome.Text + "\n" + err.Error(), nil
 	}
 	return outcome.Text, err
 }
 
-// jobSession opens the session of a job, narrowed like the session that added it.
-func (a *Assembly) jobSession(id string, origin session.Origin, j schedule.Job) (*session.Session, error) {
+// openJobSession opens a session for a job, with the restrictions of the session that added the job.
+func (a *Runtime) openJobSession(id string, origin session.Origin, j schedule.Job) (*session.Session, error) {
 	s, err := a.OpenSession(id, origin)
 	narrowing := crontool.JobNarrowing(j)
 	if err != nil || j.Scope == nil {
@@ -218,8 +218,8 @@ func (a *Assembly) jobSession(id string, origin session.Origin, j schedule.Job) 
 	return s, err
 }
 
-// runCommand runs a command with the agent's exec tool.
-func runCommand(ctx context.Context, s *session.Session, text string) (string, error) {
+// runJobCommand runs a job's command with the agent's exec tool.
+func runJobCommand(ctx context.Context, s *session.Session, text string) (string, error) {
 	arguments, err := json.Marshal(map[string]string{"command": text})
 	if err != nil {
 		return "", err
@@ -231,8 +231,8 @@ func runCommand(ctx context.Context, s *session.Session, text string) (string, e
 	return r.Text, nil
 }
 
-// deliverResult sends the result of a job or heartbeat to hooks.
-func (a *Assembly) deliverResult(id string, r schedule.Record) {
+// deliverResultToHooks sends the result of a job or heartbeat to hooks.
+func (a *Runtime) deliverResultToHooks(id string, r schedule.RunRecord) {
 	if a.hooks == nil {
 		return
 	}

@@ -18,16 +18,16 @@ import (
 	"github.com/picoclaw/picoclaw/internal/filelock"
 )
 
-// SocketTokenFile is a file next to a socket with the token to send first, as a line. Sandboxes hide files even where
-// they can't hide sockets.
+// SocketTokenFile is the name of a file next to a socket. It has the token that clients send as their first line.
+// Landlock can hide files from sandboxes even where it can't hide sockets.
 const SocketTokenFile = "token"
 
-// tokenTimeout limits the time until a client sends the token.
+// tokenTimeout limits how long a client may take to send the token.
 const tokenTimeout = 10 * time.Second
 
-// serveSocket serves a session over MCP at a socket in a private directory, for a program whose only tools it provides.
-// end closes and removes it.
-func (a *Assembly) serveSocket(s *session.Session) (socket string, end func(), err error) {
+// serveMCPSocket serves a session over MCP on a socket in a private directory, for a program whose only tools are the
+// session's. end closes the socket and removes the directory.
+func (a *Runtime) serveMCPSocket(s *session.Session) (socket string, end func(), err error) {
 	runs := filepath.Join(s.Policy().HomePath(), "run")
 	if err = os.MkdirAll(runs, 0o700); err != nil {
 		return "", nil, err
@@ -36,7 +36,7 @@ func (a *Assembly) serveSocket(s *session.Session) (socket string, end func(), e
 	if err != nil {
 		return "", nil, err
 	}
-	hold, err := lockDir(dir)
+	hold, err := lockRunDir(dir)
 	if err != nil {
 		return "", nil, errors.Join(fmt.Errorf("serve a session: %w", err), os.RemoveAll(dir))
 	}
@@ -61,7 +61,7 @@ func (a *Assembly) serveSocket(s *session.Session) (socket string, end func(), e
 			}
 			serving.Go(func() {
 				defer func() { _ = conn.Close() }()
-				if checkToken(conn, token) {
+				if receivesToken(conn, token) {
 					_ = server.ServeStreams(ctx, mcp.Streams{Reader: conn, Writer: conn}) // its end is the program's
 				}
 			})
@@ -76,8 +76,8 @@ func (a *Assembly) serveSocket(s *session.Session) (socket string, end func(), e
 	}, nil
 }
 
-// checkToken reports whether a connection begins with the token.
-func checkToken(conn net.Conn, token string) bool {
+// receivesToken reads the first line of a connection, and reports whether it is the token.
+func receivesToken(conn net.Conn, token string) bool {
 	got := make([]byte, len(token)+1)
 	_ = conn.SetReadDeadline(time.Now().Add(tokenTimeout))
 	if _, err := io.ReadFull(conn, got); err != nil {
@@ -86,8 +86,9 @@ func checkToken(conn net.Conn, token string) bool {
 	return conn.SetReadDeadline(time.Time{}) == nil && subtle.ConstantTimeCompare(got, []byte(token+"\n")) == 1
 }
 
-// lockDir locks a directory of run, so that no other host removes it. The lock file gets its name once locked.
-func lockDir(dir string) (*os.File, error) {
+// lockRunDir locks a directory below run, so that no other host removes it. The lock file appears under its name only
+// when it is locked.
+func lockRunDir(dir string) (*os.File, error) {
 	held, err := os.OpenFile(filepath.Join(dir, "lock.new"), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return nil, err

@@ -6,7 +6,7 @@ import (
 )
 
 // A session at a socket is for whoever can read the token beside it.
-func TestWhoDoesNotSayTheTokenIsNotServed(t *testing.T) {
+func TestSocketRequiresToken(t *testing.T) {
 	for text, want := range map[string]bool{
 		"ABCDEF\n": true, "ABCDEG\n": false, "ABCDEF ": false, "{\"jsonrpc\":\"2.0\"}\n": false, "ABC": false, "": false,
 	} {
@@ -17,7 +17,7 @@ func TestWhoDoesNotSayTheTokenIsNotServed(t *testing.T) {
 				_ = theirs.Close() // whoever is let in goes on
 			}
 		}()
-		if got := checkToken(ours, "ABCDEF"); got != want {
+		if got := receivesToken(ours, "ABCDEF"); got != want {
 			t.Errorf("%q is let in: %v", text, got)
 		}
 		_, _ = ours.Close(), theirs.Close()

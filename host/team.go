@@ -10,8 +10,8 @@ import (
 	"github.com/picoclaw/picoclaw/host/session"
 )
 
-// newTeam creates the team for delegation, and returns its tools.
-func (a *Assembly) newTeam() (session.BuiltinPlugin, error) {
+// newTeam creates the team to which agents delegate tasks, and returns its tools.
+func (a *Runtime) newTeam() (session.BuiltinPlugin, error) {
 	a.team = agent.NewTeam(agent.TeamOptions{
 		Limits: a.teamLimits, Open: a.openMember, AllowedAgents: a.allowedDelegates, Outlive: a.options.Schedules != nil,
 		WithStop: func(ctx context.Context, parent *session.Session) (context.Context, context.CancelFunc) {
@@ -24,13 +24,13 @@ func (a *Assembly) newTeam() (session.BuiltinPlugin, error) {
 		if resolveErr != nil {
 			return false
 		}
-		_, resolveErr = a.findModel(of)
+		_, resolveErr = a.findAgentModel(of)
 		return resolveErr == nil && of.Subturn.MaxDepth > 0
 	}
 	return p, err
 }
 
-func (a *Assembly) teamLimits(parent *session.Session) agent.TeamLimits {
+func (a *Runtime) teamLimits(parent *session.Session) agent.TeamLimits {
 	of, err := a.config.ResolveAgent(parent.Policy().AgentID())
 	if err != nil {
 		return agent.DefaultTeamLimits() // sessions have existing agents
@@ -40,8 +40,8 @@ func (a *Assembly) teamLimits(parent *session.Session) agent.TeamLimits {
 		SlotWait: seconds(s.ConcurrencyTimeout)}
 }
 
-// allowedDelegates returns the agents to which a session may delegate.
-func (a *Assembly) allowedDelegates(parent *session.Session) []string {
+// allowedDelegates returns the agents to which a session may delegate tasks.
+func (a *Runtime) allowedDelegates(parent *session.Session) []string {
 	of, err := a.config.ResolveAgent(parent.Policy().AgentID())
 	if err != nil {
 		return nil
@@ -52,8 +52,9 @@ func (a *Assembly) allowedDelegates(parent *session.Session) []string {
 	return of.Subagents.AllowAgents
 }
 
-// openMember opens an agent for a task: like its parent, with its policy, or another agent with its own.
-func (a *Assembly) openMember(ctx context.Context, t agent.Task) (*agent.Member, error) {
+// openMember opens an agent for a task: a copy of the parent with the parent's policy, or another agent with its own
+// policy.
+func (a *Runtime) openMember(ctx context.Context, t agent.Task) (*agent.Member, error) {
 	var s *session.Session
 	var err error
 	if t.Agent == "" || t.Agent == t.Parent.Policy().AgentID() {

@@ -18,7 +18,7 @@ import (
 // endpointVariable is OpenTelemetry's standard variable for the collector.
 const endpointVariable = "OTEL_EXPORTER_OTLP_ENDPOINT"
 
-// NewTelemetry returns the configured telemetry; nil if disabled. With scraped, metrics are served too.
+// NewTelemetry returns the configured telemetry; nil if it is disabled. With scraped, it also serves metrics.
 func NewTelemetry(cfg *config.Config, version string, scraped bool, log hclog.Logger) (*telemetry.Telemetry, error) {
 	set := cfg.Telemetry()
 	o := telemetry.Options{Endpoint: cmp.Or(set.Endpoint, os.Getenv(endpointVariable)), Insecure: set.Insecure,
@@ -40,7 +40,7 @@ func NewTelemetry(cfg *config.Config, version string, scraped bool, log hclog.Lo
 	return t, err
 }
 
-// expandSecrets replaces names of secrets by their values.
+// expandSecrets replaces placeholders of secrets in text by their values.
 func expandSecrets(cfg *config.Config, text string) (string, error) {
 	var failed error
 	filled := regexp.MustCompile(`\$\{(\w+)\}`).ReplaceAllStringFunc(text, func(name string) string {
@@ -53,7 +53,7 @@ func expandSecrets(cfg *config.Config, text string) (string, error) {
 	return filled, failed
 }
 
-// tracedModel traces the requests to a model.
+// tracedModel is a model whose requests are traced.
 type tracedModel struct {
 	agent.Model
 	telemetry      *telemetry.Telemetry

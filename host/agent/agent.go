@@ -13,7 +13,7 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// ToolCaller lists and calls the tools of a model. A *session.Session is one.
+// ToolCaller lists and calls the tools of a model; *session.Session implements it.
 type ToolCaller interface {
 	Tools() []session.Tool
 	Call(ctx context.Context, tool string, arguments json.RawMessage, events func(session.CallEvent)) *session.Result
@@ -31,7 +31,7 @@ type Options struct {
 	Inbox func() []string
 }
 
-// Settings limit the agent loop. Zero disables a limit; start from [DefaultSettings].
+// Settings limit the agent loop. Zero disables a limit. Begin with [DefaultSettings].
 type Settings struct {
 	MaxTokens     int // per answer
 	MaxIterations int // requests per turn
@@ -83,8 +83,8 @@ func New(o Options) *Agent {
 		transcript: o.Transcript, bytesPerToken: defaultBytesPerToken}
 }
 
-// Outcome is the result of a turn.
-type Outcome struct {
+// TurnOutcome is the result of a turn.
+type TurnOutcome struct {
 	Text       string // the model's last text
 	Stop       StopReason
 	Iterations int // requests to the model
@@ -92,10 +92,10 @@ type Outcome struct {
 	Usage      Usage // including subagents
 }
 
-// RunTurn sends a text to the model and makes the calls it asks for, until it answers without calls. observe receives
-// events and may be nil. Turns of one agent run one after another. If a turn fails, the outcome has what was done so
-// far. The error is a *[BudgetError], a *[ModelError], or that of the context.
-func (a *Agent) RunTurn(ctx context.Context, text string, observe func(Event)) (*Outcome, error) {
+// RunTurn sends text to the model and makes the tool calls it requests, until it answers without calls. observe may be
+// nil and receives events. Turns of one agent run one after another. The outcome of a failed turn has the work done so
+// far. The error is a *[BudgetError], a *[ModelError], or the context's.
+func (a *Agent) RunTurn(ctx context.Context, text string, observe func(Event)) (*TurnOutcome, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	t, end := a.beginTurn(ctx, observe)
@@ -118,7 +118,7 @@ type turn struct {
 	meter     *usageMeter
 	toolNames *toolNames
 	task      string // the user's text
-	outcome   Outcome
+	outcome   TurnOutcome
 
 	acted    atomic.Bool    // the provider's own loop made calls
 	children sync.WaitGroup // that no other code waits for
@@ -127,27 +127,27 @@ type turn struct {
 	observe func(Event)
 }
 
-// errTurnEnds cancels work that belongs to a finished turn.
+// errTurnEnds is the cause with which a finished turn cancels its remaining work.
 var errTurnEnds = errors.New("the turn that it belongs to has ended")
 
-type turnKey struct{}
+type turnContextKey struct{}
 
-// turnOf returns the turn whose loop made a call; nil if none did.
-func turnOf(ctx context.Context) *turn {
-	t, _ := ctx.Value(turnKey{}).(*turn)
+// turnFromContext returns the turn that made a call; nil if no turn made it.
+func turnFromContext(ctx context.Context) *turn {
+	t, _ := ctx.Value(turnContextKey{}).(*turn)
 	return t
 }
 
-// beginTurn begins a turn, whose context ends with it. Its usage also counts for the outer turn.
+// beginTurn begins a turn. Its context ends with the turn. Its usage also counts for the turn in ctx.
 func (a *Agent) beginTurn(ctx context.Context, observe func(Event)) (t *turn, end func()) {
 	t = &turn{Agent: a, observe: observe, meter: &usageMeter{budget: a.settings.Budget, prices: a.settings.Prices}}
-	if outer := turnOf(ctx); outer != nil {
+	if outer := turnFromContext(ctx); outer != nil {
 		t.meter.outer = outer.meter
 	}
-	ctx = context.WithValue(ctx, turnKey{}, t)
+	ctx = context.WithValue(ctx, turnContextKey{}, t)
 	free := func() {}
 	if limit := a.settings.Budget.Time; limit > 0 {
-		ctx, free = context.WithTimeoutCause(ctx, limit, timeExceeded(limit))
+		ctx, free = context.WithTimeoutCause(ctx, limit, timeBudgetError(limit))
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	t.ctx = ctx
@@ -158,7 +158,7 @@ func (a *Agent) beginTurn(ctx context.Context, observe func(Event)) (t *turn, en
 	}
 }
 
-// emitEvent passes one event at a time to the observer.
+// emitEvent passes an event to the observer, one at a time.
 func (t *turn) emitEvent(e Event) {
 	if t.observe == nil {
 		return

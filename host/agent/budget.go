@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Budget limits a turn. Zero is no limit.
+// Budget limits a turn. Zero means no limit.
 type Budget struct {
 	Tokens  int64
 	CostUSD float64
@@ -30,7 +30,7 @@ func (p Prices) Cost(u Usage) float64 {
 		float64(u.Output)*p.Output) / 1e6
 }
 
-// BudgetError says that a turn ended because it reached a limit.
+// BudgetError means that a turn ended because it reached a limit.
 type BudgetError struct {
 	Budget  string // name of the limit, such as "tokens"
 	Setting string // config key of the limit
@@ -50,11 +50,11 @@ const (
 	iterationsSetting = "agents.defaults.max_tool_iterations"
 )
 
-func timeExceeded(limit time.Duration) *BudgetError {
+func timeBudgetError(limit time.Duration) *BudgetError {
 	return &BudgetError{"minutes", timeSetting, fmt.Sprintf("the turn has taken %s, which is all it may take", limit)}
 }
 
-func iterationsExceeded(limit int) *BudgetError {
+func iterationsBudgetError(limit int) *BudgetError {
 	return &BudgetError{"iterations", iterationsSetting,
 		fmt.Sprintf("the model was asked %d times in this turn, which is as often as it may be", limit)}
 }
@@ -71,7 +71,7 @@ type usageMeter struct {
 	unknown bool // some usage has no known cost
 }
 
-// addUsage adds the usage of an answer.
+// addUsage adds the token usage of a reply to this turn and its outer turns.
 func (m *usageMeter) addUsage(u Usage) {
 	u.CostUSD = max(u.CostUSD, 0)
 	known := u.CostUSD > 0
@@ -87,7 +87,7 @@ func (m *usageMeter) addUsage(u Usage) {
 	}
 }
 
-// admitCall counts a call, or returns an error if the limit is reached.
+// admitCall counts a tool call, or returns an error if the limit is reached.
 func (m *usageMeter) admitCall() *BudgetError {
 	if err := m.checkBudget(); err != nil {
 		return err
@@ -139,14 +139,14 @@ func (m *usageMeter) checkOwnBudget() *BudgetError {
 	return nil
 }
 
-// totals returns usage and number of calls.
+// totals returns the token usage and the number of calls of the turn.
 func (m *usageMeter) totals() (Usage, int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.usage, m.calls
 }
 
-// remaining returns the budget left, the smallest of this turn and outer ones.
+// remaining returns the smallest remaining budget of this turn and its outer turns.
 func (m *usageMeter) remaining() RemainingBudget {
 	var l RemainingBudget
 	for ; m != nil; m = m.outer {
@@ -164,7 +164,7 @@ func (m *usageMeter) remaining() RemainingBudget {
 	return l
 }
 
-// minLimit returns the smaller limit; zero is no limit.
+// minLimit returns the smaller limit. Zero means no limit.
 func minLimit[N int | int64 | float64](a, b N) N {
 	if a == 0 {
 		return b

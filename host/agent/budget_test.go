@@ -113,7 +113,7 @@ func whole(t *testing.T, messages []agent.Message) {
 	}
 }
 
-func TestWithoutUsageItIsEstimated(t *testing.T) {
+func TestMissingUsageIsEstimated(t *testing.T) {
 	chat, _ := model(t, "openai", modeltest.Step{Text: strings.Repeat("word ", 100)})
 	a := agent.New(agent.Options{Model: chat, Tools: tools(t), System: strings.Repeat("x", 400), Settings: settings()})
 	out, err := a.RunTurn(t.Context(), "go", nil)
@@ -158,7 +158,7 @@ func TestOldTurnsAreSummarised(t *testing.T) {
 }
 
 // A turn that outgrows the model's context window is cut between its requests, and keeps what it is about.
-func TestALongTurnIsCut(t *testing.T) {
+func TestLongTurnIsCut(t *testing.T) {
 	for name, summary := range map[string]modeltest.Step{
 		"summarised": {Text: "it read a lot"},
 		"left out":   {Status: 400, Text: "no summaries here"},
@@ -194,7 +194,7 @@ func TestALongTurnIsCut(t *testing.T) {
 	}
 }
 
-func TestAConversationThatTheModelFindsTooLongIsCut(t *testing.T) {
+func TestTooLongConversationIsCut(t *testing.T) {
 	chat, _ := model(t, "openai", modeltest.Step{Text: "one"}, modeltest.Step{Status: 400, Text: "context_length_exceeded"},
 		modeltest.Step{Text: "a summary"}, modeltest.Step{Text: "two"}, modeltest.Step{Status: 400, Text: "prompt is too long"})
 	a := agent.New(agent.Options{Model: chat, Tools: tools(t), Settings: settings()})

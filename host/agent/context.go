@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// defaultBytesPerToken is used until the model has counted tokens.
+// defaultBytesPerToken is the estimate until a reply has reported its tokens.
 const defaultBytesPerToken = 4.0
 
 // messageBytes estimates the size of messages in a request.
@@ -29,8 +29,8 @@ func overheadBytes(r ModelRequest) int {
 	return n
 }
 
-// countUsage counts the usage of an answer, estimated if the provider does not report it, and updates the bytes per
-// token.
+// countUsage counts the usage of a reply, and updates the bytes per token. If the provider reports no usage, it
+// estimates the usage.
 func (t *turn) countUsage(r ModelRequest, reply *Reply) {
 	read, u := overheadBytes(r)+messageBytes(r.Messages), &reply.Usage
 	if in := sumCounts(u.Input, u.CacheRead, u.CacheWrite); in > 0 {
@@ -45,8 +45,8 @@ func (t *turn) countUsage(r ModelRequest, reply *Reply) {
 
 func (t *turn) estimateTokens(bytes int) int64 { return int64(float64(bytes) / t.bytesPerToken) }
 
-// summariseOldTurns summarises older turns before a new one if there are too many messages. It keeps the latest turns
-// with half the allowed messages.
+// summariseOldTurns summarises older turns before a new turn, if there are too many messages. The latest turns stay,
+// with at most half of the allowed messages.
 func (t *turn) summariseOldTurns() error {
 	messages, most := t.transcript.Messages(), t.settings.SummarizeMessages
 	if most <= 0 || len(messages) <= most {
@@ -58,10 +58,11 @@ func (t *turn) summariseOldTurns() error {
 			at = i
 		}
 	}
-	return t.cutMessages(at)
+	return t.summariseFirstMessages(at)
 }
 
-// fitContext cuts the conversation if the request nearly fills the model's context window, and reports whether it did.
+// fitContext halves the conversation if the request nearly fills the model's context window, and reports whether it
+// did.
 func (t *turn) fitContext(r ModelRequest) (bool, error) {
 	s := t.settings
 	if s.SummarizePercent <= 0 || s.ContextWindow <= 0 {
@@ -71,17 +72,17 @@ func (t *turn) fitContext(r ModelRequest) (bool, error) {
 	if overheadBytes(r)+messageBytes(r.Messages) <= limit {
 		return false, nil
 	}
-	return t.cutToSize((limit - overheadBytes(r)) / 2)
+	return t.cutContextToSize((limit - overheadBytes(r)) / 2)
 }
 
-// halveContext cuts half of the conversation.
+// halveContext removes about half of the conversation, and reports whether it removed messages.
 func (t *turn) halveContext(r ModelRequest) (bool, error) {
-	return t.cutToSize(messageBytes(r.Messages) / 2)
+	return t.cutContextToSize(messageBytes(r.Messages) / 2)
 }
 
-// cutToSize cuts the conversation to about that many bytes: between turns, or else between two requests of this turn,
-// never between a call and its result. It reports whether it cut anything.
-func (t *turn) cutToSize(bytes int) (bool, error) {
+// cutContextToSize shortens the conversation to about that many bytes, and reports whether it did. It cuts between
+// turns or, if necessary, between two requests of this turn, and never between a call and its result.
+func (t *turn) cutContextToSize(bytes int) (bool, error) {
 	messages := t.transcript.Messages()
 	best := 0
 	for _, role := range []Role{User, Assistant} {
@@ -91,18 +92,18 @@ func (t *turn) cutToSize(bytes int) (bool, error) {
 			}
 			best = max(best, i)
 			if messageBytes(messages[i:]) <= bytes {
-				return true, t.cutMessages(i)
+				return true, t.summariseFirstMessages(i)
 			}
 		}
 	}
 	if messageBytes(messages[:best]) < messageBytes(messages)/10 {
 		return false, nil // don't summarise a summary
 	}
-	return true, t.cutMessages(best)
+	return true, t.summariseFirstMessages(best)
 }
 
-// cutMessages replaces the first messages with a summary, or drops them if the model makes none.
-func (t *turn) cutMessages(at int) error {
+// summariseFirstMessages replaces the first messages with a summary. It drops them if the model returns no summary.
+func (t *turn) summariseFirstMessages(at int) error {
 	messages := t.transcript.Messages()
 	old, rest := messages[:at], messages[at:]
 	about := fmt.Sprintf("%d older messages, about %d tokens,", len(old), t.estimateTokens(messageBytes(old)))
@@ -136,7 +137,7 @@ func hasUserMessage(messages []Message, text string) bool {
 	return false
 }
 
-// Limits of a summary's input and of the task repeated beside it.
+// Limits of the messages to summarise, and of the task text repeated next to the summary.
 const (
 	maxTaskBytes     = 16 << 10
 	maxShownBytes    = 4 << 10
@@ -164,7 +165,7 @@ func (t *turn) summariseMessages(messages []Message) (string, error) {
 	}
 	reply, err := t.generateReply(ModelRequest{
 		System: summarySystem, MaxTokens: maxSummaryTokens,
-		Messages: []Message{{Role: User, Text: markAsData("the conversation", text)}}, Observe: t.observeProvider,
+		Messages: []Message{{Role: User, Text: markAsData("the conversation", text)}}, Observe: t.forwardProviderEvent,
 	}, nil)
 	switch {
 	case err != nil:
@@ -175,7 +176,7 @@ func (t *turn) summariseMessages(messages []Message) (string, error) {
 	return reply.Message.Text, nil
 }
 
-// shortenText cuts a text and notes how much was cut.
+// shortenText cuts text to a maximum, and appends how much it cut.
 func shortenText(text string, most int) string {
 	if len(text) <= most {
 		return text

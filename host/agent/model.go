@@ -22,7 +22,7 @@ import (
 	"github.com/picoclaw/picoclaw/host/session"
 )
 
-// Model is a language model. It may be used concurrently.
+// Model is a language model. It is safe for concurrent use.
 type Model interface {
 	// Generate requests the next message. onText receives the text as it arrives, and may be nil. If the model could
 	// not be reached or refused, the error is a *[ModelError]; errors never contain a key.
@@ -45,7 +45,7 @@ type ModelRequest struct {
 	Observe   func(Event)     // receives calls of the provider's loop; may be nil
 }
 
-// RemainingBudget is the budget left in a turn. Zero is no limit.
+// RemainingBudget is the remaining budget of a turn. Zero means no limit.
 type RemainingBudget struct {
 	Iterations int // requests to the model
 	Calls      int
@@ -94,14 +94,14 @@ type ToolSpec struct {
 	Schema json.RawMessage // of its arguments, an object
 }
 
-// Reply is a model's answer.
+// Reply is a model's reply to a request.
 type Reply struct {
 	Message Message
 	Usage   Usage
 	Stop    StopReason
 }
 
-// StopReason says why an answer ended.
+// StopReason is the reason why a model ended its reply.
 type StopReason string
 
 // The reasons.
@@ -111,7 +111,7 @@ const (
 	StopRefused StopReason = "refused" // by the provider
 )
 
-// Usage is the token usage of an answer; zero if the provider does not report it.
+// Usage is the token usage of a reply; zero if the provider does not report it.
 type Usage struct {
 	Input      int64 `json:"input,omitempty"`       // tokens read, without cached ones
 	CacheRead  int64 `json:"cache_read,omitempty"`  // tokens read from the provider's cache
@@ -136,7 +136,7 @@ func (u Usage) Add(o Usage) Usage {
 	}
 }
 
-// sumCounts adds counts. It counts negative ones, which providers may report, as 0, and saturates.
+// sumCounts adds token counts without overflow. Negative counts, which providers may report, count as 0.
 func sumCounts(counts ...int64) (total int64) {
 	for _, n := range counts {
 		total += min(max(n, 0), math.MaxInt64-total)
@@ -171,8 +171,8 @@ func (c *TokenCount) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Endpoint describes a model over HTTP. Nothing is read from the environment.
-type Endpoint struct {
+// ModelEndpoint describes how to reach a model over HTTP. Environment variables have no effect on it.
+type ModelEndpoint struct {
 	Model   string
 	BaseURL string            // empty for the protocol's default
 	Key     string            // empty if the server needs none
@@ -182,7 +182,7 @@ type Endpoint struct {
 	Client *http.Client // nil for the default; redirects are not followed
 }
 
-// ModelError says that a model did not answer.
+// ModelError means that a model returned no reply.
 type ModelError struct {
 	Message    string        // a sentence that names the model
 	Status     int           // HTTP status; 0 without a complete answer
@@ -196,13 +196,13 @@ func (e *ModelError) Error() string { return e.Message }
 // Unwrap returns the cause.
 func (e *ModelError) Unwrap() error { return e.Err }
 
-// IsTemporary reports whether the same request may succeed later: after too many requests, a server error, or a broken
+// IsTemporary reports whether the same request may succeed later, as after a rate limit, a server error, or a broken
 // connection.
 func (e *ModelError) IsTemporary() bool {
 	return !e.TooLong && (e.Status == 0 || e.Status == 408 || e.Status == 429 || e.Status >= 500)
 }
 
-// retryDelay returns the minimum delay before a retry, and whether to retry at all.
+// retryDelay returns the minimum delay before a retry, and whether a retry makes sense.
 func retryDelay(err error) (wait time.Duration, again bool) {
 	var failed *ModelError
 	if !errors.As(err, &failed) || !failed.IsTemporary() {
@@ -211,8 +211,8 @@ func retryDelay(err error) (wait time.Duration, again bool) {
 	return failed.RetryAfter, true
 }
 
-// isTooLong reports whether the conversation must be cut before the next request.
-func isTooLong(err error) bool {
+// isContextTooLong reports whether a model refused the conversation as too long.
+func isContextTooLong(err error) bool {
 	var failed *ModelError
 	return errors.As(err, &failed) && failed.TooLong
 }

@@ -13,15 +13,15 @@ import (
 	"github.com/picoclaw/picoclaw/sdk"
 )
 
-// Team lets agents delegate work to others. A child runs the same loop as its parent in its own session. Its usage
-// counts for its parent's turn, and it ends with that turn at the latest.
+// Team lets agents delegate tasks to child agents. A child runs the same loop as its parent, in its own session. Its
+// usage counts for the parent's turn, and it ends with that turn at the latest.
 type Team struct {
 	options TeamOptions
 	ctx     context.Context // of children outside a turn
 	cancel  context.CancelCauseFunc
 
 	mu      sync.Mutex
-	groups  map[*session.Session]*childGroup
+	groups  map[*session.Session]*sessionChildren
 	running sync.WaitGroup // children outside a turn
 }
 
@@ -43,7 +43,7 @@ type TeamOptions struct {
 	Outlive bool
 }
 
-// TeamLimits limit children. All fields are required; start from [DefaultTeamLimits].
+// TeamLimits limit child agents. All fields are required. Begin with [DefaultTeamLimits].
 type TeamLimits struct {
 	Depth      int           // nesting of children
 	Concurrent int           // running children per parent
@@ -56,7 +56,7 @@ func DefaultTeamLimits() TeamLimits {
 	return TeamLimits{Depth: 3, Concurrent: 5, Timeout: 5 * time.Minute, SlotWait: 30 * time.Second}
 }
 
-// Task is work for a child.
+// Task is work for a child agent.
 type Task struct {
 	Parent *session.Session
 	Agent  string // empty for the parent's own agent
@@ -64,7 +64,7 @@ type Task struct {
 	Text   string
 }
 
-// Member is an agent opened for a task.
+// Member is an agent that was opened for a task.
 type Member struct {
 	Agent   *Agent
 	Session *session.Session // of its calls
@@ -78,7 +78,7 @@ const (
 	Failed   = "failed"
 )
 
-// ChildStatus describes a child.
+// ChildStatus describes a child agent and its progress.
 type ChildStatus struct {
 	ID, Label, Agent string
 	State            string
@@ -86,16 +86,16 @@ type ChildStatus struct {
 	Began, Ended     time.Time
 }
 
-// childGroup is the children of one session.
-type childGroup struct {
+// sessionChildren are the child agents of one session.
+type sessionChildren struct {
 	limits   TeamLimits
 	depth    int // nesting of the session; 0 without a parent
 	begun    int
 	slots    chan struct{}
-	children []*child
+	children []*childAgent
 }
 
-type child struct {
+type childAgent struct {
 	ChildStatus
 	task       Task
 	background bool // no call waits for it
@@ -104,7 +104,7 @@ type child struct {
 	done       chan struct{}
 }
 
-// maxKeptChildren limits the ended children whose status is kept.
+// maxKeptChildren limits the child agents of a session whose status is kept.
 const maxKeptChildren = 50
 
 var (
@@ -114,12 +114,12 @@ var (
 
 // NewTeam returns a team.
 func NewTeam(o TeamOptions) *Team {
-	t := &Team{options: o, groups: make(map[*session.Session]*childGroup)}
+	t := &Team{options: o, groups: make(map[*session.Session]*sessionChildren)}
 	t.ctx, t.cancel = context.WithCancelCause(context.Background())
 	return t
 }
 
-// Close cancels all children and waits for them.
+// Close cancels all child agents and waits for them.
 func (t *Team) Close() {
 	t.mu.Lock() // prevents new children
 	t.cancel(errTeamEnds)
@@ -127,7 +127,7 @@ func (t *Team) Close() {
 	t.running.Wait()
 }
 
-// EndSession cancels and forgets the children of a session that is no longer used.
+// EndSession cancels and forgets the child agents of a session that has ended.
 func (t *Team) EndSession(s *session.Session) {
 	t.mu.Lock()
 	f := t.groups[s]
@@ -144,7 +144,8 @@ func (t *Team) EndSession(s *session.Session) {
 	}
 }
 
-// Inbox returns a function for [Options.Inbox]: it returns results of children that the session has not received.
+// Inbox returns a function for [Options.Inbox]. It returns the results of child agents that the session has not
+// received.
 func (t *Team) Inbox(s *session.Session) func() []string {
 	return func() []string {
 		t.mu.Lock()
@@ -162,24 +163,25 @@ func (t *Team) Inbox(s *session.Session) func() []string {
 	}
 }
 
-// groupOf returns the children of a session; t.mu is held.
-func (t *Team) groupOf(s *session.Session) *childGroup {
+// childrenOf returns the child agents of a session. The caller holds t.mu.
+func (t *Team) childrenOf(s *session.Session) *sessionChildren {
 	f := t.groups[s]
 	if f == nil {
 		limits := t.options.Limits(s)
-		f = &childGroup{limits: limits, slots: make(chan struct{}, limits.Concurrent)}
+		f = &sessionChildren{limits: limits, slots: make(chan struct{}, limits.Concurrent)}
 		t.groups[s] = f
 	}
 	return f
 }
 
-// beginTask starts a child when a slot is free. In the background, the call does not wait for it.
-func (t *Team) beginTask(ctx context.Context, task Task, alone bool) (*child, error) {
+// startTask starts a child agent when a slot is free. With alone, the child runs in the background: the call returns
+// before it ends.
+func (t *Team) startTask(ctx context.Context, task Task, alone bool) (*childAgent, error) {
 	if err := t.checkAllowed(task); err != nil {
 		return nil, err
 	}
 	t.mu.Lock()
-	f := t.groupOf(task.Parent)
+	f := t.childrenOf(task.Parent)
 	depth := f.depth
 	t.mu.Unlock()
 	if limit := f.limits.Depth; depth >= limit {
@@ -197,8 +199,8 @@ func (t *Team) beginTask(ctx context.Context, task Task, alone bool) (*child, er
 	return c, nil
 }
 
-// acquireSlot takes a slot for a child, waiting up to SlotWait.
-func (f *childGroup) acquireSlot(ctx context.Context) error {
+// acquireSlot takes a slot for a child agent. It waits up to SlotWait.
+func (f *sessionChildren) acquireSlot(ctx context.Context) error {
 	select {
 	case f.slots <- struct{}{}: // even with a zero SlotWait
 		return nil
@@ -234,11 +236,11 @@ func (t *Team) checkAllowed(task Task) error {
 	return e.WithHint("it may to %s; subagents.allow_agents names them", strings.Join(names, ", "))
 }
 
-// launchChild starts a child; it returns nil if the team is closed.
-func (t *Team) launchChild(ctx context.Context, f *childGroup, task Task, alone bool) *child {
-	c := &child{task: task, background: alone, done: make(chan struct{})}
+// launchChild runs a child agent in a goroutine; nil if the team is closed.
+func (t *Team) launchChild(ctx context.Context, f *sessionChildren, task Task, alone bool) *childAgent {
+	c := &childAgent{task: task, background: alone, done: make(chan struct{})}
 	waiting := &t.running
-	if parent := turnOf(ctx); alone && parent != nil && !t.options.Outlive {
+	if parent := turnFromContext(ctx); alone && parent != nil && !t.options.Outlive {
 		ctx, waiting = parent.ctx, &parent.children // the call's context ends at once
 	} else if alone {
 		ctx = context.WithoutCancel(ctx)
@@ -253,7 +255,7 @@ func (t *Team) launchChild(ctx context.Context, f *childGroup, task Task, alone 
 	f.begun++
 	c.ChildStatus = ChildStatus{ID: fmt.Sprint(f.begun), Label: task.Label, Agent: task.Agent, State: Running, Began: time.Now()}
 	if len(f.children) >= maxKeptChildren {
-		over := func(c *child) bool { return c.reported || !c.background && c.State != Running }
+		over := func(c *childAgent) bool { return c.reported || !c.background && c.State != Running }
 		if i := slices.IndexFunc(f.children, over); i >= 0 {
 			f.children = slices.Delete(f.children, i, i+1)
 		}
@@ -274,8 +276,8 @@ func (t *Team) launchChild(ctx context.Context, f *childGroup, task Task, alone 
 	return c
 }
 
-// runChild executes a task.
-func (t *Team) runChild(ctx context.Context, c *child, of *childGroup) (string, error) {
+// runChild runs a child agent until it has done its task, and returns its answer.
+func (t *Team) runChild(ctx context.Context, c *childAgent, of *sessionChildren) (string, error) {
 	defer context.AfterFunc(t.ctx, func() { c.cancel(errTeamEnds) })()
 	ctx, free := context.WithTimeoutCause(ctx, of.limits.Timeout, fmt.Errorf(
 		"the subagent has not finished within %s (agents.defaults.subturn.default_timeout_minutes)", of.limits.Timeout))
@@ -290,7 +292,7 @@ func (t *Team) runChild(ctx context.Context, c *child, of *childGroup) (string, 
 		return "", fmt.Errorf("open a subagent: %w", err)
 	}
 	t.mu.Lock()
-	t.groupOf(member.Session).depth = of.depth + 1
+	t.childrenOf(member.Session).depth = of.depth + 1
 	told := c.ChildStatus
 	t.mu.Unlock()
 	outcome, err := member.Agent.RunTurn(ctx, c.task.Text, func(e Event) {

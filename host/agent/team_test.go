@@ -119,7 +119,7 @@ func texts(transcript *Transcript) string {
 	return strings.Join(all, "\n")
 }
 
-func TestASubagentIsWaitedFor(t *testing.T) {
+func TestSubagentIsAwaited(t *testing.T) {
 	var seen []string
 	team := teamOf(t, func(o *TeamOptions) {
 		o.Observe = func(c ChildStatus, e Event) { seen = append(seen, c.Label+" "+string(e.Kind)) }
@@ -140,7 +140,7 @@ func TestASubagentIsWaitedFor(t *testing.T) {
 	}
 }
 
-func TestTheResultOfASpawnComes(t *testing.T) {
+func TestSpawnResultReachesParent(t *testing.T) {
 	asked := make(chan struct{}) // closed when the parent is asked for what it does after it
 	counts, parent := says("there are 7"), says(`spawn {"task":"count"}`, "settle {}", "seven")
 	team := teamOf(t, nil, map[string]Model{"count": scripted(func(ctx context.Context, r ModelRequest) (*Reply, error) {
@@ -171,7 +171,7 @@ func TestTheResultOfASpawnComes(t *testing.T) {
 	}
 }
 
-func TestTheStatusOfASpawn(t *testing.T) {
+func TestSpawnStatus(t *testing.T) {
 	team := teamOf(t, nil, map[string]Model{"count": says("there are 7")})
 	a, transcript := parentOf(t, team, says("spawn_status {}", `spawn {"task":"count"}`, `spawn {"task":"nobody","label":"lost"}`,
 		"settle {}", `spawn_status {"wait_seconds":50}`, `spawn_status {"id":"9"}`, "done"), Settings{})
@@ -187,7 +187,7 @@ func TestTheStatusOfASpawn(t *testing.T) {
 	}
 }
 
-func TestAChildHasItsTime(t *testing.T) {
+func TestChildTimeout(t *testing.T) {
 	team := teamOf(t, func(o *TeamOptions) {
 		o.Limits = func(*session.Session) TeamLimits {
 			return TeamLimits{Depth: 3, Concurrent: 1, Timeout: time.Millisecond, SlotWait: time.Minute}
@@ -199,7 +199,7 @@ func TestAChildHasItsTime(t *testing.T) {
 	}
 }
 
-func TestChildrenEndWithTheirParentsTurn(t *testing.T) {
+func TestChildrenEndWithParentTurn(t *testing.T) {
 	begun := make(chan struct{}, 1)
 	team := teamOf(t, nil, map[string]Model{"wait": blocked(begun)})
 	a, transcript := parentOf(t, team, says(`spawn {"task":"wait"}`, "done", "well"), Settings{})
@@ -216,7 +216,7 @@ func TestChildrenEndWithTheirParentsTurn(t *testing.T) {
 	}
 }
 
-func TestChildrenOfALongRunningHostGoOn(t *testing.T) {
+func TestChildrenMayOutliveTurn(t *testing.T) {
 	begun, release := make(chan struct{}, 1), make(chan struct{})
 	var model scripted = func(context.Context, ModelRequest) (*Reply, error) {
 		begun <- struct{}{}
@@ -239,9 +239,9 @@ func TestEndAndCloseEndChildren(t *testing.T) {
 	begun := make(chan struct{}, 2)
 	team := teamOf(t, func(o *TeamOptions) { o.Outlive = true }, map[string]Model{"wait": blocked(begun)})
 	first, second := &session.Session{}, &session.Session{}
-	var children []*child
+	var children []*childAgent
 	for _, s := range []*session.Session{first, second} {
-		c, err := team.beginTask(t.Context(), Task{Parent: s, Text: "wait"}, true)
+		c, err := team.startTask(t.Context(), Task{Parent: s, Text: "wait"}, true)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -256,7 +256,7 @@ func TestEndAndCloseEndChildren(t *testing.T) {
 	if c := children[1]; c.State != Failed || !strings.Contains(c.Text, errTeamEnds.Error()) {
 		t.Errorf("the child is %+v", c.ChildStatus)
 	}
-	if _, err := team.beginTask(t.Context(), Task{Parent: first, Text: "wait"}, true); err == nil {
+	if _, err := team.startTask(t.Context(), Task{Parent: first, Text: "wait"}, true); err == nil {
 		t.Error("a child has begun after the end")
 	}
 }
@@ -300,7 +300,7 @@ func TestLimitsOfATeam(t *testing.T) {
 }
 
 // What children use is used by the turn that has begun them, at any depth.
-func TestABudgetHoldsForChildren(t *testing.T) {
+func TestBudgetCountsChildren(t *testing.T) {
 	answers := append(slices.Repeat([]string{"spawn_status {}"}, 50), "done") // without a budget it ends, too
 	team := teamOf(t, nil, map[string]Model{"burn": says(answers...)})
 	a, transcript := parentOf(t, team, says(`subagent {"task":"burn"}`, "done"), Settings{Budget: Budget{Tokens: 100}})

@@ -38,7 +38,7 @@ type statusInput struct {
 // maxStatusWait limits the wait of spawn_status.
 const maxStatusWait = time.Minute
 
-// BuiltinPlugin returns the team's tools: spawn, subagent, delegate and spawn_status.
+// BuiltinPlugin returns the built-in plugin with the tools spawn, subagent, delegate and spawn_status.
 func (t *Team) BuiltinPlugin() (session.BuiltinPlugin, error) {
 	p := session.BuiltinPlugin{ID: TeamPluginID, Doc: "Has other agents do work."}
 	var wrong error
@@ -53,7 +53,7 @@ func (t *Team) BuiltinPlugin() (session.BuiltinPlugin, error) {
 			"later turn."
 	}
 	add(session.NewBuiltinTool("spawn", spawnDoc, func(ctx context.Context, s *session.Session, in spawnInput) (string, error) {
-		c, err := t.beginTask(ctx, Task{Parent: s, Agent: in.Agent, Label: in.Label, Text: in.Task}, true)
+		c, err := t.startTask(ctx, Task{Parent: s, Agent: in.Agent, Label: in.Label, Text: in.Task}, true)
 		if err != nil {
 			return "", err
 		}
@@ -75,9 +75,9 @@ func (t *Team) BuiltinPlugin() (session.BuiltinPlugin, error) {
 	return p, wrong
 }
 
-// awaitTask executes a task and returns its result.
+// awaitTask runs a task and returns its result.
 func (t *Team) awaitTask(ctx context.Context, task Task) (string, error) {
-	c, err := t.beginTask(ctx, task, false)
+	c, err := t.startTask(ctx, task, false)
 	if err != nil {
 		return "", err
 	}
@@ -91,7 +91,7 @@ func (t *Team) awaitTask(ctx context.Context, task Task) (string, error) {
 }
 
 func (t *Team) statusReport(ctx context.Context, s *session.Session, in statusInput) (string, error) {
-	var asked []*child
+	var asked []*childAgent
 	t.mu.Lock()
 	if f := t.groups[s]; f != nil {
 		for _, c := range f.children {
@@ -126,8 +126,8 @@ func (t *Team) statusReport(ctx context.Context, s *session.Session, in statusIn
 	return strings.Join(lines, "\n\n"), nil
 }
 
-// displayName names a child to its parent.
-func (c *child) displayName() string {
+// displayName returns the child's name for its parent.
+func (c *childAgent) displayName() string {
 	name := "subagent " + c.ID
 	if c.Agent != "" {
 		name = "agent " + c.Agent
@@ -138,8 +138,8 @@ func (c *child) displayName() string {
 	return name
 }
 
-// statusText describes a child's state. Its text is marked as data, since it may repeat anything.
-func (c *child) statusText() string {
+// statusText describes a child's state for its parent. It marks the child's text as data.
+func (c *childAgent) statusText() string {
 	if c.State == Running {
 		return fmt.Sprintf("%s: id %s, running for %s", c.displayName(), c.ID, time.Since(c.Began).Round(time.Second))
 	}

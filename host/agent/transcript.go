@@ -16,9 +16,9 @@ import (
 	"github.com/picoclaw/picoclaw/internal/filelock"
 )
 
-// Transcript is a conversation in a file of JSON lines. Complete messages are appended and never overwritten: when
-// older messages are summarised, a line says so. One process at a time uses a file. A system crash can lose only
-// unsynced lines.
+// Transcript is a conversation stored in a file of JSON lines. Complete messages are appended and never overwritten.
+// When a summary replaces older messages, a line records that. One process at a time uses a file. A system crash can
+// lose only unsynced lines.
 type Transcript struct {
 	key      string
 	file     *os.File // nil for memory only
@@ -27,13 +27,13 @@ type Transcript struct {
 	repairs  []string
 }
 
-// transcriptLine is a line of the file; exactly one part is set.
+// transcriptLine is a line of the file. Exactly one field is set.
 type transcriptLine struct {
-	Time    time.Time         `json:"time"`
-	Head    *transcriptHeader `json:"transcript,omitempty"`
-	Message *Message          `json:"message,omitempty"`
-	Usage   *Usage            `json:"usage,omitempty"` // of an assistant message
-	Context *contextCut       `json:"context,omitempty"`
+	Time    time.Time           `json:"time"`
+	Head    *transcriptHeader   `json:"transcript,omitempty"`
+	Message *Message            `json:"message,omitempty"`
+	Usage   *Usage              `json:"usage,omitempty"` // of an assistant message
+	Context *contextReplacement `json:"context,omitempty"`
 }
 
 // transcriptHeader is the first line.
@@ -42,8 +42,8 @@ type transcriptHeader struct {
 	Key     string `json:"key"`
 }
 
-// contextCut says that a message replaced all but the last messages.
-type contextCut struct {
+// contextReplacement records that a message replaced all messages but the last.
+type contextReplacement struct {
 	Kept    int     `json:"kept"`
 	Message Message `json:"message"`
 	Notice  string  `json:"notice"`
@@ -55,7 +55,7 @@ const transcriptVersion = 1
 // NewTranscript returns a conversation in memory.
 func NewTranscript() *Transcript { return &Transcript{} }
 
-// OpenTranscript opens or creates the conversation with a key, such as "cli:default". It repairs a file after a crash;
+// OpenTranscript opens or creates the conversation with a key such as "cli:default". It repairs an incomplete file;
 // see [Transcript.Repairs].
 func OpenTranscript(dir, key string) (*Transcript, error) {
 	if !utf8.ValidString(key) {
@@ -64,7 +64,7 @@ func OpenTranscript(dir, key string) (*Transcript, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the directory of sessions: %w", err)
 	}
-	file, err := openLocked(filepath.Join(dir, fileName(key)), os.O_CREATE)
+	file, err := openLockedFile(filepath.Join(dir, transcriptFileName(key)), os.O_CREATE)
 	if err != nil {
 		return nil, fmt.Errorf("open session %q: %w", key, err)
 	}
@@ -109,10 +109,10 @@ func (t *Transcript) loadFile() error {
 	return nil
 }
 
-// Key returns the key of the conversation; empty in memory.
+// Key returns the key of the conversation; empty without a file.
 func (t *Transcript) Key() string { return t.key }
 
-// Path returns the path of the file; empty in memory.
+// Path returns the path of the file; empty without a file.
 func (t *Transcript) Path() string {
 	if t.file == nil {
 		return ""
@@ -123,10 +123,10 @@ func (t *Transcript) Path() string {
 // Messages returns the current messages. The caller must not change them.
 func (t *Transcript) Messages() []Message { return t.messages }
 
-// Repairs returns one sentence for each repair made when the file was opened.
+// Repairs describes each repair that OpenTranscript made in one sentence.
 func (t *Transcript) Repairs() []string { return t.repairs }
 
-// AppendMessage adds a message and its usage, if known.
+// AppendMessage adds a message and its token usage, if known.
 func (t *Transcript) AppendMessage(m Message, used *Usage) error {
 	if err := t.writeLine(transcriptLine{Message: &m, Usage: used}); err != nil {
 		return err
@@ -135,16 +135,16 @@ func (t *Transcript) AppendMessage(m Message, used *Usage) error {
 	return nil
 }
 
-// ReplaceOlder replaces all but the last messages with m. The notice is stored as the reason.
+// ReplaceOlder replaces all but the last kept messages with m. It stores the notice as the reason.
 func (t *Transcript) ReplaceOlder(kept int, m Message, notice string) error {
-	if err := t.writeLine(transcriptLine{Context: &contextCut{kept, m, notice}}); err != nil {
+	if err := t.writeLine(transcriptLine{Context: &contextReplacement{kept, m, notice}}); err != nil {
 		return err
 	}
 	t.messages = append([]Message{m}, t.messages[len(t.messages)-kept:]...)
 	return nil
 }
 
-// writeLine appends a line, or nothing: a partial line is removed.
+// writeLine appends a complete line. After an error it removes a partial line.
 func (t *Transcript) writeLine(l transcriptLine) error {
 	if t.file == nil {
 		return nil
@@ -179,11 +179,11 @@ type TranscriptInfo struct {
 	Bytes    int64
 }
 
-// TranscriptPath returns the file of a conversation in a directory.
-func TranscriptPath(dir, key string) string { return filepath.Join(dir, fileName(key)) }
+// TranscriptPath returns the path of a conversation's file.
+func TranscriptPath(dir, key string) string { return filepath.Join(dir, transcriptFileName(key)) }
 
-// ListTranscripts lists the conversations in a directory, the latest first. It also returns them with an error that names
-// unreadable files.
+// ListTranscripts lists the conversations in a directory, the latest first. The error names unreadable files, and the
+// other conversations are returned with it.
 func ListTranscripts(dir string) ([]TranscriptInfo, error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -200,11 +200,11 @@ func ListTranscripts(dir string) ([]TranscriptInfo, error) {
 		}
 		path := filepath.Join(dir, e.Name())
 		about, err := e.Info()
-		first, headErr := readHeader(path)
+		first, headErr := readTranscriptHeader(path)
 		if err != nil || errors.Is(headErr, fs.ErrNotExist) {
 			continue // deleted at this moment
 		}
-		if headErr == nil && fileName(first.Key) != e.Name() {
+		if headErr == nil && transcriptFileName(first.Key) != e.Name() {
 			headErr = fmt.Errorf("it is the file of session %q", first.Key)
 		}
 		if headErr != nil {
@@ -217,10 +217,10 @@ func ListTranscripts(dir string) ([]TranscriptInfo, error) {
 	return all, broken
 }
 
-// DeleteTranscript deletes a conversation that is not in use.
+// DeleteTranscript deletes a conversation. It returns an error if the conversation is in use.
 func DeleteTranscript(dir, key string) error {
-	path := filepath.Join(dir, fileName(key))
-	file, err := openLocked(path, 0)
+	path := filepath.Join(dir, transcriptFileName(key))
+	file, err := openLockedFile(path, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("there is no session %q", key)
 	}
@@ -234,8 +234,8 @@ func DeleteTranscript(dir, key string) error {
 	return err
 }
 
-// openLocked opens and locks a file.
-func openLocked(path string, create int) (*os.File, error) {
+// openLockedFile opens and locks a file.
+func openLockedFile(path string, create int) (*os.File, error) {
 	file, err := filelock.OpenFile(path, os.O_RDWR|create, filelock.Lock)
 	if errors.Is(err, filelock.ErrLocked) {
 		err = errors.New("another process has it; end that one, or use another session")

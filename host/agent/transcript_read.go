@@ -23,11 +23,11 @@ type parsedTranscript struct {
 	repairs    []string
 }
 
-// lineStart is the beginning of each line.
+// lineStart is the text that each line of a transcript begins with.
 const lineStart = `{"time":`
 
-// parseTranscript parses a file. It drops an incomplete last line. Other invalid lines are errors: without them the
-// conversation would be a different one.
+// parseTranscript parses a transcript file. It drops an incomplete last line. Other invalid lines are errors, since
+// the conversation would be different without them.
 func parseTranscript(data []byte) (*parsedTranscript, error) {
 	r := &parsedTranscript{}
 	for number := 1; r.validBytes < len(data); number++ {
@@ -47,7 +47,7 @@ func parseTranscript(data []byte) (*parsedTranscript, error) {
 		}
 		r.validBytes += len(text) + 1
 	}
-	r.repairResults()
+	r.repairCallResults()
 	return r, nil
 }
 
@@ -71,12 +71,12 @@ func (r *parsedTranscript) addLine(l transcriptLine) error {
 	return nil
 }
 
-// unknownResult is the result of a call whose process ended meanwhile.
+// unknownResult is the result of calls that were running when the process ended.
 const unknownResult = "picoclaw ended before this call had a result. Whether it was made is not known: look before you " +
 	"repeat it."
 
-// repairResults gives each call exactly one result, as models require.
-func (r *parsedTranscript) repairResults() {
+// repairCallResults gives each call exactly one result, as models require.
+func (r *parsedTranscript) repairCallResults() {
 	var all []Message
 	lost, made := 0, 0
 	for i := 0; i < len(r.messages); {
@@ -120,8 +120,8 @@ func (r *parsedTranscript) repairResults() {
 	r.messages = all
 }
 
-// readHeader reads the first line of a file.
-func readHeader(path string) (*transcriptHeader, error) {
+// readTranscriptHeader reads the first line of a file.
+func readTranscriptHeader(path string) (*transcriptHeader, error) {
 	file, err := os.OpenFile(path, os.O_RDONLY|filelock.NoFollow|filelock.NonBlock, 0)
 	if err != nil {
 		return nil, err
@@ -144,11 +144,11 @@ const fileExtension = ".jsonl"
 // windowsDevices are reserved names on Windows, with any extension.
 var windowsDevices = lazyregexp.New(`^(con|prn|aux|nul|com[0-9]|lpt[0-9])$`)
 
-// maxNameLength is accepted by every file system, with the extension.
+// maxNameLength is a length of names that every file system accepts, also with the extension.
 const maxNameLength = 200
 
-// fileName returns the file name for a key. Names are unique even on case-insensitive file systems.
-func fileName(key string) string {
+// transcriptFileName returns the file name for a key. Names are unique even on case-insensitive file systems.
+func transcriptFileName(key string) string {
 	var name strings.Builder
 	for _, b := range []byte(key) {
 		if 'a' <= b && b <= 'z' || '0' <= b && b <= '9' || b == '-' || b == '_' {

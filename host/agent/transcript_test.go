@@ -50,7 +50,7 @@ func kept(t testing.TB, dir string) string {
 }
 
 // Wherever a crash cuts the file off, the conversation goes on from what was whole, and the loss is told.
-func TestATranscriptCutAnywhereIsMadeWhole(t *testing.T) {
+func TestCutTranscriptIsRepaired(t *testing.T) {
 	dir := t.TempDir()
 	path := kept(t, dir)
 	data, err := os.ReadFile(path)
@@ -86,7 +86,7 @@ func TestATranscriptCutAnywhereIsMadeWhole(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoTranscriptIsNotReadAsOne(t *testing.T) {
+func TestInvalidTranscriptIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	path := kept(t, dir)
 	data, err := os.ReadFile(path)
@@ -122,7 +122,7 @@ func TestWhatIsNoTranscriptIsNotReadAsOne(t *testing.T) {
 	}
 }
 
-func TestOneProcessHasATranscript(t *testing.T) {
+func TestTranscriptIsLocked(t *testing.T) {
 	dir := t.TempDir()
 	first := open(t, dir, "cli:default")
 	if _, err := agent.OpenTranscript(dir, "cli:default"); err == nil || !strings.Contains(err.Error(), "another process has it") {
@@ -142,7 +142,7 @@ func TestOneProcessHasATranscript(t *testing.T) {
 	}
 }
 
-func TestKeysHaveFilesOfTheirOwn(t *testing.T) {
+func TestTranscriptFileNamesAreUnique(t *testing.T) {
 	dir := t.TempDir()
 	keys := []string{"", "a", "A", "a:b", "a/b", "a%3ab", "..", "../../etc/passwd", "con", "nul", "com1", "ü", "a b", ".hidden",
 		strings.Repeat("long", 100), strings.Repeat("long", 100) + "er", strings.Repeat("ü", 120)}

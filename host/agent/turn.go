@@ -10,7 +10,7 @@ import (
 	"github.com/picoclaw/picoclaw/host/session"
 )
 
-// runLoop runs the agent loop.
+// runLoop asks the model and makes its calls, until a reply has no calls.
 func (t *turn) runLoop(text string) error {
 	if !t.repairsReported {
 		t.repairsReported = true
@@ -26,7 +26,7 @@ func (t *turn) runLoop(text string) error {
 		return err
 	}
 	for {
-		if err := t.checkLimits(); err != nil {
+		if err := t.checkTurnLimits(); err != nil {
 			return err
 		}
 		if err := t.readInbox(); err != nil {
@@ -56,8 +56,8 @@ func (t *turn) runLoop(text string) error {
 	}
 }
 
-// checkLimits returns an error if the model may not be asked again.
-func (t *turn) checkLimits() error {
+// checkTurnLimits returns an error if a limit forbids another request to the model.
+func (t *turn) checkTurnLimits() error {
 	if err := t.ctx.Err(); err != nil {
 		return err
 	}
@@ -65,12 +65,12 @@ func (t *turn) checkLimits() error {
 		return err
 	}
 	if limit := t.settings.MaxIterations; limit > 0 && t.outcome.Iterations >= limit {
-		return iterationsExceeded(limit)
+		return iterationsBudgetError(limit)
 	}
 	return nil
 }
 
-// readInbox adds new messages from the inbox to the conversation.
+// readInbox adds new inbox messages to the conversation.
 func (t *turn) readInbox() error {
 	for _, text := range t.inbox() {
 		first, _, _ := strings.Cut(text, "\n")
@@ -87,7 +87,7 @@ func (t *turn) appendMessage(m Message, used *Usage) error {
 	return t.transcript.AppendMessage(m, used)
 }
 
-// buildRequest returns the next request.
+// buildRequest returns the next request to the model.
 func (t *turn) buildRequest() (ModelRequest, error) {
 	var err error
 	if t.toolNames, err = t.listTools(); err != nil {
@@ -99,7 +99,7 @@ func (t *turn) buildRequest() (ModelRequest, error) {
 	}
 	r := ModelRequest{
 		System: t.system, Messages: t.transcript.Messages(), Tools: t.toolNames.tools, MaxTokens: t.settings.MaxTokens,
-		Session: t.transcript.Key(), Remaining: left, Observe: t.observeProvider,
+		Session: t.transcript.Key(), Remaining: left, Observe: t.forwardProviderEvent,
 	}
 	if left.Tokens > 0 && int64(r.MaxTokens) > left.Tokens {
 		r.MaxTokens = int(left.Tokens)
@@ -107,7 +107,8 @@ func (t *turn) buildRequest() (ModelRequest, error) {
 	return r, nil
 }
 
-// askModel asks the model. If the conversation is too long, it cuts it and asks once more.
+// askModel sends the request to the model. If the conversation is too long, it shortens the conversation and asks
+// again.
 func (t *turn) askModel() (*Reply, error) {
 	for cut := false; ; cut = true {
 		r, err := t.buildRequest()
@@ -125,7 +126,7 @@ func (t *turn) askModel() (*Reply, error) {
 			reply.Message.Calls = normalizeCalls(reply.Message.Calls)
 			return reply, nil
 		}
-		if cut || !isTooLong(err) || t.acted.Load() {
+		if cut || !isContextTooLong(err) || t.acted.Load() {
 			return nil, err
 		}
 		if done, cutErr := t.halveContext(r); cutErr != nil || !done {
@@ -134,8 +135,8 @@ func (t *turn) askModel() (*Reply, error) {
 	}
 }
 
-// observeProvider passes on events of a provider's own loop.
-func (t *turn) observeProvider(e Event) {
+// forwardProviderEvent emits an event of a provider that makes calls itself, and records that it made calls.
+func (t *turn) forwardProviderEvent(e Event) {
 	if e.Kind == CallEvent {
 		t.acted.Store(true)
 	}
@@ -145,8 +146,8 @@ func (t *turn) observeProvider(e Event) {
 // maxRetryWait limits the delay a provider may request.
 const maxRetryWait = 5 * time.Minute
 
-// generateReply asks the model, with retries, and counts usage. A provider whose own loop made calls is not retried,
-// since it would repeat them.
+// generateReply asks the model, with retries, and counts usage. It does not retry a provider that has made calls
+// itself, since a retry would repeat them.
 func (t *turn) generateReply(r ModelRequest, onText func(string)) (*Reply, error) {
 	t.acted.Store(false)
 	for try := 0; ; try++ {
@@ -169,7 +170,7 @@ func (t *turn) generateReply(r ModelRequest, onText func(string)) (*Reply, error
 	}
 }
 
-// normalizeCalls gives calls unique ids and storable arguments.
+// normalizeCalls gives calls unique ids and valid JSON arguments.
 func normalizeCalls(calls []ToolCall) []ToolCall {
 	seen := make(map[string]bool)
 	for i := range calls {
@@ -188,8 +189,8 @@ func normalizeCalls(calls []ToolCall) []ToolCall {
 	return calls
 }
 
-// makeCalls makes calls in order. If the turn ends meanwhile, the remaining calls get an error as result, since models
-// require one.
+// makeCalls makes calls in order. If the turn ends first, the remaining calls get an error as their result, since
+// models require a result.
 func (t *turn) makeCalls(all []ToolCall) error {
 	var ended error
 	for _, c := range all {
@@ -214,9 +215,9 @@ func (t *turn) makeCalls(all []ToolCall) error {
 	return ended
 }
 
-// makeCall makes a call and returns its result as shown to the model.
+// makeCall makes a call, and returns its result as text for the model.
 func (t *turn) makeCall(c ToolCall) (text string, failed bool) {
-	c.Tool = t.toolNames.hostName(c.Tool)
+	c.Tool = t.toolNames.nameForHost(c.Tool)
 	t.emitEvent(Event{Kind: CallEvent, Call: &c})
 	result := t.tools.Call(session.WithRequest(t.ctx, session.RequestInfo{CallID: c.ID}), c.Tool, c.Arguments, func(e session.CallEvent) {
 		t.emitEvent(Event{Kind: OutputEvent, Call: &c, Output: &e})

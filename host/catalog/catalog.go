@@ -26,12 +26,12 @@ import (
 // maxManifestBytes limits a plugin.json.
 const maxManifestBytes = 4 << 20
 
-// Catalog is the immutable set of plugins and tools. It may be used concurrently.
+// Catalog is the immutable set of a host's plugins and tools. It is safe for concurrent use.
 type Catalog struct {
 	plugins  []*Plugin
 	byFull   map[string]*Tool
 	byShort  map[string][]*Tool
-	problems []Problem
+	problems []PluginProblem
 	lock     *store.LockFile // nil if unreadable
 	lockErr  error           // reason
 }
@@ -48,7 +48,7 @@ type Plugin struct {
 	Features []*Tool // resources and prompts
 }
 
-// Tool is one tool, resource or prompt of a plugin.
+// Tool is a tool, resource or prompt of a plugin.
 type Tool struct {
 	Plugin *Plugin
 	Spec   *pluginpb.Spec
@@ -57,12 +57,12 @@ type Tool struct {
 	prepare func() (*ArgumentSchema, error)
 }
 
-// FullName returns the plugin's id and the tool's name, such as "filesystem.read_file" or "prompt:notes.summary".
+// FullName returns the name with the plugin's id, such as "filesystem.read_file" or "prompt:notes.summary".
 func (t *Tool) FullName() string {
 	return pluginpb.KindPrefix(t.Kind) + t.Plugin.Manifest.ID + "." + t.Spec.Name
 }
 
-// CallName returns the tool's name in calls of its plugin.
+// CallName returns the name that calls to the plugin use.
 func (t *Tool) CallName() string { return pluginpb.KindPrefix(t.Kind) + t.Spec.Name }
 
 // ArgumentSchema is the parsed schema of a tool's arguments.
@@ -74,8 +74,8 @@ type ArgumentSchema struct {
 // ArgumentSchema returns the parsed schema of the arguments. It is parsed on first use.
 func (t *Tool) ArgumentSchema() (*ArgumentSchema, error) { return t.prepare() }
 
-// loadBundled loads the plugins in a directory, one subdirectory per plugin with a manifest (plugin.json) and a binary,
-// both named by the id. It skips directories without a manifest. A broken plugin is an error.
+// loadBundled loads the plugins in a directory. Each subdirectory with a manifest (plugin.json) is a plugin, named by
+// its id like the binary. A broken plugin is an error.
 func loadBundled(dir string) (*Catalog, error) {
 	c := &Catalog{byFull: make(map[string]*Tool), byShort: make(map[string][]*Tool)}
 	entries, err := os.ReadDir(dir)
@@ -113,7 +113,7 @@ func loadBundled(dir string) (*Catalog, error) {
 	return c, nil
 }
 
-// readPlugin reads an unverified plugin's manifest.
+// readPlugin reads a plugin's manifest without verifying the plugin.
 func readPlugin(dir string) (*Plugin, error) {
 	data, err := smallfile.Read(filepath.Join(dir, pluginpb.ManifestFile), maxManifestBytes)
 	if err != nil {
@@ -132,7 +132,7 @@ func readPlugin(dir string) (*Plugin, error) {
 	return p, nil
 }
 
-// setDigest computes the digest of manifest and binary.
+// setDigest computes and stores the digest of manifest and binary.
 func (p *Plugin) setDigest() (err error) {
 	binary, err := identifyBinary(p.Binary)
 	p.Digest = binary + " " + p.Digest
@@ -153,8 +153,8 @@ func newPlugin(m *pluginpb.Manifest, dir string) *Plugin {
 	return p
 }
 
-// identifyBinary checks that a binary is executable and not writable by everybody, and returns a string that identifies
-// it.
+// identifyBinary checks that a binary is executable and not writable by all users. It returns text that changes with
+// the binary.
 func identifyBinary(path string) (string, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -183,10 +183,10 @@ func newTool(p *Plugin, spec *pluginpb.Spec, kind string) *Tool {
 	}
 }
 
-// addPlugin adds a plugin, unless its tools imitate picoclaw's own.
+// addPlugin adds a plugin. It returns an error if a tool of the plugin imitates picoclaw's.
 func (c *Catalog) addPlugin(p *Plugin) error {
 	if p.Kind != BundledPlugin {
-		if err := c.CheckNames(p.Manifest); err != nil {
+		if err := c.CheckToolNames(p.Manifest); err != nil {
 			return err
 		}
 	}
@@ -212,15 +212,15 @@ func (c *Catalog) indexPlugin(p *Plugin) {
 func (c *Catalog) Plugins() []*Plugin { return slices.Clone(c.plugins) }
 
 // Tools returns all tools, sorted by full name.
-func (c *Catalog) Tools() []*Tool { return c.sortTools(func(p *Plugin) []*Tool { return p.Tools }) }
+func (c *Catalog) Tools() []*Tool { return c.collectTools(func(p *Plugin) []*Tool { return p.Tools }) }
 
-// Features returns all resources and prompts, sorted by full name.
-func (c *Catalog) Features() []*Tool {
-	return c.sortTools(func(p *Plugin) []*Tool { return p.Features })
+// ResourcesAndPrompts returns all resources and prompts, sorted by full name.
+func (c *Catalog) ResourcesAndPrompts() []*Tool {
+	return c.collectTools(func(p *Plugin) []*Tool { return p.Features })
 }
 
-// sortTools returns the chosen tools of all plugins, sorted by full name.
-func (c *Catalog) sortTools(of func(*Plugin) []*Tool) []*Tool {
+// collectTools returns the tools that of selects from each plugin, sorted by full name.
+func (c *Catalog) collectTools(of func(*Plugin) []*Tool) []*Tool {
 	var all []*Tool
 	for _, p := range c.plugins {
 		all = append(all, of(p)...)
@@ -229,7 +229,7 @@ func (c *Catalog) sortTools(of func(*Plugin) []*Tool) []*Tool {
 	return all
 }
 
-// FindTools returns the tools with a name: one for a full name, several for a shared short name.
+// FindTools returns the tools with a name: at most one for a full name, or all that share a short name.
 func (c *Catalog) FindTools(name string) []*Tool {
 	if strings.Contains(name, ".") {
 		if t := c.byFull[name]; t != nil {

@@ -6,8 +6,8 @@ import "os"
 
 func isExecutable(os.FileInfo) bool { return true }
 
-// isWorldWritable returns false: modes are meaningless on this system.
+// isWorldWritable returns false, since this operating system has no such modes.
 func isWorldWritable(os.FileInfo) bool { return false }
 
-// fileID distinguishes files of equal size and time.
+// fileID returns text that distinguishes files of equal size and time, where possible.
 func fileID(os.FileInfo) string { return "" }

@@ -13,7 +13,7 @@ func isExecutable(info os.FileInfo) bool { return info.Mode().Perm()&0o111 != 0 
 // isWorldWritable reports whether all users can write to the file.
 func isWorldWritable(info os.FileInfo) bool { return info.Mode().Perm()&0o002 != 0 }
 
-// fileID distinguishes files of equal size and time.
+// fileID returns text that distinguishes files of equal size and time, where possible.
 func fileID(info os.FileInfo) string {
 	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
 		return fmt.Sprintf("%d:%d", stat.Dev, stat.Ino)

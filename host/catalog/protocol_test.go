@@ -50,7 +50,7 @@ func TestPluginOfOlderProtocolIsAProblem(t *testing.T) {
 	if err := os.WriteFile(s.LockFilePath(), data, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c, err := LoadCatalog(Sources{Bundled: bundled, Store: s, Dev: map[string]string{"dev": build}})
+	c, err := LoadCatalog(PluginSources{Bundled: bundled, Store: s, Dev: map[string]string{"dev": build}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +73,7 @@ func TestPluginOfOlderProtocolIsAProblem(t *testing.T) {
 		t.Errorf("the server is %+v", server)
 	}
 	writePlugin(t, filepath.Join(bundled, "old"), "old", 1)
-	if _, err := LoadCatalog(Sources{Bundled: bundled}); err == nil || !strings.HasSuffix(err.Error(), want) {
+	if _, err := LoadCatalog(PluginSources{Bundled: bundled}); err == nil || !strings.HasSuffix(err.Error(), want) {
 		t.Errorf("bundled: %v", err)
 	}
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// PluginKind is the source of a plugin.
+// PluginKind says where a plugin comes from.
 type PluginKind string
 
 // The kinds.
@@ -28,8 +28,8 @@ const (
 	BuiltinPlugin   PluginKind = "own"       // served by the host itself
 )
 
-// Sources are the places of plugins. A build directory overrides the store for its id.
-type Sources struct {
+// PluginSources are the directories with plugins. A build directory replaces the installed plugin with its id.
+type PluginSources struct {
 	Bundled string            // directory next to picoclaw's binary
 	Store   *store.Store      // may be nil
 	Dev     map[string]string // build directories by id
@@ -39,15 +39,15 @@ type Sources struct {
 	Builtin []*pluginpb.Manifest
 }
 
-// Problem says why a plugin can't be offered. Other plugins are not affected.
-type Problem struct {
+// PluginProblem explains why a plugin can't be offered. It does not affect other plugins.
+type PluginProblem struct {
 	Plugin string // its id
 	Err    error
 }
 
-// LoadCatalog loads the plugins from all sources, and the disabled tools. Its error concerns bundled plugins: the
-// installation is broken.
-func LoadCatalog(from Sources) (*Catalog, error) {
+// LoadCatalog loads the plugins from all sources, and the list of disabled tools. It returns an error only for bundled
+// plugins, whose problems mean a broken installation.
+func LoadCatalog(from PluginSources) (*Catalog, error) {
 	c, err := loadBundled(from.Bundled)
 	if err != nil {
 		return nil, err
@@ -62,7 +62,7 @@ func LoadCatalog(from Sources) (*Catalog, error) {
 		c.indexPlugin(p)
 	}
 	for _, id := range slices.Sorted(maps.Keys(from.Dev)) {
-		p, loadErr := loadDir(from.Dev[id], id)
+		p, loadErr := loadBuildDir(from.Dev[id], id)
 		if loadErr != nil {
 			c.addProblem(id, fmt.Errorf("plugins.%s.dev: %w", id, loadErr))
 			continue
@@ -91,9 +91,9 @@ func LoadCatalog(from Sources) (*Catalog, error) {
 		if known := c.findPlugin(id); known != nil && known.Kind == DevPlugin {
 			continue
 		}
-		err := checkDeclared(id, lock.Plugins[id], from.Declared)
+		err := checkMatchesConfig(id, lock.Plugins[id], from.Declared)
 		if err == nil {
-			err = c.addInstalled(from, id, lock.Plugins[id])
+			err = c.addInstalledPlugin(from, id, lock.Plugins[id])
 		}
 		if err != nil {
 			c.addProblem(id, err)
@@ -108,8 +108,8 @@ func LoadCatalog(from Sources) (*Catalog, error) {
 	return c, nil
 }
 
-// checkDeclared returns an error if a plugin differs from its configuration section.
-func checkDeclared(id string, pin *store.InstalledPlugin, declared map[string]string) error {
+// checkMatchesConfig returns an error if an installed plugin differs from its section in the configuration.
+func checkMatchesConfig(id string, pin *store.InstalledPlugin, declared map[string]string) error {
 	asked, is := declared[id]
 	switch {
 	case is && pin.Declared != asked:
@@ -123,10 +123,10 @@ func checkDeclared(id string, pin *store.InstalledPlugin, declared map[string]st
 }
 
 func (c *Catalog) addProblem(id string, err error) {
-	c.problems = append(c.problems, Problem{id, err})
+	c.problems = append(c.problems, PluginProblem{id, err})
 }
 
-func (c *Catalog) addInstalled(from Sources, id string, pin *store.InstalledPlugin) error {
+func (c *Catalog) addInstalledPlugin(from PluginSources, id string, pin *store.InstalledPlugin) error {
 	s := from.Store
 	if known := c.findPlugin(id); known != nil {
 		return fmt.Errorf("plugin %s comes with picoclaw; an installed one can't take its place", id)
@@ -158,8 +158,8 @@ func (c *Catalog) addInstalled(from Sources, id string, pin *store.InstalledPlug
 	return c.addPlugin(p)
 }
 
-// loadDir loads a plugin from its build directory, which may have any name.
-func loadDir(dir, id string) (*Plugin, error) {
+// loadBuildDir loads a plugin from its build directory, whose name need not be the id.
+func loadBuildDir(dir, id string) (*Plugin, error) {
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("the directory %s does not exist; build the plugin, or name the directory that has its %s",
 			dir, pluginpb.ManifestFile)
@@ -183,7 +183,7 @@ func (c *Catalog) findPlugin(id string) *Plugin {
 	return nil
 }
 
-// replacePlugin adds a plugin and removes the bundled one with its id.
+// replacePlugin adds a plugin in place of the bundled plugin with the same id.
 func (c *Catalog) replacePlugin(p *Plugin) {
 	id := p.Manifest.ID
 	c.plugins = slices.DeleteFunc(c.plugins, func(other *Plugin) bool { return other.Manifest.ID == id })
@@ -196,13 +196,13 @@ func (c *Catalog) replacePlugin(p *Plugin) {
 	}
 }
 
-// Problems returns the plugins that can't be offered. A problem without an id concerns all installed plugins.
-func (c *Catalog) Problems() []Problem { return slices.Clone(c.problems) }
+// Problems returns the plugins that can't be offered, and why. A problem without an id concerns all installed plugins.
+func (c *Catalog) Problems() []PluginProblem { return slices.Clone(c.problems) }
 
-// LockError returns the error of an unreadable lock file, which disables all tools; nil if it is readable.
-func (c *Catalog) LockError() error { return c.lockErr }
+// LockFileError returns the error of an unreadable lock file, which disables all tools; nil if the file is readable.
+func (c *Catalog) LockFileError() error { return c.lockErr }
 
-// DisabledBy returns the entry that disables a tool for an agent; nil for none.
+// DisabledBy returns the entry that disables a tool for an agent; nil if it is enabled.
 func (c *Catalog) DisabledBy(t *Tool, agent string) *store.DisabledTool {
 	if c.lock == nil {
 		return &store.DisabledTool{Plugin: "*"}
@@ -210,10 +210,9 @@ func (c *Catalog) DisabledBy(t *Tool, agent string) *store.DisabledTool {
 	return c.lock.FindDisabledTool(t.Plugin.Manifest.ID, t.Spec.Name, agent)
 }
 
-// CheckNames returns an error if one of a plugin's tools has the name of a bundled or built-in tool, or a full name MCP
-// clients can't distinguish, since they replace "." by "_". Other plugins may share short names; agents must use full
-// names then.
-func (c *Catalog) CheckNames(m *pluginpb.Manifest) error {
+// CheckToolNames returns an error if a plugin's tool has the name of a bundled or built-in tool, or the same name for
+// MCP clients as another tool; see ClientName. Plugins may share other short names. Agents must then use full names.
+func (c *Catalog) CheckToolNames(m *pluginpb.Manifest) error {
 	clients := map[string]string{}
 	for _, p := range c.plugins {
 		for _, t := range p.Tools {
@@ -237,5 +236,5 @@ func (c *Catalog) CheckNames(m *pluginpb.Manifest) error {
 	return nil
 }
 
-// ClientName returns a tool's name for MCP clients, some of which don't allow dots.
+// ClientName returns a tool's name for MCP clients, with "_" for ".", which some clients don't allow.
 func ClientName(name string) string { return strings.ReplaceAll(name, ".", "_") }

@@ -22,35 +22,35 @@ import (
 //go:embed clients.json
 var clientsText []byte
 
-// Client is the hook format of a client.
-type Client struct {
-	Name   string            `json:"-"`
-	Event  string            `json:"event"`  // that comes before a call
-	Answer string            `json:"answer"` // form of the answer: claude or gemini
-	Asks   bool              `json:"asks"`   // the client can ask its person
-	Tools  map[string][]tool `json:"tools"`
+// HookFormat describes the hooks of a client program: events, answers, and the effects of its tools.
+type HookFormat struct {
+	Name   string                   `json:"-"`
+	Event  string                   `json:"event"`  // that comes before a call
+	Answer string                   `json:"answer"` // form of the answer: claude or gemini
+	Asks   bool                     `json:"asks"`   // the client can ask its person
+	Tools  map[string][]toolMapping `json:"tools"`
 }
 
-// tool is one thing that a tool does, by an argument that is a string or a list of strings.
-type tool struct {
+// toolMapping is one effect of a client's tool, with the argument that names its object.
+type toolMapping struct {
 	Do       string `json:"do"` // as session.ClientToolActionKind, or patch
 	From     string `json:"from"`
 	Dir      string `json:"dir"`      // argument with the directory; empty for the event's
 	Optional bool   `json:"optional"` // without the argument it is the directory
 }
 
-// Names returns the clients' names.
-func Names() []string {
-	all, err := clients()
+// ClientNames returns the names of all clients with hooks, sorted.
+func ClientNames() []string {
+	all, err := loadFormats()
 	if err != nil {
 		return nil
 	}
 	return slices.Sorted(maps.Keys(all))
 }
 
-// FindClient returns a client by its name.
-func FindClient(name string) (*Client, error) {
-	all, err := clients()
+// FindFormat returns the hook format of a client.
+func FindFormat(name string) (*HookFormat, error) {
+	all, err := loadFormats()
 	if err != nil {
 		return nil, err
 	}
@@ -62,23 +62,23 @@ func FindClient(name string) (*Client, error) {
 	return c, nil
 }
 
-func clients() (all map[string]*Client, err error) {
+func loadFormats() (all map[string]*HookFormat, err error) {
 	err = json.Unmarshal(clientsText, &all)
 	return all, err
 }
 
-// event is the message of a client to its hook. All clients use these names, except OpenCode, whose plugin picoclaw
-// writes.
-type event struct {
+// hookEvent is the message of a client to its hook. All clients use these field names. OpenCode sends them through a
+// plugin that picoclaw writes.
+type hookEvent struct {
 	Event string         `json:"hook_event_name"`
 	Tool  string         `json:"tool_name"`
 	Input map[string]any `json:"tool_input"`
 	Dir   string         `json:"cwd"`
 }
 
-// ReadCall returns the call that an event is about; nil if it is about something else.
-func (c *Client) ReadCall(text []byte) (*session.ClientToolCall, error) {
-	var e event
+// ReadCall returns the tool call that a hook message announces; nil if it announces something else.
+func (c *HookFormat) ReadCall(text []byte) (*session.ClientToolCall, error) {
+	var e hookEvent
 	if err := json.Unmarshal(text, &e); err != nil {
 		return nil, fmt.Errorf("the event of %s is not the JSON that is known of it: %w", c.Name, err)
 	}
@@ -94,17 +94,17 @@ func (c *Client) ReadCall(text []byte) (*session.ClientToolCall, error) {
 	var err error
 	if known, ok := c.Tools[e.Tool]; ok {
 		for _, t := range known {
-			actions, failure := t.actions(e)
+			actions, failure := t.callActions(e)
 			call.Actions, err = append(call.Actions, actions...), errors.Join(err, failure)
 		}
-	} else if server, name, ok := mcpTool(e.Tool); ok {
+	} else if server, name, ok := splitMCPToolName(e.Tool); ok {
 		call.Actions = []session.ClientToolAction{{Kind: session.CallMCPTool, Value: server, Tool: name}}
 	}
 	return call, err
 }
 
-// mcpTool splits the name that clients give an MCP server's tool.
-func mcpTool(name string) (server, tool string, ok bool) {
+// splitMCPToolName splits the name that clients give to a tool of an MCP server.
+func splitMCPToolName(name string) (server, tool string, ok bool) {
 	for _, separator := range []string{"__", "_"} {
 		rest, found := strings.CutPrefix(name, "mcp"+separator)
 		if server, tool, ok = strings.Cut(rest, separator); found && ok && server != "" && tool != "" {
@@ -114,15 +114,15 @@ func mcpTool(name string) (server, tool string, ok bool) {
 	return "", "", false
 }
 
-// actions returns the actions of a call by one argument.
-func (t tool) actions(e event) ([]session.ClientToolAction, error) {
+// callActions returns the actions of a call that follow from one argument.
+func (t toolMapping) callActions(e hookEvent) ([]session.ClientToolAction, error) {
 	dir := e.Dir
 	if given, _ := e.Input[t.Dir].(string); given != "" {
 		if dir = given; !filepath.IsAbs(dir) {
 			dir = filepath.Join(e.Dir, dir)
 		}
 	}
-	values, err := stringsOf(e.Input[t.From])
+	values, err := argumentStrings(e.Input[t.From])
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("%s of %s %w", t.From, e.Tool, err)
@@ -132,7 +132,7 @@ func (t tool) actions(e event) ([]session.ClientToolAction, error) {
 		return nil, fmt.Errorf("%s has no %s", e.Tool, t.From)
 	}
 	if t.Do == string(session.RunCommand) && len(values) > 1 { // argv
-		values = []string{joinWords(values)}
+		values = []string{quoteCommand(values)}
 	}
 	var out []session.ClientToolAction
 	for _, value := range values {
@@ -157,8 +157,8 @@ func (t tool) actions(e event) ([]session.ClientToolAction, error) {
 	return out, nil
 }
 
-// stringsOf returns the strings of an argument; none if it is missing, null or empty.
-func stringsOf(value any) (out []string, err error) {
+// argumentStrings returns an argument's string or list of strings; nothing if it is missing, null or empty.
+func argumentStrings(value any) (out []string, err error) {
 	switch v := value.(type) {
 	case nil:
 		return nil, nil
@@ -180,8 +180,8 @@ func stringsOf(value any) (out []string, err error) {
 	return nil, errors.New("is no string")
 }
 
-// joinWords returns a command with these words.
-func joinWords(words []string) string {
+// quoteCommand returns a shell command with these words.
+func quoteCommand(words []string) string {
 	quoted := make([]string, len(words))
 	for i, word := range words {
 		quoted[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
@@ -189,7 +189,7 @@ func joinWords(words []string) string {
 	return strings.Join(quoted, " ")
 }
 
-// patchedPaths returns the files that a patch names: in the form of apply_patch.
+// patchedPaths returns the files that a patch in the format of apply_patch changes.
 func patchedPaths(patch string) (all []string) {
 	for line := range strings.Lines(patch) {
 		for _, prefix := range []string{"*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: "} {
@@ -201,8 +201,8 @@ func patchedPaths(patch string) (all []string) {
 	return all
 }
 
-// WriteAnswer returns the answer about a decision; empty where the client goes on as without a hook.
-func (c *Client) WriteAnswer(d guard.Decision) []byte {
+// FormatAnswer returns the hook's answer for a decision; empty if the client continues as without a hook.
+func (c *HookFormat) FormatAnswer(d guard.Decision) []byte {
 	if d.Verdict == guard.Allow {
 		return nil
 	}
@@ -222,7 +222,7 @@ func (c *Client) WriteAnswer(d guard.Decision) []byte {
 	return append(text, '\n')
 }
 
-// reasonText is a refusal as one line: reason, rule and remedy.
+// reasonText returns the reason, rule and remedy of a refusal in one line.
 func reasonText(d guard.Decision) string {
 	text := "picoclaw: " + d.Reason
 	if d.Rule != "" {

@@ -45,7 +45,7 @@ func TestReadCall(t *testing.T) {
 		{"gemini", `[]`, nil},
 		{"gemini", ``, nil},
 	} {
-		client, err := FindClient(c.client)
+		client, err := FindFormat(c.client)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -65,9 +65,9 @@ func TestReadCall(t *testing.T) {
 	}
 }
 
-func TestOtherEventsAreNoCalls(t *testing.T) {
+func TestOtherEventsAreIgnored(t *testing.T) {
 	t.Parallel()
-	client, err := FindClient("claude")
+	client, err := FindFormat("claude")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,12 +90,12 @@ func TestWriteAnswer(t *testing.T) {
 		{"codex", guard.Decision{Verdict: guard.Ask, Reason: "sure?"}, `{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"picoclaw: sure?"}}`},
 		{"gemini", denied, `{"decision":"deny","reason":"picoclaw: no [exec.sudo]; do without"}`},
 	} {
-		client, err := FindClient(c.client)
+		client, err := FindFormat(c.client)
 		if err != nil {
 			t.Fatal(err)
 		}
 		var got, want any
-		text := client.WriteAnswer(c.d)
+		text := client.FormatAnswer(c.d)
 		if len(text) == 0 && c.want == "" {
 			continue
 		}
@@ -109,7 +109,7 @@ func FuzzReadCall(f *testing.F) {
 	f.Add("claude", []byte(`{"hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"ls"},"cwd":"/p"}`))
 	f.Add("codex", []byte(`{"hook_event_name":"PreToolUse","tool_name":"apply_patch","tool_input":{"command":["*** Add File: "]},"cwd":"/p"}`))
 	f.Fuzz(func(t *testing.T, name string, text []byte) {
-		client, err := FindClient(name)
+		client, err := FindFormat(name)
 		if err != nil {
 			return
 		}

@@ -10,13 +10,13 @@ import (
 	"github.com/picoclaw/picoclaw/host/store"
 )
 
-// agentsView is the data of the agents page.
+// agentsView is the data for the template of the agents page.
 type agentsView struct {
 	All    *killswitch.Stop // stops all agents; nil for none
 	Agents []agentRow
 }
 
-// agentRow is an agent and its stop.
+// agentRow is an agent with its stop, if it is stopped.
 type agentRow struct {
 	Agent
 
@@ -25,7 +25,7 @@ type agentRow struct {
 	Off  int
 }
 
-func (c *Console) showAgents(*sessionRequest) (any, error) {
+func (c *Console) showAgents(*authenticatedRequest) (any, error) {
 	all, err := c.options.Instance.Agents()
 	if err != nil {
 		return nil, err
@@ -55,7 +55,7 @@ func newAgentRow(a Agent, stopped killswitch.StopsByAgent) agentRow {
 	return out
 }
 
-func (c *Console) showAgent(v *sessionRequest) (any, error) {
+func (c *Console) showAgent(v *authenticatedRequest) (any, error) {
 	one, err := c.findAgent(v.FormValue("id"))
 	if err != nil {
 		return nil, err
@@ -78,8 +78,8 @@ func (c *Console) findAgent(id string) (Agent, error) {
 	return Agent{}, notFound("There is no such agent in the configuration.")
 }
 
-// stopAgent stops or resumes an agent, or all.
-func (c *Console) stopAgent(v *sessionRequest) (string, error) {
+// stopAgent stops or resumes an agent, or all agents.
+func (c *Console) stopAgent(v *authenticatedRequest) (string, error) {
 	id := v.PostFormValue("agent")
 	if id != "" {
 		if _, err := c.findAgent(id); err != nil {
@@ -106,15 +106,15 @@ func (c *Console) stopAgent(v *sessionRequest) (string, error) {
 	return "", notFound("The form says nothing that is done here.")
 }
 
-// switchTool disables or enables a tool of an agent, or a whole plugin.
-func (c *Console) switchTool(v *sessionRequest) (string, error) {
+// switchTool disables or enables a tool, or a whole plugin, for an agent.
+func (c *Console) switchTool(v *authenticatedRequest) (string, error) {
 	off := store.DisabledTool{Plugin: v.PostFormValue("plugin"), Tool: v.PostFormValue("tool"), Agent: v.PostFormValue("agent")}
 	do := v.PostFormValue("do")
 	one, err := c.findAgent(off.Agent)
 	if err != nil {
 		return "", err
 	}
-	if do != "on" && do != "off" || !one.hasTool(off.Plugin, off.Tool) {
+	if do != "on" && do != "off" || !one.hasPluginTool(off.Plugin, off.Tool) {
 		return "", notFound("There is no such tool.")
 	}
 	c.options.Logger.Info("a switch is turned", "what", off.String(), "to", do, "by", v.By)
@@ -124,8 +124,9 @@ func (c *Console) switchTool(v *sessionRequest) (string, error) {
 	return "agent?" + url.Values{"id": {off.Agent}}.Encode(), nil
 }
 
-// hasTool reports whether an agent has a plugin and, unless empty, a tool of it.
-func (a Agent) hasTool(plugin, tool string) bool {
+// hasPluginTool reports whether an agent's plugin has a tool. For an empty tool it reports whether the agent has the
+// plugin.
+func (a Agent) hasPluginTool(plugin, tool string) bool {
 	for _, p := range a.Plugins {
 		if p.ID != plugin {
 			continue

@@ -16,7 +16,7 @@ import (
 // approvalsView is the data of the approvals page.
 type approvalsView struct{ Waiting []waitingRow }
 
-// waitingRow is a waiting call with its exact arguments.
+// waitingRow is a call that waits for approval, with its exact arguments.
 type waitingRow struct {
 	*approvals.WaitingCall
 
@@ -24,7 +24,7 @@ type waitingRow struct {
 	Left  string
 }
 
-func (c *Console) showApprovals(*sessionRequest) (any, error) {
+func (c *Console) showApprovals(*authenticatedRequest) (any, error) {
 	all, err := approvals.ListWaitingCalls(c.options.Home)
 	if err != nil {
 		return nil, err
@@ -37,7 +37,7 @@ func (c *Console) showApprovals(*sessionRequest) (any, error) {
 	return view, nil
 }
 
-// exactArguments returns the complete arguments on separate lines, since a person decides on them.
+// exactArguments formats the complete arguments, one per line, for the person who decides on the call.
 func exactArguments(arguments json.RawMessage) string {
 	text := jsontext.Value(slices.Clone(arguments))
 	if text.Format(jsontext.AllowInvalidUTF8(true), jsontext.Multiline(true), jsontext.WithIndent("  ")) != nil {
@@ -46,8 +46,9 @@ func exactArguments(arguments json.RawMessage) string {
 	return string(text)
 }
 
-// answerCall approves or denies the exact call that was shown, identified by the digest in the form.
-func (c *Console) answerCall(v *sessionRequest) (string, error) {
+// answerApproval approves or denies a waiting call. The form contains a digest of the call, so the answer applies only
+// to the call that was shown.
+func (c *Console) answerApproval(v *authenticatedRequest) (string, error) {
 	w, err := approvals.FindWaitingCall(c.options.Home, v.PostFormValue("id"))
 	if err == nil && subtle.ConstantTimeCompare([]byte(w.Digest()), []byte(v.PostFormValue("digest"))) != 1 {
 		err = approvals.ErrNotWaiting

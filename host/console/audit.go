@@ -31,10 +31,10 @@ type auditView struct {
 	Verified *verifyResult // nil before the first verification
 }
 
-// Of returns a value of the filter.
+// Of returns the value of a filter field; templates call it.
 func (v auditView) Of(name string) string { return v.Query.Get(name) }
 
-// Export returns the URL that exports the matching entries.
+// Export returns the URL that exports the matching entries in a format.
 func (v auditView) Export(format string) string {
 	q := copyQuery(v.Query)
 	q.Set("format", format)
@@ -51,7 +51,7 @@ func copyQuery(q url.Values) url.Values {
 	return out
 }
 
-func (c *Console) showAudit(v *sessionRequest) (any, error) {
+func (c *Console) showAudit(v *authenticatedRequest) (any, error) {
 	q := copyQuery(v.URL.Query())
 	query := audit.LogQuery{Limit: perPage, After: q.Get("after")}
 	q.Del("after")
@@ -77,7 +77,7 @@ func (c *Console) showAudit(v *sessionRequest) (any, error) {
 	return view, nil
 }
 
-// searchLog searches until a page is full, or for maxSearchTime.
+// searchLog searches the audit log until a page is full, or for maxSearchTime.
 func (c *Console) searchLog(q audit.LogQuery) (*audit.LogPage, error) {
 	all := &audit.LogPage{}
 	for began, most := time.Now(), q.Limit; ; q.After = all.Next {
@@ -97,8 +97,8 @@ func (c *Console) searchLog(q audit.LogQuery) (*audit.LogPage, error) {
 	}
 }
 
-// verification is the last verification of the audit log. The zero value is ready to use.
-type verification struct {
+// auditVerification has the result of the last verification of the audit log. The zero value is ready to use.
+type auditVerification struct {
 	running sync.Mutex
 	mu      sync.Mutex
 	last    *verifyResult
@@ -112,8 +112,8 @@ type verifyResult struct {
 	Broken string
 }
 
-// verifyLog verifies the chain of the whole audit log.
-func (c *Console) verifyLog(v *sessionRequest) (string, error) {
+// verifyLog verifies the hash chain of the whole audit log.
+func (c *Console) verifyLog(v *authenticatedRequest) (string, error) {
 	if !c.verified.running.TryLock() {
 		return "", &httpError{http.StatusConflict, "A verification is running already; reload the page later."}
 	}
@@ -133,8 +133,8 @@ func (c *Console) verifyLog(v *sessionRequest) (string, error) {
 	return "audit", nil
 }
 
-// exportLog sends the matching entries while reading them, the oldest first.
-func (c *Console) exportLog(w http.ResponseWriter, v *sessionRequest) error {
+// exportLog sends the matching entries, oldest first, while it reads the log.
+func (c *Console) exportLog(w http.ResponseWriter, v *authenticatedRequest) error {
 	q := v.URL.Query()
 	filter, err := audit.ParseFilter(q.Get, time.Now())
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/picoclaw/picoclaw/host/audit"
 )
 
-// callView is the data of the page of a call.
+// callView is the data for the template of a call's page.
 type callView struct {
 	Call      audit.Record
 	Arguments []argumentRow
@@ -20,7 +20,7 @@ type callView struct {
 // argumentRow is one argument of a call.
 type argumentRow struct{ Name, Value string }
 
-func (c *Console) showCall(v *sessionRequest) (any, error) {
+func (c *Console) showCall(v *authenticatedRequest) (any, error) {
 	session := v.FormValue("session")
 	at, err := time.Parse(time.RFC3339Nano, v.FormValue("at"))
 	if err != nil {
@@ -36,7 +36,7 @@ func (c *Console) showCall(v *sessionRequest) (any, error) {
 	}
 	view := callView{Call: call, Answer: c.results.findResult(session, at)}
 	for _, name := range slices.Sorted(maps.Keys(call.Args)) {
-		view.Arguments = append(view.Arguments, argumentRow{name, formatValue(call.Args[name])})
+		view.Arguments = append(view.Arguments, argumentRow{name, formatArgument(call.Args[name])})
 	}
 	return view, nil
 }

@@ -15,10 +15,10 @@ import (
 	"github.com/picoclaw/picoclaw/host/audit"
 )
 
-// maxRows limits the calls on the page.
+// maxRows limits the calls on the calls page.
 const maxRows = 200
 
-// callFilter selects calls.
+// callFilter selects calls for the calls page.
 type callFilter struct {
 	Agent, Session, Tool string
 	Outcome              string // one of outcomes; empty for all
@@ -27,7 +27,7 @@ type callFilter struct {
 
 var outcomes = []string{"ok", "failed", "refused", "asked", "open"}
 
-// parseFilter parses a filter from a query.
+// parseFilter parses the filter in a URL query.
 func parseFilter(q url.Values) (callFilter, error) {
 	f := callFilter{q.Get("agent"), q.Get("session"), q.Get("tool"), q.Get("outcome"), q.Get("wall")}
 	if _, err := path.Match(f.Tool, ""); err != nil {
@@ -43,7 +43,7 @@ func (f callFilter) matchesCall(r audit.Record) bool {
 	return f.Outcome == "" || callOutcome(r) == f.Outcome || f.Outcome == "asked" && r.Decision == "ask"
 }
 
-// queryValues returns the filter as a query.
+// queryValues returns the filter as a URL query.
 func (f callFilter) queryValues() url.Values {
 	q := url.Values{}
 	for name, value := range map[string]string{"agent": f.Agent, "session": f.Session, "tool": f.Tool,
@@ -55,7 +55,7 @@ func (f callFilter) queryValues() url.Values {
 	return q
 }
 
-// callOutcome returns how a call ended.
+// callOutcome describes how a call ended.
 func callOutcome(r audit.Record) string {
 	switch {
 	case r.WasDenied():
@@ -75,11 +75,11 @@ type callsView struct {
 	Agents   []string
 	Outcomes []string
 	Walls    []string
-	Calls    []feedCall
+	Calls    []numberedCall
 	Stream   string // URL of new calls
 }
 
-func (c *Console) showCalls(v *sessionRequest) (any, error) {
+func (c *Console) showCalls(v *authenticatedRequest) (any, error) {
 	f, err := parseFilter(v.URL.Query())
 	if err != nil {
 		return nil, err
@@ -104,10 +104,10 @@ func (c *Console) showCalls(v *sessionRequest) (any, error) {
 	return view, nil
 }
 
-// maxLineBytes limits the arguments in a row.
+// maxLineBytes limits the arguments in a row of the calls page.
 const maxLineBytes = 160
 
-// templateFuncs are the functions of templates.
+// templateFuncs returns the functions that templates can call.
 func templateFuncs() template.FuncMap {
 	return template.FuncMap{
 		"wall":      refusingLayer,
@@ -124,7 +124,7 @@ func templateFuncs() template.FuncMap {
 	}
 }
 
-// argumentsLine returns arguments as a line of JSON.
+// argumentsLine formats arguments as one line of JSON.
 func argumentsLine(args map[string]any) string {
 	if len(args) == 0 {
 		return ""
@@ -149,8 +149,8 @@ func clipText(text string, most int) string {
 	return strings.ToValidUTF8(text[:most], "") + "…"
 }
 
-// formatValue returns a text unchanged, and other arguments as JSON.
-func formatValue(v any) string {
+// formatArgument returns a text argument unchanged, and others as JSON.
+func formatArgument(v any) string {
 	if text, ok := v.(string); ok {
 		return text
 	}

@@ -30,14 +30,14 @@ const BasePath = "/console/"
 type Options struct {
 	Home     string
 	Log      string // path of the audit log
-	Operator Operator
-	Instance Instance // nil hides the pages that need it
-	Version  string   // picoclaw's
+	Operator Actions
+	Instance DataSource // nil hides the pages that need it
+	Version  string     // picoclaw's
 	Logger   hclog.Logger
 }
 
-// Operator executes actions of the command line.
-type Operator interface {
+// Actions are the command-line actions that the console can execute.
+type Actions interface {
 	// Undo undoes a change of an agent. With dry it only reports what it would restore. With force it ignores later
 	// changes of the files.
 	Undo(ctx context.Context, agent, id string, dry, force bool) (said string, err error)
@@ -49,14 +49,14 @@ var static embed.FS
 //go:embed pages
 var templates embed.FS
 
-// Console is a handler for all paths below [BasePath]. It may be used concurrently.
+// Console is the HTTP handler of the web console, for all paths below [BasePath]. It is safe for concurrent use.
 type Console struct {
 	options       Options
 	sessions      sessionStore
 	feed          callFeed
 	results       resultStore
-	reports       reportStore
-	verified      verification
+	reports       doctorReports
+	verified      auditVerification
 	pages         map[string]*page
 	nav           []*page
 	rowTemplate   *template.Template // a call in a list
@@ -65,7 +65,7 @@ type Console struct {
 	handler       http.Handler
 }
 
-// New returns a console. It shows no calls before Run.
+// New returns a console. Call Run to show calls.
 func New(o Options) *Console {
 	if o.Logger == nil {
 		o.Logger = hclog.NewNullLogger()
@@ -104,17 +104,18 @@ func (c *Console) Run(ctx context.Context) {
 	c.sessions.closeAll()
 }
 
-// KeepResult stores the result of a call of this process, in limited memory.
+// KeepResult stores the result of a call of this process for the call's page. It deletes the oldest results to limit
+// memory.
 func (c *Console) KeepResult(r audit.Record, answer string) { c.results.keepResult(r, answer) }
 
-// contentSecurityPolicy allows only resources of the console, and no inline scripts or styles.
+// contentSecurityPolicy allows only resources of the console, without inline scripts and styles.
 const contentSecurityPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; " +
 	"form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 
-// maxFormBytes limits a submitted form.
+// maxFormBytes limits the size of a submitted form.
 const maxFormBytes = 64 << 10
 
-// ServeHTTP serves requests addressed to a local name of this machine.
+// ServeHTTP serves requests that are addressed to a local name of this machine. It refuses others.
 func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Content-Security-Policy", contentSecurityPolicy)
@@ -132,7 +133,7 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.handler.ServeHTTP(w, r)
 }
 
-// isLocalAddress reports whether an address, with or without port, is local.
+// isLocalAddress reports whether an address, with or without port, is a loopback address or localhost.
 func isLocalAddress(address string) bool {
 	name := address
 	if host, _, err := net.SplitHostPort(address); err == nil {
@@ -143,13 +144,13 @@ func isLocalAddress(address string) bool {
 	return strings.EqualFold(name, "localhost") || err == nil && ip.IsLoopback()
 }
 
-// refuseVisitor answers a request without a session.
+// refuseVisitor answers a request without a valid session.
 func (c *Console) refuseVisitor(w http.ResponseWriter, r *http.Request) {
 	c.renderError(w, r, nil, &httpError{http.StatusUnauthorized,
 		"There is no session here, or it has ended: `picoclaw console` prints a link that opens one."})
 }
 
-// servePage serves a page of a session.
+// servePage serves a page to a browser with a session.
 func (c *Console) servePage(w http.ResponseWriter, r *http.Request) {
 	s := c.sessions.findSession(r)
 	if s == nil {
@@ -166,5 +167,5 @@ func (c *Console) servePage(w http.ResponseWriter, r *http.Request) {
 		c.renderError(w, r, s, notFound("There is no such page."))
 		return
 	}
-	p.servePage(c, w, &sessionRequest{Request: r, browserSession: s, page: p})
+	p.servePage(c, w, &authenticatedRequest{Request: r, browserSession: s, page: p})
 }

@@ -91,7 +91,7 @@ func (w *world) browser() *browser {
 // open opens a session.
 func (w *world) open(operate bool) *browser {
 	b := w.browser()
-	link, err := url.Parse(w.NewLink(operate, "somebody"))
+	link, err := url.Parse(w.NewLoginLink(operate, "somebody"))
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -162,7 +162,7 @@ func (w *world) write(r audit.Record) {
 	w.t.Fatal("the call is not seen")
 }
 
-func TestALinkOpensOneSessionSoon(t *testing.T) {
+func TestLinkOpensOneSession(t *testing.T) {
 	w := newWorld(t)
 	token := func(link string) url.Values {
 		_, query, _ := strings.Cut(link, "?")
@@ -171,11 +171,11 @@ func TestALinkOpensOneSessionSoon(t *testing.T) {
 	}
 	b := w.browser()
 	for range 3 { // to look at it does not use it up
-		if status, _, _ := b.send("GET", w.url+w.NewLink(false, "x"), nil, nil); status != 200 {
+		if status, _, _ := b.send("GET", w.url+w.NewLoginLink(false, "x"), nil, nil); status != 200 {
 			t.Errorf("a link: %d", status)
 		}
 	}
-	q := token(w.NewLink(false, "x"))
+	q := token(w.NewLoginLink(false, "x"))
 	login := func(q url.Values) int {
 		status, _, _ := w.browser().send("POST", w.url+BasePath+"login", q, nil)
 		return status
@@ -188,7 +188,7 @@ func TestALinkOpensOneSessionSoon(t *testing.T) {
 			t.Errorf("%v: %d", wrong, status)
 		}
 	}
-	q = token(w.NewLink(false, "x"))
+	q = token(w.NewLoginLink(false, "x"))
 	w.clock = w.clock.Add(linkLifetime + time.Second)
 	if status := login(q); status != 403 {
 		t.Errorf("after a minute: %d", status)
@@ -202,7 +202,7 @@ func TestALinkOpensOneSessionSoon(t *testing.T) {
 		t.Errorf("a session that is over: %d", status)
 	}
 	for range 2 * maxLinks {
-		w.NewLink(false, "x")
+		w.NewLoginLink(false, "x")
 	}
 	if len(w.sessions.links) > maxLinks {
 		t.Errorf("%d links are kept", len(w.sessions.links))
@@ -218,7 +218,7 @@ func TestALinkOpensOneSessionSoon(t *testing.T) {
 }
 
 // The cookie is a session's alone: it opens no other, and nobody is sent it who does not know where its pages are.
-func TestWhoHasNoSessionSeesNothing(t *testing.T) {
+func TestPagesRequireSession(t *testing.T) {
 	w := newWorld(t)
 	a, b := w.open(true), w.open(true)
 	for _, c := range []struct {
@@ -237,13 +237,13 @@ func TestWhoHasNoSessionSeesNothing(t *testing.T) {
 	for _, cookie := range a.client.Jar.Cookies(must(url.Parse(w.url + BasePath))) {
 		t.Errorf("the cookie %s is sent to other pages", cookie.Name)
 	}
-	response, err := http.Post(w.url+w.NewLink(false, "x"), "", nil)
+	response, err := http.Post(w.url+w.NewLoginLink(false, "x"), "", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	_ = response.Body.Close()
 	r := httptest.NewRecorder()
-	_, query, _ := strings.Cut(w.NewLink(false, "x"), "?")
+	_, query, _ := strings.Cut(w.NewLoginLink(false, "x"), "?")
 	request := httptest.NewRequest(http.MethodPost, "http://localhost"+BasePath+"login", strings.NewReader(query))
 	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	w.ServeHTTP(r, request)
@@ -265,7 +265,7 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-func TestAFormIsTheSessionsOwn(t *testing.T) {
+func TestFormsRequireSessionToken(t *testing.T) {
 	w := newWorld(t)
 	a, b := w.open(true), w.open(true)
 	ok := url.Values{"csrf": {a.csrf()}, "agent": {"main"}, "id": {"1"}}
@@ -310,7 +310,7 @@ func TestAFormIsTheSessionsOwn(t *testing.T) {
 	}
 }
 
-func TestWhoMayOnlyLookCantAct(t *testing.T) {
+func TestReadOnlySessionCannotAct(t *testing.T) {
 	w := newWorld(t)
 	b := w.open(false)
 	acting := 0
@@ -352,7 +352,7 @@ func TestUndoIsConfirmed(t *testing.T) {
 
 // Nothing of what agents, tools, plugins and files are called becomes part of a page, in a list, on a page of its own,
 // or in what comes later; and what nobody can see is spelled out.
-func TestNothingOfOthersRuns(t *testing.T) {
+func TestPagesEscapeUntrustedText(t *testing.T) {
 	w := newWorld(t)
 	b := w.open(true)
 	const evil = `"><script>alert(1)</script><img src=x onerror=alert(1)>`

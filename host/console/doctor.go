@@ -9,14 +9,14 @@ import (
 	"github.com/picoclaw/picoclaw/host/doctor"
 )
 
-// reportStore has the doctor's reports by agent. The zero value is ready to use.
-type reportStore struct {
+// doctorReports has the latest doctor report of each agent. The zero value is ready to use.
+type doctorReports struct {
 	running sync.Mutex // held during a self-test
 	mu      sync.Mutex
 	reports map[string]*agentReport
 }
 
-// agentReport is a report with its time.
+// agentReport is a doctor report with its time.
 type agentReport struct {
 	*doctor.Report
 
@@ -30,7 +30,7 @@ type doctorView struct {
 	Report *agentReport // may be nil
 }
 
-func (c *Console) showDoctor(v *sessionRequest) (any, error) {
+func (c *Console) showDoctor(v *authenticatedRequest) (any, error) {
 	all, err := c.options.Instance.Agents()
 	if err != nil {
 		return nil, err
@@ -48,8 +48,8 @@ func (c *Console) showDoctor(v *sessionRequest) (any, error) {
 	return view, nil
 }
 
-// runDoctor examines an agent's layers. It takes a while, so it runs only on request.
-func (c *Console) runDoctor(v *sessionRequest) (string, error) {
+// runDoctor tests an agent's protections. It takes a while, so it runs only on request.
+func (c *Console) runDoctor(v *authenticatedRequest) (string, error) {
 	one, err := c.findAgent(v.PostFormValue("agent"))
 	if err != nil {
 		return "", err

@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// browserSession is the session of one browser, opened by a link.
+// browserSession is the session of one browser, which a login link opened.
 //
-// Browsers send cookies of localhost to every port, also to a web page an agent serves. So the paths of a session
-// contain a key unknown to other pages, and the cookie is valid below it only.
+// Browsers send cookies of localhost to every port, so also to a web page that an agent serves. Therefore the paths of
+// a session contain a key that other pages do not know, and the cookie is valid only below such a path.
 type browserSession struct {
 	Operate bool   // may change things
 	By      string // creator of its link
@@ -25,14 +25,14 @@ type browserSession struct {
 	end    func()
 }
 
-// loginLink opens a session once.
+// loginLink is a link that opens a session once.
 type loginLink struct {
 	operate bool
 	by      string
 	until   time.Time
 }
 
-// Limits of links and sessions.
+// Limits of login links and sessions.
 const (
 	cookieName      = "picoclaw_console"
 	linkLifetime    = time.Minute
@@ -41,7 +41,7 @@ const (
 	maxSessions     = 32
 )
 
-// sessionStore has the links and sessions, in memory only. The zero value is ready to use.
+// sessionStore has the login links and sessions, in memory only. The zero value is ready to use.
 type sessionStore struct {
 	mu       sync.Mutex
 	links    map[[sha256.Size]byte]loginLink // by hashed token
@@ -56,8 +56,8 @@ func (d *sessionStore) currentTime() time.Time {
 	return time.Now()
 }
 
-// NewLink returns the path of a new link, which opens one session within a minute.
-func (c *Console) NewLink(operate bool, by string) string {
+// NewLoginLink returns the path of a new link, which opens one session within a minute.
+func (c *Console) NewLoginLink(operate bool, by string) string {
 	return BasePath + "login?token=" + c.sessions.newToken(operate, by)
 }
 
@@ -77,7 +77,7 @@ func (d *sessionStore) newToken(operate bool, by string) string {
 	return token
 }
 
-// openSession uses up a link and returns its session and cookie; nil for an unknown or expired link.
+// openSession uses up a login link, and returns the new session and its cookie; nil for an unknown or expired link.
 func (d *sessionStore) openSession(token string) (*browserSession, *http.Cookie) {
 	hash, now := sha256.Sum256([]byte(token)), d.currentTime()
 	d.mu.Lock()
@@ -90,13 +90,13 @@ func (d *sessionStore) openSession(token string) (*browserSession, *http.Cookie)
 	var first *browserSession
 	for _, one := range d.sessions {
 		if now.After(one.until) {
-			d.removeLocked(one)
+			d.removeSessionLocked(one)
 		} else if first == nil || one.until.Before(first.until) {
 			first = one
 		}
 	}
 	if len(d.sessions) >= maxSessions {
-		d.removeLocked(first)
+		d.removeSessionLocked(first)
 	}
 	secret := rand.Text()
 	s := &browserSession{Operate: l.operate, By: l.by, CSRF: rand.Text(), key: rand.Text(), secret: sha256.Sum256([]byte(secret)),
@@ -107,7 +107,7 @@ func (d *sessionStore) openSession(token string) (*browserSession, *http.Cookie)
 		HttpOnly: true, SameSite: http.SameSiteStrictMode}
 }
 
-// findSession returns the session of a request; nil for none.
+// findSession returns the session of a request; nil if it has no valid session.
 func (d *sessionStore) findSession(r *http.Request) *browserSession {
 	d.mu.Lock()
 	s := d.sessions[r.PathValue("key")]
@@ -124,8 +124,8 @@ func (d *sessionStore) findSession(r *http.Request) *browserSession {
 	return nil
 }
 
-// removeLocked ends a session and its streams. The caller holds the lock.
-func (d *sessionStore) removeLocked(s *browserSession) {
+// removeSessionLocked ends a session and its event streams. The caller holds the lock.
+func (d *sessionStore) removeSessionLocked(s *browserSession) {
 	delete(d.sessions, s.key)
 	s.end()
 }
@@ -133,20 +133,20 @@ func (d *sessionStore) removeLocked(s *browserSession) {
 func (d *sessionStore) closeSession(s *browserSession) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.removeLocked(s)
+	d.removeSessionLocked(s)
 }
 
 func (d *sessionStore) closeAll() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, s := range d.sessions {
-		d.removeLocked(s)
+		d.removeSessionLocked(s)
 	}
 	clear(d.links)
 }
 
-// showLogin asks for confirmation before it opens the session. Loading the page does not use up the link, since
-// programs preview links.
+// showLogin asks the person to confirm the login. A request for this page does not use up the link, since programs
+// load links for previews.
 func (c *Console) showLogin(w http.ResponseWriter, r *http.Request) {
 	c.renderPage(w, nil, c.loginTemplate, http.StatusOK, layoutData{Title: "Open the console", Data: r.FormValue("token")})
 }
@@ -163,7 +163,7 @@ func (c *Console) login(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, cookie.Path+c.nav[0].path, http.StatusSeeOther)
 }
 
-func (c *Console) logout(v *sessionRequest) (string, error) {
+func (c *Console) logout(v *authenticatedRequest) (string, error) {
 	c.sessions.closeSession(v.browserSession)
 	return BasePath, nil
 }

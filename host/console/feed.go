@@ -15,7 +15,7 @@ import (
 	"github.com/picoclaw/picoclaw/host/audit"
 )
 
-// Limits of the feed.
+// Limits of the call feed.
 const (
 	maxRecent        = 2000    // calls in memory
 	initialBytes     = 1 << 20 // of the audit log, read at start
@@ -27,22 +27,22 @@ const (
 	retryInterval    = 2 * time.Second
 )
 
-// feedCall is a numbered call.
-type feedCall struct {
+// numberedCall is a call with its number in the feed.
+type numberedCall struct {
 	audit.Record
 
 	Number uint64 // increasing
 }
 
-// callFeed has the latest calls and notifies listeners of new ones. The zero value is ready to use.
+// callFeed has the latest calls, and sends new calls to listeners. The zero value is ready to use.
 type callFeed struct {
 	mu        sync.Mutex
 	number    uint64
-	recent    []feedCall // the last is the latest
-	listeners map[chan feedCall]bool
+	recent    []numberedCall // the last is the latest
+	listeners map[chan numberedCall]bool
 }
 
-// followLog follows the audit log until ctx is done, and retries after errors.
+// followLog reads new entries of the audit log until ctx is done. It reports errors to failed and tries again.
 func (f *callFeed) followLog(ctx context.Context, log string, failed func(error)) {
 	bytes := int64(initialBytes)
 	for ctx.Err() == nil {
@@ -61,7 +61,7 @@ func (f *callFeed) addCall(r audit.Record) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.number++
-	one := feedCall{r, f.number}
+	one := numberedCall{r, f.number}
 	if len(f.recent) >= 2*maxRecent {
 		f.recent = append(f.recent[:0:0], f.recent[maxRecent:]...)
 	}
@@ -76,8 +76,8 @@ func (f *callFeed) addCall(r audit.Record) {
 	}
 }
 
-// latestCalls returns matching calls, the newest first, and the number of the newest call.
-func (f *callFeed) latestCalls(wanted func(audit.Record) bool, most int) (calls []feedCall, number uint64) {
+// latestCalls returns up to most calls for which wanted is true, the newest first, and the number of the newest call.
+func (f *callFeed) latestCalls(wanted func(audit.Record) bool, most int) (calls []numberedCall, number uint64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for i := len(f.recent) - 1; i >= 0 && len(calls) < most; i-- {
@@ -88,7 +88,7 @@ func (f *callFeed) latestCalls(wanted func(audit.Record) bool, most int) (calls 
 	return calls, f.number
 }
 
-// findCall returns a call in memory.
+// findCall returns a call if it is still in memory.
 func (f *callFeed) findCall(session string, at time.Time) (audit.Record, bool) {
 	calls, _ := f.latestCalls(func(r audit.Record) bool { return r.Session == session && r.Time.Equal(at) }, 1)
 	if len(calls) == 0 {
@@ -97,35 +97,35 @@ func (f *callFeed) findCall(session string, at time.Time) (audit.Record, bool) {
 	return calls[0].Record, true
 }
 
-// addListener returns a channel of the calls after a number; nil if there are too many listeners. The channel is closed
-// if the listener is too slow.
-func (f *callFeed) addListener(after uint64) chan feedCall {
+// addListener returns a channel that receives the calls after a number; nil if there are too many listeners. The feed
+// closes the channel of a listener that is too slow.
+func (f *callFeed) addListener(after uint64) chan numberedCall {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if len(f.listeners) >= maxListeners {
 		return nil
 	}
-	l := make(chan feedCall, maxBehind)
+	l := make(chan numberedCall, maxBehind)
 	for _, one := range f.recent[max(0, len(f.recent)-maxBehind):] {
 		if one.Number > after {
 			l <- one
 		}
 	}
 	if f.listeners == nil {
-		f.listeners = map[chan feedCall]bool{}
+		f.listeners = map[chan numberedCall]bool{}
 	}
 	f.listeners[l] = true
 	return l
 }
 
-func (f *callFeed) removeListener(l chan feedCall) {
+func (f *callFeed) removeListener(l chan numberedCall) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.listeners, l)
 }
 
-// streamCalls sends new calls and the number of approvals as server-sent events.
-func (c *Console) streamCalls(w http.ResponseWriter, v *sessionRequest) error {
+// streamCalls sends new calls and the number of waiting approvals as server-sent events.
+func (c *Console) streamCalls(w http.ResponseWriter, v *authenticatedRequest) error {
 	filter, err := parseFilter(v.URL.Query())
 	if err != nil {
 		return err
@@ -153,7 +153,7 @@ func (c *Console) streamCalls(w http.ResponseWriter, v *sessionRequest) error {
 			if !ok {
 				return nil
 			}
-			c.sendCalls(out, filter, append([]feedCall{one}, drainCalls(calls)...))
+			c.sendCalls(out, filter, append([]numberedCall{one}, drainCalls(calls)...))
 		case <-look.C:
 			all, err := approvals.ListWaitingCalls(c.options.Home)
 			if err != nil {
@@ -179,8 +179,8 @@ func (c *Console) streamCalls(w http.ResponseWriter, v *sessionRequest) error {
 	return nil
 }
 
-// drainCalls returns the calls already in a channel.
-func drainCalls(calls chan feedCall) (all []feedCall) {
+// drainCalls removes and returns the calls in a channel without waiting.
+func drainCalls(calls chan numberedCall) (all []numberedCall) {
 	for len(all) < maxBatch {
 		select {
 		case one, ok := <-calls:
@@ -195,8 +195,8 @@ func drainCalls(calls chan feedCall) (all []feedCall) {
 	return all
 }
 
-// sendCalls sends the rows of matching calls, the newest first.
-func (c *Console) sendCalls(out *eventWriter, filter callFilter, all []feedCall) {
+// sendCalls sends the table rows of matching calls, the newest first.
+func (c *Console) sendCalls(out *eventWriter, filter callFilter, all []numberedCall) {
 	var rows bytes.Buffer
 	count := 0
 	for i := len(all) - 1; i >= 0; i-- {
@@ -210,7 +210,7 @@ func (c *Console) sendCalls(out *eventWriter, filter callFilter, all []feedCall)
 		}
 	}
 	if count > 0 {
-		out.sendJSON("calls", all[len(all)-1].Number, map[string]any{"count": count, "rows": string(escapeHidden(rows.Bytes()))})
+		out.sendJSON("calls", all[len(all)-1].Number, map[string]any{"count": count, "rows": string(escapeHiddenCharacters(rows.Bytes()))})
 	}
 }
 
@@ -222,7 +222,7 @@ type eventWriter struct {
 	err     error
 }
 
-// needsKeepAlive reports whether nothing was sent for a while.
+// needsKeepAlive reports whether no event was sent for a while.
 func (e *eventWriter) needsKeepAlive() bool { return time.Since(e.last) > 15*time.Second }
 
 func (e *eventWriter) sendJSON(name string, id uint64, data any) {

@@ -17,7 +17,7 @@ import (
 )
 
 // A browser that does not read is cut, and costs neither memory nor anybody's time.
-func TestAListenerThatIsTooSlowIsCut(t *testing.T) {
+func TestSlowListenerIsDisconnected(t *testing.T) {
 	var f callFeed
 	slow := f.addListener(0)
 	for range maxBehind + 1 {
@@ -36,7 +36,7 @@ func TestAListenerThatIsTooSlowIsCut(t *testing.T) {
 	if len(f.recent) > 2*maxRecent {
 		t.Errorf("%d calls are kept", len(f.recent))
 	}
-	var all []chan feedCall
+	var all []chan numberedCall
 	for range maxListeners {
 		all = append(all, f.addListener(0))
 	}
@@ -48,7 +48,7 @@ func TestAListenerThatIsTooSlowIsCut(t *testing.T) {
 	}
 }
 
-func TestTheAnswersThatAreKeptAreBounded(t *testing.T) {
+func TestResultStoreIsBounded(t *testing.T) {
 	var s resultStore
 	at := time.Now()
 	for i := range maxResults + 10 {
@@ -67,7 +67,7 @@ func TestTheAnswersThatAreKeptAreBounded(t *testing.T) {
 	}
 }
 
-func TestAnAnswerIsForTheCallThatWasShown(t *testing.T) {
+func TestAnswerRequiresShownCall(t *testing.T) {
 	w := newWorld(t)
 	b := w.open(true)
 	answers := make(chan *approvals.Answer, 1)
@@ -106,7 +106,7 @@ func TestAnAnswerIsForTheCallThatWasShown(t *testing.T) {
 	}
 }
 
-func TestTheWallThatStoppedACall(t *testing.T) {
+func TestRefusingLayer(t *testing.T) {
 	for want, r := range map[string]audit.Record{
 		"":                        {Decision: "allow"},
 		"guard":                   {Decision: "deny", Rule: "exec.rm-recursive", Error: "x"},
@@ -130,7 +130,7 @@ func TestTheWallThatStoppedACall(t *testing.T) {
 }
 
 // A log that begins after the console, or is put aside while it is followed, is followed all the same.
-func TestCallsAreSeenAcrossFiles(t *testing.T) {
+func TestFeedFollowsRotatedLog(t *testing.T) {
 	w := newWorld(t)
 	path := w.options.Log
 	w.write(audit.Record{Time: time.Now(), Session: "a"})

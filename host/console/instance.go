@@ -8,8 +8,8 @@ import (
 	"github.com/picoclaw/picoclaw/host/store"
 )
 
-// Instance provides the data of other pages, and their few actions.
-type Instance interface {
+// DataSource provides the data of the pages about agents and plugins, and executes their actions.
+type DataSource interface {
 	// Agents returns the configured agents in order.
 	Agents() ([]Agent, error)
 
@@ -36,7 +36,7 @@ type Agent struct {
 	Heartbeat  time.Duration // 0 for none
 }
 
-// Setting is a setting with its origin.
+// Setting is a configuration setting with its origin.
 type Setting struct{ Key, Value, Origin string }
 
 // AgentPlugin is an agent's access to a plugin.
@@ -56,7 +56,7 @@ type AgentTool struct {
 	Why      string // why it is disabled
 }
 
-// NetworkAccess lists the hosts an agent may reach.
+// NetworkAccess lists the hosts that an agent may reach.
 type NetworkAccess struct {
 	Words            string
 	Allow, Ask, Deny []string

@@ -99,7 +99,7 @@ func (b *browser) shows(page string, texts ...string) string {
 
 const shownEvil = `&lt;script&gt;alert(1)&lt;/script&gt;`
 
-func TestWhatStrangersHaveNamedIsShownAsText(t *testing.T) {
+func TestUntrustedNamesAreEscaped(t *testing.T) {
 	w := newWorld(t)
 	jobs := schedule.OpenStore(w.home, "main")
 	if _, err := jobs.AddJob(schedule.Job{Name: evil, Enabled: true, Schedule: schedule.Schedule{Kind: schedule.Cron,
@@ -140,7 +140,7 @@ func TestWhatStrangersHaveNamedIsShownAsText(t *testing.T) {
 	}
 }
 
-func TestOnlyASessionThatMayActActs(t *testing.T) {
+func TestActionsRequireOperateSession(t *testing.T) {
 	w := newWorld(t)
 	toggle := func(do string) url.Values {
 		return url.Values{"do": {do}, "agent": {"main"}, "plugin": {evil}, "tool": {"exec" + evil}}
@@ -203,7 +203,7 @@ func TestOnlyASessionThatMayActActs(t *testing.T) {
 	}
 }
 
-func TestTheRecordIsSearchedVerifiedAndExported(t *testing.T) {
+func TestAuditPage(t *testing.T) {
 	w := newWorld(t)
 	begin := time.Now().Add(-time.Hour).Truncate(time.Second)
 	var last audit.Record
@@ -266,13 +266,13 @@ func TestTheRecordIsSearchedVerifiedAndExported(t *testing.T) {
 	b.shows("call?"+url.Values{"session": {"s"}, "at": {begin.UTC().Format(time.RFC3339Nano)}}.Encode(), "no-0.")
 }
 
-func TestReachedHostsAreSummedUp(t *testing.T) {
+func TestConnectionsAreGrouped(t *testing.T) {
 	now := time.Now()
 	record := func(agent, host, decision string, args map[string]any) audit.Record {
 		args["host"], args["port"] = host, 443.0
 		return audit.Record{Time: now, Agent: agent, Tool: "network", Decision: decision, Args: args}
 	}
-	got := summariseHosts([]audit.Record{
+	got := groupConnections([]audit.Record{
 		record("a", "x.org", "allow", map[string]any{"sent": 1.0, "received": 2.0}),
 		record("a", "x.org", "allow", map[string]any{"times": 9.0, "sent": 10.0, "received": 20.0}),
 		record("b", "x.org", "allow", map[string]any{}), record("a", "y.org", "deny", map[string]any{}),

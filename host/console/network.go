@@ -11,20 +11,20 @@ import (
 	"github.com/picoclaw/picoclaw/host/audit"
 )
 
-// maxConnectionRecords limits the log entries summarised on one page.
+// maxConnectionRecords limits the log entries that the network page reads.
 const maxConnectionRecords = 5000
 
 // networkView is the data of the network page.
 type networkView struct {
 	Agent, Since string
 	Agents       []Agent
-	Reached      []hostSummary
+	Reached      []hostConnections
 	Back         time.Time // time of the oldest entry searched
 	More         bool      // there are more in the requested time
 }
 
-// hostSummary summarises the connections of one agent to one host.
-type hostSummary struct {
+// hostConnections counts the connections of one agent to one host.
+type hostConnections struct {
 	Agent, Host, Port, Decision, Rule string
 
 	Refused        bool
@@ -34,7 +34,7 @@ type hostSummary struct {
 	Error          string // the latest
 }
 
-func (c *Console) showNetwork(v *sessionRequest) (any, error) {
+func (c *Console) showNetwork(v *authenticatedRequest) (any, error) {
 	view := networkView{Agent: v.FormValue("agent"), Since: cmp.Or(v.FormValue("since"), "24h")}
 	texts := url.Values{"agent": {view.Agent}, "since": {view.Since}, "tool": {"network"}}
 	filter, err := audit.ParseFilter(texts.Get, time.Now())
@@ -49,25 +49,25 @@ func (c *Console) showNetwork(v *sessionRequest) (any, error) {
 		return nil, err
 	}
 	view.Back, view.More = page.Reached, page.Next != ""
-	view.Reached = summariseHosts(page.Records)
+	view.Reached = groupConnections(page.Records)
 	return view, nil
 }
 
-// summariseHosts groups connections by agent, host, port and decision, refused ones first.
-func summariseHosts(records []audit.Record) []hostSummary {
-	sums := map[[5]string]*hostSummary{}
-	var all []*hostSummary
+// groupConnections groups connections by agent, host, port and decision. Refused connections come first.
+func groupConnections(records []audit.Record) []hostConnections {
+	sums := map[[5]string]*hostConnections{}
+	var all []*hostConnections
 	for _, r := range records {
 		if r.Tool != "network" {
 			continue // another tool with this name
 		}
-		key := [5]string{r.Agent, formatValue(r.Args["host"]), "", r.Decision, r.Rule}
+		key := [5]string{r.Agent, formatArgument(r.Args["host"]), "", r.Decision, r.Rule}
 		if port, ok := r.Args["port"].(float64); ok {
 			key[2] = strconv.FormatFloat(port, 'f', -1, 64)
 		}
 		sum := sums[key]
 		if sum == nil { // entries are sorted newest first
-			sum = &hostSummary{Agent: key[0], Host: key[1], Port: key[2], Decision: r.Decision, Rule: r.Rule,
+			sum = &hostConnections{Agent: key[0], Host: key[1], Port: key[2], Decision: r.Decision, Rule: r.Rule,
 				Refused: r.WasDenied(), Last: r.Time, Error: r.Error}
 			sums[key] = sum
 			all = append(all, sum)
@@ -76,13 +76,13 @@ func summariseHosts(records []audit.Record) []hostSummary {
 		sum.Sent += intArgument(r.Args["sent"])
 		sum.Received += intArgument(r.Args["received"])
 	}
-	slices.SortStableFunc(all, func(a, b *hostSummary) int {
+	slices.SortStableFunc(all, func(a, b *hostConnections) int {
 		if a.Refused != b.Refused {
 			return map[bool]int{true: -1, false: 1}[a.Refused]
 		}
 		return cmp.Compare(b.Times, a.Times)
 	})
-	out := make([]hostSummary, 0, len(all))
+	out := make([]hostConnections, 0, len(all))
 	for _, sum := range all {
 		out = append(out, *sum)
 	}

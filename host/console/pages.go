@@ -10,13 +10,13 @@ import (
 	"github.com/picoclaw/picoclaw/host/approvals"
 )
 
-// pageTable returns the pages, those with a title in the order of the navigation. To add a page, add a Go file, a
-// template in pages/, and a row here.
+// pageTable returns the pages in the order of the navigation. Pages without title are not in the navigation. To add a
+// page, add a Go file, a template in pages/, and a row here.
 func (c *Console) pageTable() []*page {
 	all := []*page{
 		{path: "calls", title: "Calls", show: c.showCalls},
 		{path: "call", title: "Call", within: true, show: c.showCall},
-		{path: "approvals", title: "Approvals", show: c.showApprovals, act: c.answerCall},
+		{path: "approvals", title: "Approvals", show: c.showApprovals, act: c.answerApproval},
 		{path: "undo", title: "Undo", within: true, operate: true, show: c.showUndo, act: c.undoChange},
 		{path: "stream", raw: c.streamCalls},
 		{path: "logout", free: c.logout},
@@ -36,26 +36,26 @@ func (c *Console) pageTable() []*page {
 	)
 }
 
-// page is a page, or something else that a session is served.
+// page is a page of the console, or another resource that needs a session.
 type page struct {
 	path    string
 	title   string
 	within  bool // linked from another page, not from the navigation
 	operate bool // requires a session that may change things
 	// show returns the template's .Data.
-	show func(*sessionRequest) (any, error)
+	show func(*authenticatedRequest) (any, error)
 	// act executes a submitted form in a session that may change things, and returns the relative URL of the next page.
-	act func(*sessionRequest) (next string, err error)
+	act func(*authenticatedRequest) (next string, err error)
 	// free is like act, for read-only sessions.
-	free func(*sessionRequest) (next string, err error)
+	free func(*authenticatedRequest) (next string, err error)
 	// raw serves other content.
-	raw func(http.ResponseWriter, *sessionRequest) error
+	raw func(http.ResponseWriter, *authenticatedRequest) error
 
 	template *template.Template
 }
 
-// sessionRequest is a request of a session.
-type sessionRequest struct {
+// authenticatedRequest is an HTTP request with its browser session and the requested page.
+type authenticatedRequest struct {
 	*http.Request
 	*browserSession
 	page *page
@@ -71,11 +71,11 @@ func (r *httpError) Error() string { return r.text }
 
 func notFound(text string) error { return &httpError{http.StatusNotFound, text} }
 
-// errReadOnly refuses an action in a read-only session.
+// errReadOnly refuses actions in a read-only session.
 var errReadOnly = &httpError{http.StatusForbidden,
 	"This session is read-only. Use `picoclaw console --operate`."}
 
-func (p *page) servePage(c *Console, w http.ResponseWriter, v *sessionRequest) {
+func (p *page) servePage(c *Console, w http.ResponseWriter, v *authenticatedRequest) {
 	var err error
 	switch act := p.act; {
 	case p.operate && !v.Operate:
@@ -108,7 +108,7 @@ func (p *page) servePage(c *Console, w http.ResponseWriter, v *sessionRequest) {
 	}
 }
 
-// layoutData is the data of the layout.
+// layoutData is the data for the template around every page.
 type layoutData struct {
 	*browserSession // nil for none
 
@@ -119,13 +119,13 @@ type layoutData struct {
 	Data    any
 }
 
-// Link returns the URL for the navigation.
+// Link returns the page's URL; templates call it.
 func (p *page) Link() string { return p.path }
 
-// Title returns the title for the navigation.
+// Title returns the page's title; templates call it.
 func (p *page) Title() string { return p.title }
 
-// renderPage answers with a template.
+// renderPage responds with a template.
 func (c *Console) renderPage(w http.ResponseWriter, s *browserSession, t *template.Template, status int, f layoutData) {
 	if s != nil {
 		f.browserSession, f.Nav = s, c.nav
@@ -141,10 +141,10 @@ func (c *Console) renderPage(w http.ResponseWriter, s *browserSession, t *templa
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
-	_, _ = w.Write(escapeHidden(page.Bytes())) // the client has disconnected
+	_, _ = w.Write(escapeHiddenCharacters(page.Bytes())) // the client has disconnected
 }
 
-// renderError answers with an error.
+// renderError responds with an error page.
 func (c *Console) renderError(w http.ResponseWriter, r *http.Request, s *browserSession, err error) {
 	status, text := http.StatusInternalServerError, err.Error()
 	if known := (*httpError)(nil); errors.As(err, &known) {

@@ -1,13 +1,13 @@
 package console
 
-// pluginsView is the data of the plugins page. It is read-only: trusting a server requires reading its definitions in a
-// terminal.
+// pluginsView is the data for the template of the plugins page. The page has no actions: a person must read a server's
+// definitions in a terminal to trust it.
 type pluginsView struct {
 	Plugins []Plugin
 	Waiting int // number that need attention
 }
 
-func (c *Console) showPlugins(*sessionRequest) (any, error) {
+func (c *Console) showPlugins(*authenticatedRequest) (any, error) {
 	all, err := c.options.Instance.Plugins()
 	if err != nil {
 		return nil, err

@@ -16,8 +16,8 @@ const (
 	redactMargin   = 4 << 10 // stored in addition, so that no secret is cut in two before it is redacted
 )
 
-// resultStore has the results of the latest calls of this process, which the audit log does not contain. The zero value
-// is ready to use.
+// resultStore has the results of this process's latest calls, which the audit log does not contain. The zero value is
+// ready to use.
 type resultStore struct {
 	mu    sync.Mutex
 	byKey map[callKey]storedResult
@@ -56,7 +56,7 @@ func (s *resultStore) keepResult(r audit.Record, text string) {
 	s.order = append(s.order, key)
 }
 
-// ShownResult is a redacted result.
+// ShownResult is a call's redacted result for the call's page.
 type ShownResult struct {
 	Kept bool
 	Text string

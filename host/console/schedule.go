@@ -6,7 +6,7 @@ import (
 	"github.com/picoclaw/picoclaw/host/schedule"
 )
 
-// maxRuns limits the runs shown per agent.
+// maxRuns limits the runs shown for each agent.
 const maxRuns = 25
 
 // agentSchedule is an agent's jobs and heartbeat.
@@ -15,12 +15,12 @@ type agentSchedule struct {
 	Jobs      []jobRow
 	Idle      bool // its jobs are disabled
 	Heartbeat time.Duration
-	Beat      *schedule.Record // the latest; may be nil
-	Runs      []schedule.Record
+	Beat      *schedule.RunRecord // the latest; may be nil
+	Runs      []schedule.RunRecord
 	Problem   string // why they can't be shown
 }
 
-// jobRow is a job with its times.
+// jobRow is a job with its times as text.
 type jobRow struct {
 	schedule.Job
 
@@ -28,7 +28,7 @@ type jobRow struct {
 	Due        bool
 }
 
-func (c *Console) showSchedule(*sessionRequest) (any, error) {
+func (c *Console) showSchedule(*authenticatedRequest) (any, error) {
 	agents, err := c.options.Instance.Agents()
 	if err != nil {
 		return nil, err
@@ -40,7 +40,7 @@ func (c *Console) showSchedule(*sessionRequest) (any, error) {
 	return all, nil
 }
 
-// readSchedule reads an agent's schedule. An unreadable file does not hide the others.
+// readSchedule reads an agent's jobs and runs. An unreadable file becomes an error text on the page.
 func (c *Console) readSchedule(a Agent) agentSchedule {
 	out := agentSchedule{Agent: a.ID, Idle: !a.Jobs, Heartbeat: a.Heartbeat}
 	kept := schedule.OpenStore(c.options.Home, a.ID)

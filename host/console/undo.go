@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// undoTimeout limits an undo.
+// undoTimeout limits the duration of an undo.
 const undoTimeout = 5 * time.Minute
 
 // undoView is the data of the undo page.
@@ -19,8 +19,8 @@ type undoView struct {
 	Refused   string // why undo is impossible
 }
 
-// showUndo shows a dry run of the undo, which is a call, as every access to an agent's files.
-func (c *Console) showUndo(v *sessionRequest) (any, error) {
+// showUndo shows what an undo would change. The dry run is a logged call, like every access to an agent's files.
+func (c *Console) showUndo(v *authenticatedRequest) (any, error) {
 	view := undoView{Agent: v.FormValue("agent"), ID: v.FormValue("id"), Force: v.FormValue("force") != "",
 		Done: v.FormValue("done") != ""}
 	if view.Agent == "" || view.ID == "" {
@@ -38,8 +38,8 @@ func (c *Console) showUndo(v *sessionRequest) (any, error) {
 	return view, nil
 }
 
-// undoChange undoes the change. Closing the page does not interrupt it.
-func (c *Console) undoChange(v *sessionRequest) (string, error) {
+// undoChange undoes the change. It continues if the browser closes the page.
+func (c *Console) undoChange(v *authenticatedRequest) (string, error) {
 	agent, id := v.PostFormValue("agent"), v.PostFormValue("id")
 	if agent == "" || id == "" {
 		return "", notFound("The form names no change.")

@@ -6,7 +6,7 @@ import (
 	"github.com/picoclaw/picoclaw/internal/hiddentext"
 )
 
-// escapeHidden escapes hidden characters in a whole page.
-func escapeHidden(page []byte) []byte {
+// escapeHiddenCharacters escapes invisible characters in a whole page.
+func escapeHiddenCharacters(page []byte) []byte {
 	return []byte(hiddentext.EscapeFunc(string(page), func(r rune) string { return fmt.Sprintf("⟪U+%04X⟫", r) }))
 }

@@ -6,7 +6,8 @@ import (
 	"github.com/picoclaw/picoclaw/host/audit"
 )
 
-// refusingLayer returns the layer that refused or failed a call, according to its log entry; empty for none.
+// refusingLayer returns the layer that refused a call or made it fail, according to the audit entry; empty if none
+// did.
 func refusingLayer(r audit.Record) string {
 	family, _, _ := strings.Cut(r.Rule, ".")
 	switch {

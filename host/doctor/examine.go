@@ -22,25 +22,25 @@ import (
 	"github.com/picoclaw/picoclaw/isolation/selftest"
 )
 
-// State is the state of a protection.
-type State string
+// ProtectionState says whether a protection works.
+type ProtectionState string
 
 // The states.
 const (
-	On         State = "on"
-	Off        State = "off"        // not configured, or broken
-	Impossible State = "impossible" // not supported by this machine
+	On         ProtectionState = "on"
+	Off        ProtectionState = "off"        // not configured, or broken
+	Impossible ProtectionState = "impossible" // not supported by this machine
 )
 
-// Finding is the state of one protection.
+// Finding is the state of one protection, with reason and remedy.
 type Finding struct {
-	Protection string `json:"wall"`
-	State      State  `json:"state"`
-	Why        string `json:"why"`
-	Fix        string `json:"fix,omitempty"` // a command or setting that enables it
+	Protection string          `json:"wall"`
+	State      ProtectionState `json:"state"`
+	Why        string          `json:"why"`
+	Fix        string          `json:"fix,omitempty"` // a command or setting that enables it
 }
 
-// Report is the state of all protections.
+// Report has the state of all protections.
 type Report struct {
 	Agent string `json:"agent"`
 	// OK is false if a configured protection does not work.
@@ -48,7 +48,7 @@ type Report struct {
 	Findings []Finding `json:"walls"`
 }
 
-func (r *Report) add(protection string, state State, why, fix string) {
+func (r *Report) addFinding(protection string, state ProtectionState, why, fix string) {
 	r.Findings = append(r.Findings, Finding{Protection: protection, State: state, Why: why, Fix: fix})
 }
 
@@ -60,7 +60,7 @@ type Options struct {
 	Logger   hclog.Logger
 }
 
-// examination is an unfinished report.
+// examination collects the findings of a report.
 type examination struct {
 	Options
 	report  *Report
@@ -68,31 +68,31 @@ type examination struct {
 	iso     *isolation.Isolation // nil if the configured sandbox is unavailable
 }
 
-// Examine reports the protections of an agent's policy on this machine.
+// Examine tests the protections of an agent's policy on this machine.
 func Examine(ctx context.Context, o Options) (*Report, error) {
 	e := &examination{Options: o, report: &Report{Agent: o.Policy.AgentID(), OK: true}, machine: isolation.DetectFeatures()}
 	e.checkSandbox()
 	e.checkLandlock()
-	e.checkCommands()
+	e.checkCommandConfinement()
 	e.checkFilter()
-	e.checkTemporary()
-	e.checkGroups()
+	e.checkTmpDirLength()
+	e.checkCgroups()
 	if e.iso != nil {
 		defer func() { _ = e.iso.Close() }()
 		if err := e.runAttacks(ctx); err != nil {
 			return nil, err
 		}
 	}
-	e.checkPatterns()
+	e.checkPathPatterns()
 	e.checkUser()
 	return e.report, nil
 }
 
-// checkSandbox reports whether a sandbox is available, also if none is configured.
+// checkSandbox reports whether sandboxes work on this machine, even if the configuration disables them.
 func (e *examination) checkSandbox() {
 	const name = "sandbox"
 	in := e.Policy.IsolationOptions()
-	iso, err := e.configure(true)
+	iso, err := e.configureIsolation(true)
 	var cant *isolation.UnavailableError
 	switch {
 	case err == nil && in.Enabled:
@@ -101,26 +101,26 @@ func (e *examination) checkSandbox() {
 		if runtime.GOOS == "windows" {
 			made = "each plugin has a restricted token, low integrity and a job object, which restrict neither reading nor the network"
 		}
-		e.report.add(name, On, made, "")
+		e.report.addFinding(name, On, made, "")
 		return
 	case err == nil:
 		_ = iso.Close()
-		e.report.add(name, Off, "isolation.enabled is false; this machine supports it", "set isolation.enabled to true")
+		e.report.addFinding(name, Off, "isolation.enabled is false; this machine supports it", "set isolation.enabled to true")
 	case errors.As(err, &cant):
-		e.report.add(name, Impossible, describeCause(cant), cant.Cure)
+		e.report.addFinding(name, Impossible, describeCause(cant), cant.Cure)
 	default:
-		e.report.add(name, Off, err.Error(), "")
+		e.report.addFinding(name, Off, err.Error(), "")
 	}
 	if in.Enabled {
 		e.report.OK = false // nothing starts
 		return
 	}
 	if e.Policy.GuardPolicy().Restrict {
-		e.iso, _ = e.configure(false) // fails only if the home does not exist
+		e.iso, _ = e.configureIsolation(false) // fails only if the home does not exist
 	}
 }
 
-func (e *examination) configure(enabled bool) (*isolation.Isolation, error) {
+func (e *examination) configureIsolation(enabled bool) (*isolation.Isolation, error) {
 	var rules []isolation.ExposePath
 	if enabled {
 		rules = e.Policy.IsolationOptions().ExposePaths
@@ -142,7 +142,7 @@ const (
 	getScope    = "use Linux 6.12 or later"
 )
 
-// restrict is the remedy if Landlock and the filter are switched off.
+// restrict is the remedy if the configuration disables Landlock and the system call filter.
 const restrict = "set agents.defaults.restrict_to_workspace to true"
 
 func (e *examination) checkLandlock() {
@@ -150,25 +150,25 @@ func (e *examination) checkLandlock() {
 	version := fmt.Sprintf("version %d", e.machine.Landlock)
 	switch {
 	case e.machine.Landlock == 0:
-		e.report.add(name, Impossible, "the kernel does not have it, or it is disabled at boot", getLandlock)
+		e.report.addFinding(name, Impossible, "the kernel does not have it, or it is disabled at boot", getLandlock)
 	case !e.Policy.GuardPolicy().Restrict:
-		e.report.add(name, Off, "restrict_to_workspace is false; this kernel has "+version, restrict)
+		e.report.addFinding(name, Off, "restrict_to_workspace is false; this kernel has "+version, restrict)
 	case e.machine.Landlock < isolation.LandlockScope:
-		e.report.add(name, On, version+", which does not confine signals and abstract sockets", getScope)
+		e.report.addFinding(name, On, version+", which does not confine signals and abstract sockets", getScope)
 	case e.Policy.IsolationOptions().Enabled:
-		e.report.add(name, On, version+", behind the mount view", "")
+		e.report.addFinding(name, On, version+", behind the mount view", "")
 	default:
-		e.report.add(name, On, version+"; without a sandbox it does not prevent looking at names, sizes and modes, changing modes, "+
+		e.report.addFinding(name, On, version+"; without a sandbox it does not prevent looking at names, sizes and modes, changing modes, "+
 			"or connecting to sockets with a path", "")
 	}
 }
 
-// checkCommands reports commands that only the guard restricts.
-func (e *examination) checkCommands() {
+// checkCommandConfinement reports commands that only the guard restricts.
+func (e *examination) checkCommandConfinement() {
 	if !e.Policy.GuardPolicy().Restrict || e.Policy.IsolationOptions().Enabled || isolation.SupportsConfine() {
 		return
 	}
-	e.report.add("commands", Off, "neither a sandbox nor Landlock confines them, so the guard uses its strict profile and background commands "+
+	e.report.addFinding("commands", Off, "neither a sandbox nor Landlock confines them, so the guard uses its strict profile and background commands "+
 		"take no input", "set isolation.enabled to true; or "+getLandlock)
 }
 
@@ -176,33 +176,32 @@ func (e *examination) checkFilter() {
 	const name = "seccomp filter"
 	switch in := e.Policy.IsolationOptions(); {
 	case !e.machine.Filter:
-		e.report.add(name, Impossible, "there is none for this architecture", "use an x86-64 or 64-bit ARM machine")
+		e.report.addFinding(name, Impossible, "there is none for this architecture", "use an x86-64 or 64-bit ARM machine")
 	case in.Enabled || e.Policy.GuardPolicy().Restrict:
-		e.report.add(name, On, "it refuses system calls that ordinary programs do not need", "")
+		e.report.addFinding(name, On, "it refuses system calls that ordinary programs do not need", "")
 	default:
-		e.report.add(name, Off, "neither isolation.enabled nor restrict_to_workspace is true",
+		e.report.addFinding(name, Off, "neither isolation.enabled nor restrict_to_workspace is true",
 			"set isolation.enabled to true")
 	}
 }
 
-// maxTemporary is the length of a TMPDIR, in bytes, that leaves programs room for the paths of their sockets, which
-// have at most 107.
+// maxTemporary limits the length of TMPDIR in bytes. Socket paths have at most 107 bytes, and programs need the rest.
 const maxTemporary = 60
 
-// checkTemporary warns of a long TMPDIR. A sandbox has it as /tmp.
-func (e *examination) checkTemporary() {
+// checkTmpDirLength warns of a long TMPDIR outside sandboxes, where it is /tmp.
+func (e *examination) checkTmpDirLength() {
 	dir := isolation.UserEnvironment(e.Policy.HomePath(), e.Policy.Digest()[:16])["TMPDIR"]
 	if e.Policy.IsolationOptions().Enabled || len(dir) <= maxTemporary {
 		return
 	}
-	e.report.add("socket paths", Off, fmt.Sprintf("TMPDIR of commands is %s, %d bytes long, which is too long for the sockets of programs such as Chromium",
+	e.report.addFinding("socket paths", Off, fmt.Sprintf("TMPDIR of commands is %s, %d bytes long, which is too long for the sockets of programs such as Chromium",
 		dir, len(dir)), "set isolation.enabled to true; or move the home to a shorter path with PICOCLAW_HOME")
 }
 
-// runAttacks runs the self-test and reports each protection.
+// runAttacks runs the self-test, and adds a finding for each protection.
 func (e *examination) runAttacks(ctx context.Context) error {
 	if !selftest.IsSupported {
-		e.report.add("self-test", Impossible,
+		e.report.addFinding("self-test", Impossible,
 			"there are no attacks for this system; this report shows settings only", "use Linux")
 		return nil
 	}
@@ -224,23 +223,23 @@ func (e *examination) addResult(p selftest.Protection, result selftest.AttackRes
 	missing := p.MissingRequirement(mode, e.machine)
 	switch {
 	case mode.Sandboxed && !e.Policy.GuardPolicy().Restrict && p.Name == "open directories":
-		e.report.add(p.Name, Off, "restrict_to_workspace is false, which switches Landlock off", restrict)
+		e.report.addFinding(p.Name, Off, "restrict_to_workspace is false, which switches Landlock off", restrict)
 	case result.HasHeld():
-		e.report.add(p.Name, On, "the self-test could not "+p.Attack, "")
+		e.report.addFinding(p.Name, On, "the self-test could not "+p.Attack, "")
 	case p.Name == "network" && mode.Network:
-		e.report.add(p.Name, Off, "isolation.network is true: plugins with the network grant, including commands, use the host's network",
+		e.report.addFinding(p.Name, Off, "isolation.network is true: plugins with the network grant, including commands, use the host's network",
 			"set isolation.network to false, or list hosts in network.allow")
 	case missing != "":
-		e.report.add(p.Name, Impossible, missing, e.remedy(mode))
+		e.report.addFinding(p.Name, Impossible, missing, e.findRemedy(mode))
 	default:
 		e.report.OK = false
-		e.report.add(p.Name, Off, "the self-test was able to "+p.Attack+": "+result.Got,
+		e.report.addFinding(p.Name, Off, "the self-test was able to "+p.Attack+": "+result.Got,
 			"report this with the output of `uname -a`")
 	}
 }
 
-// remedy names the change that makes an impossible protection available.
-func (e *examination) remedy(mode selftest.Mode) string {
+// findRemedy returns the change that makes an unsupported protection available.
+func (e *examination) findRemedy(mode selftest.Mode) string {
 	switch {
 	case !mode.Sandboxed:
 		return "set isolation.enabled to true"
@@ -250,25 +249,25 @@ func (e *examination) remedy(mode selftest.Mode) string {
 	return getScope
 }
 
-// checkPatterns reports path patterns that open the whole file system to the sandbox.
-func (e *examination) checkPatterns() {
+// checkPathPatterns reports path patterns that open the whole file system to sandboxes.
+func (e *examination) checkPathPatterns() {
 	open := e.Policy.KernelPaths().Unanchored
 	if len(open) == 0 || !e.Policy.GuardPolicy().Restrict {
 		return
 	}
-	e.report.add("mount view", Off,
+	e.report.addFinding("mount view", Off,
 		"the sandbox opens the whole file system, since these patterns begin with no directory: "+
 			strings.Join(open, ", "), "begin each pattern with ^ and a directory, such as ^/usr/share/")
 }
 
-// checkUser warns of a host that runs as root.
+// checkUser warns if the host runs as root.
 func (e *examination) checkUser() {
 	switch uid := os.Geteuid(); {
 	case uid < 0: // this system has no user ids
 	case uid == 0:
-		e.report.add("unprivileged host", Off, "picoclaw runs as root: an attacker who passes every layer has root's rights",
+		e.report.addFinding("unprivileged host", Off, "picoclaw runs as root: an attacker who passes every layer has root's rights",
 			"run picoclaw as its own user")
 	default:
-		e.report.add("unprivileged host", On, fmt.Sprintf("picoclaw runs as uid %d", uid), "")
+		e.report.addFinding("unprivileged host", On, fmt.Sprintf("picoclaw runs as uid %d", uid), "")
 	}
 }

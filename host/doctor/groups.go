@@ -6,21 +6,22 @@ import (
 	"github.com/picoclaw/picoclaw/isolation"
 )
 
-// checkGroups reports the limits that control groups enforce. Without them picoclaw polls limits itself.
-func (e *examination) checkGroups() {
+// checkCgroups reports the limits that control groups enforce. Without control groups picoclaw checks limits
+// periodically.
+func (e *examination) checkCgroups() {
 	const name = "control groups"
 	if e.iso == nil {
 		if !e.Policy.IsolationOptions().Enabled {
-			e.report.add(name, Off, "neither isolation.enabled nor restrict_to_workspace is true",
+			e.report.addFinding(name, Off, "neither isolation.enabled nor restrict_to_workspace is true",
 				"set isolation.enabled to true")
 		}
 		return // nothing starts, as checkSandbox reported
 	}
 	g := e.iso.CgroupSupport()
-	e.report.add(name, groupState(g), describeGroups(g), g.Cure)
+	e.report.addFinding(name, cgroupState(g), describeCgroups(g), g.Cure)
 }
 
-func groupState(g isolation.CgroupSupport) State {
+func cgroupState(g isolation.CgroupSupport) ProtectionState {
 	switch {
 	case len(g.Bounds) > 0:
 		return On
@@ -30,7 +31,7 @@ func groupState(g isolation.CgroupSupport) State {
 	return Off
 }
 
-func describeGroups(g isolation.CgroupSupport) string {
+func describeCgroups(g isolation.CgroupSupport) string {
 	var does []string
 	if len(g.Bounds) > 0 {
 		does = append(does, "the kernel limits each plugin with all its commands: "+strings.Join(g.Bounds, ", "))

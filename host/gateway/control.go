@@ -23,14 +23,14 @@ import (
 	"github.com/picoclaw/picoclaw/host/pidfile"
 )
 
-// socketName is the control socket in the home. Its owner, who alone may connect, can control the gateway.
+// socketName is the control socket in PICOCLAW_HOME. Only its owner may connect, and can control the gateway.
 const socketName = "gateway.sock"
 
-// maxSocketPath is the longest socket path that all systems support.
+// maxSocketPath is a length of socket paths that all operating systems support.
 const maxSocketPath = 100
 
-// listenControl opens the control socket. The caller holds the lock of the pid file, so an existing socket belongs to
-// a dead gateway.
+// listenControl opens the control socket and replaces an existing one. The caller holds the lock of the pid file, so
+// an existing socket belongs to a gateway that has ended.
 func listenControl(home string) (net.Listener, error) {
 	path := filepath.Join(home, socketName)
 	if len(path) > maxSocketPath {
@@ -50,8 +50,8 @@ func listenControl(home string) (net.Listener, error) {
 	return l, nil
 }
 
-// keyName is the file with the key that clients send. Without a sandbox, any process of the same user can reach the
-// socket; Landlock protects this file even where it can't protect the socket.
+// keyName is the file with the key that clients of the control socket send. Without a sandbox, any process of the user
+// can reach the socket. Landlock protects this file even where it can't protect the socket.
 const keyName = "gateway.key"
 
 // writeNewKey writes a new random key to the key file.
@@ -66,7 +66,7 @@ func writeNewKey(home string) (string, error) {
 	return key, nil
 }
 
-// requireKey rejects requests without the key.
+// requireKey returns a handler that rejects requests without the key.
 func requireKey(key string, h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if subtle.ConstantTimeCompare([]byte(r.Header.Get("Authorization")), []byte("Bearer "+key)) != 1 {
@@ -77,7 +77,7 @@ func requireKey(key string, h http.Handler) http.Handler {
 	})
 }
 
-// Status is the state of a gateway.
+// Status describes a running gateway.
 type Status struct {
 	PID     int           `json:"pid"`
 	Version string        `json:"version"`
@@ -86,13 +86,13 @@ type Status struct {
 	Ready   bool          `json:"ready"`
 	Checks  []CheckResult `json:"checks"`
 	// Configurations are those in use, the current one last.
-	Configurations []Configuration `json:"configurations"`
+	Configurations []ActiveConfiguration `json:"configurations"`
 	// ReloadError is the error of the last reload; empty if it succeeded.
 	ReloadError string `json:"reload_error,omitempty"`
 }
 
-// Configuration is a configuration in use.
-type Configuration struct {
+// ActiveConfiguration is a configuration that requests or sessions still use.
+type ActiveConfiguration struct {
 	Since    time.Time `json:"since"`
 	Running  int       `json:"running"`  // calls and agent turns in progress
 	Sessions int       `json:"sessions"` // sessions of MCP clients
@@ -122,16 +122,16 @@ func (g *Gateway) controlRoutes() http.Handler {
 	return mux
 }
 
-// consoleDisabledText is the error for a console link if the console is disabled.
+// consoleDisabledText is the error for a link to a disabled console.
 const consoleDisabledText = "the gateway serves no console: set gateway.console to true, and start the gateway again"
 
-// serveConsoleLink responds with a new link to the console.
+// serveConsoleLink responds with a new login link to the console.
 func (g *Gateway) serveConsoleLink(w http.ResponseWriter, r *http.Request) {
 	if g.options.Console == nil {
 		writeJSON(w, http.StatusConflict, map[string]string{"error": consoleDisabledText})
 		return
 	}
-	path := g.options.Console.NewLink(r.FormValue("operate") == "true", r.FormValue("by"))
+	path := g.options.Console.NewLoginLink(r.FormValue("operate") == "true", r.FormValue("by"))
 	writeJSON(w, http.StatusOK, map[string]string{"link": g.address + path})
 }
 
@@ -147,17 +147,17 @@ func (g *Gateway) newStatus() Status {
 		s.ReloadError = reloadErr.Error()
 	}
 	for _, gen := range all {
-		c := Configuration{Since: gen.since}
+		c := ActiveConfiguration{Since: gen.since}
 		c.Running, c.Sessions = gen.ActivityCounts()
 		s.Configurations = append(s.Configurations, c)
 	}
 	return s
 }
 
-// ErrNotRunning reports that no gateway runs in this home.
+// ErrNotRunning means that no gateway runs with this PICOCLAW_HOME.
 var ErrNotRunning = errors.New("no gateway runs on this home; `picoclaw gateway` starts one")
 
-// UnresponsiveError reports that the gateway runs and does not respond.
+// UnresponsiveError means that the gateway runs but does not respond.
 type UnresponsiveError struct{ PID int }
 
 func (e *UnresponsiveError) Error() string {
@@ -170,19 +170,19 @@ func (e *UnresponsiveError) Error() string {
 		"or end it with `kill -KILL %s` and start another", process, pid, pid)
 }
 
-// Timeouts of a client's requests, and of a reload by a gateway that responds.
+// Timeouts of a client's requests, and of a reload by a responsive gateway.
 const (
 	requestTimeout = 2 * time.Second
 	reloadTimeout  = time.Minute
 )
 
-// Client sends requests to the gateway of a home.
+// Client sends requests to the control socket of a gateway.
 type Client struct {
 	home string
 	http http.Client
 }
 
-// NewClient returns a client, which connects with each request.
+// NewClient returns a client, which connects for each request.
 func NewClient(home string) *Client {
 	path := filepath.Join(home, socketName)
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -197,13 +197,13 @@ func (c *Client) FetchStatus(ctx context.Context) (*Status, error) {
 	return &s, c.sendRequest(ctx, requestTimeout, http.MethodGet, "/status", &s)
 }
 
-// StopAgent stops an agent, or all, in the gateway's process. It works even if no file can be written.
+// StopAgent stops an agent, or all agents, in the gateway's process. It works even if the disk is full.
 func (c *Client) StopAgent(ctx context.Context, stop killswitch.Stop) error {
 	q := url.Values{"agent": {stop.Agent}, "by": {stop.By}, "why": {stop.Why}}
 	return c.sendRequest(ctx, requestTimeout, http.MethodPost, "/stop?"+q.Encode(), nil)
 }
 
-// ResumeAgent resumes a stopped agent, or all, and reports whether there was such a stop.
+// ResumeAgent resumes a stopped agent, or all agents, and reports whether it was stopped.
 func (c *Client) ResumeAgent(ctx context.Context, agent string) (was bool, err error) {
 	var result struct {
 		Was bool `json:"was_stopped"`
@@ -212,7 +212,7 @@ func (c *Client) ResumeAgent(ctx context.Context, agent string) (was bool, err e
 	return result.Was, err
 }
 
-// ReloadConfig makes the gateway read its configuration again, and returns the gateway's error.
+// ReloadConfig makes the gateway reload its configuration, and returns the gateway's error.
 func (c *Client) ReloadConfig(ctx context.Context) error {
 	if _, err := c.FetchStatus(ctx); err != nil {
 		return err
@@ -220,7 +220,7 @@ func (c *Client) ReloadConfig(ctx context.Context) error {
 	return c.sendRequest(ctx, reloadTimeout, http.MethodPost, "/reload", nil)
 }
 
-// RequestConsoleLink returns a one-time link to the console. by is the name of its user.
+// RequestConsoleLink returns a one-time link to the console. by names the user, and operate permits actions.
 func (c *Client) RequestConsoleLink(ctx context.Context, operate bool, by string) (string, error) {
 	var result struct {
 		Link string `json:"link"`
@@ -230,10 +230,10 @@ func (c *Client) RequestConsoleLink(ctx context.Context, operate bool, by string
 	return result.Link, err
 }
 
-// maxResponseBytes limits the response that a client reads.
+// maxResponseBytes limits the size of a response.
 const maxResponseBytes = 1 << 20
 
-// sendRequest sends a request to the control socket, and decodes the JSON response.
+// sendRequest sends a request to the control socket and decodes the JSON response.
 func (c *Client) sendRequest(ctx context.Context, timeout time.Duration, method, path string, result any) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()

@@ -23,27 +23,26 @@ import (
 	"github.com/picoclaw/picoclaw/host/pidfile"
 )
 
-// Instance serves one configuration. It is safe for concurrent use.
-type Instance interface {
+// Runtime serves the agents of one configuration. It is safe for concurrent use.
+type Runtime interface {
 	// ServeHTTP serves MCP.
 	http.Handler
-	// HasSession reports whether an MCP session belongs to this instance.
+	// HasSession reports whether an MCP session belongs to this runtime.
 	HasSession(session string) bool
-	// ActivityCounts returns the number of calls and turns in progress, and of open client sessions.
+	// ActivityCounts returns the number of running calls and turns, and of open client sessions.
 	ActivityCounts() (running, sessions int)
-	// HealthChecks returns the readiness checks of this instance.
-	HealthChecks() []Check
-	// BeginSchedule starts background work, such as jobs, on this instance in place of the previous one, which finishes work
-	// in progress.
-	BeginSchedule()
-	// RetireSchedule starts no more background work, unless another instance has already taken over. It does not wait.
-	RetireSchedule()
-	// Close stops everything, including work in progress.
+	// HealthChecks returns the readiness checks of this runtime.
+	HealthChecks() []ReadinessCheck
+	// StartSchedulers starts background work, such as jobs. The previous runtime only finishes its running work.
+	StartSchedulers()
+	// RetireSchedulers starts no more background work, unless another runtime has taken over. It does not wait.
+	RetireSchedulers()
+	// Close stops everything, including running work.
 	Close(ctx context.Context) error
 }
 
-// Check is a readiness check.
-type Check struct {
+// ReadinessCheck is a named condition for making calls.
+type ReadinessCheck struct {
 	Name string `json:"name"`
 	Err  error  `json:"-"` // nil if the check succeeds
 }
@@ -58,7 +57,7 @@ type Options struct {
 	IsOwnHost    func(host string) bool
 	DrainTimeout time.Duration // time for work in progress at shutdown
 	// OpenInstance creates an instance of the current configuration. After an error, nothing has changed.
-	OpenInstance func() (Instance, error)
+	OpenInstance func() (Runtime, error)
 	Metrics      Metrics // nil for none
 	Console      Console // served below ConsolePath; nil for none
 	Logger       hclog.Logger
@@ -67,15 +66,15 @@ type Options struct {
 // Console is the web console.
 type Console interface {
 	http.Handler
-	// NewLink returns a one-time link that soon expires, as a path with a query. With operate, its user may change
+	// NewLoginLink returns a one-time link that soon expires, as a path with a query. With operate, its user may change
 	// things.
-	NewLink(operate bool, by string) string
+	NewLoginLink(operate bool, by string) string
 }
 
 // ConsolePath is the URL path of the console.
 const ConsolePath = "/console/"
 
-// Gateway is the daemon of a home.
+// Gateway is the daemon of a PICOCLAW_HOME.
 type Gateway struct {
 	options Options
 	started time.Time
@@ -105,7 +104,7 @@ const (
 	closeTimeout   = 5 * time.Second
 )
 
-// Run serves until ctx is done. It then refuses new requests, waits for work in progress up to the drain timeout, and
+// Run serves until ctx is done. Then it refuses new requests, waits for running work up to the drain timeout, and
 // closes everything. Run calls ready with the HTTP address once it serves.
 func (g *Gateway) Run(ctx context.Context, ready func(address string)) (err error) {
 	listener, listenErr := net.Listen("tcp", g.options.Address)
@@ -168,7 +167,7 @@ func (g *Gateway) newServer(h http.Handler) *http.Server {
 	}
 }
 
-// shutDown refuses new work, waits for work in progress up to the drain timeout, and closes all instances.
+// shutDown refuses new work, waits for running work up to the drain timeout, and closes all runtimes.
 func (g *Gateway) shutDown() {
 	g.reloadMu.Lock() // no generation starts during the shutdown
 	defer g.reloadMu.Unlock()
@@ -179,7 +178,7 @@ func (g *Gateway) shutDown() {
 	drainCtx, cancel := context.WithTimeout(context.Background(), g.options.DrainTimeout)
 	defer cancel()
 	for _, gen := range all {
-		gen.RetireSchedule()
+		gen.RetireSchedulers()
 		gen.waitDrained(drainCtx)
 	}
 	for _, gen := range all {

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// generation is an instance from its start until its last work has finished.
+// generation is a runtime in use, from its start until its last work has finished.
 type generation struct {
-	Instance
+	Runtime
 	since        time.Time
 	retired      chan struct{} // closed when another generation is the current one
 	closing      chan struct{} // closed when it has to close despite work in progress
@@ -19,16 +19,16 @@ type generation struct {
 	closed       chan struct{} // closed when the instance is closed
 }
 
-// maxGenerations limits the configurations in use. An MCP session without a client keeps its configuration in use for
-// half an hour.
+// maxGenerations limits the runtimes in use. An MCP session without a client keeps its runtime in use for half an
+// hour.
 const maxGenerations = 8
 
-// pollInterval is the interval between checks for work in progress.
+// pollInterval is the interval between checks for running work.
 const pollInterval = 200 * time.Millisecond
 
-// startGeneration makes an instance the current one.
-func (g *Gateway) startGeneration(i Instance) {
-	next := &generation{Instance: i, since: time.Now(), retired: make(chan struct{}), closing: make(chan struct{}),
+// startGeneration makes a runtime the current one.
+func (g *Gateway) startGeneration(i Runtime) {
+	next := &generation{Runtime: i, since: time.Now(), retired: make(chan struct{}), closing: make(chan struct{}),
 		closed: make(chan struct{})}
 	next.requestClose = sync.OnceFunc(func() { close(next.closing) })
 	g.mu.Lock()
@@ -44,9 +44,9 @@ func (g *Gateway) startGeneration(i Instance) {
 		g.options.Logger.Warn("the sessions of an early configuration are ended: there are too many configurations", "since", oldest.since)
 		oldest.requestClose()
 	}
-	next.BeginSchedule()
+	next.StartSchedulers()
 	if previous != nil {
-		previous.RetireSchedule()
+		previous.RetireSchedulers()
 		close(previous.retired)
 	}
 	g.active.Go(func() {
@@ -61,7 +61,7 @@ func (g *Gateway) startGeneration(i Instance) {
 	})
 }
 
-// waitUnused waits until the instance is retired and has no calls, turns or sessions, or has to close.
+// waitUnused waits until the runtime is retired and has no calls, turns or sessions, or must close.
 func (n *generation) waitUnused() {
 	select {
 	case <-n.retired:
@@ -82,8 +82,8 @@ func (n *generation) waitUnused() {
 	}
 }
 
-// waitDrained waits until no calls or turns are in progress, or ctx is done. Client sessions don't count: they end
-// with the instance.
+// waitDrained waits until no calls or turns run, or ctx is done. It ignores client sessions, which end with the
+// runtime.
 func (n *generation) waitDrained(ctx context.Context) {
 	tick := time.NewTicker(pollInterval / 4)
 	defer tick.Stop()
@@ -99,7 +99,7 @@ func (n *generation) waitDrained(ctx context.Context) {
 	}
 }
 
-// closeNow closes the instance despite work in progress, and waits for it.
+// closeNow closes the runtime, even if work is running, and waits until it is closed.
 func (n *generation) closeNow() {
 	n.requestClose()
 	<-n.closed
@@ -122,7 +122,7 @@ func (g *Gateway) currentState() (all []*generation, current *generation, draini
 	return g.generations, current, g.draining
 }
 
-// generationOf returns the generation of a request's MCP session, or else the newest one.
+// generationOf returns the generation that serves a request's MCP session, or else the newest generation.
 func (g *Gateway) generationOf(r *http.Request) *generation {
 	all, current, _ := g.currentState()
 	if id := r.Header.Get("Mcp-Session-Id"); id != "" {
@@ -135,8 +135,8 @@ func (g *Gateway) generationOf(r *http.Request) *generation {
 	return current
 }
 
-// Reload opens an instance of the current configuration, which serves new requests from then on. After an error,
-// nothing has changed.
+// Reload opens a runtime of the current configuration, which then serves new requests. If that fails, the old runtime
+// continues.
 func (g *Gateway) Reload() error {
 	g.reloadMu.Lock()
 	defer g.reloadMu.Unlock()

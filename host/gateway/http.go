@@ -57,14 +57,14 @@ type healthReport struct {
 	Checks []CheckResult `json:"checks,omitempty"`
 }
 
-// CheckResult is the result of a check in a response.
+// CheckResult is the result of a readiness check in an HTTP response.
 type CheckResult struct {
 	Name   string `json:"name"`
 	Status string `json:"status"` // ok or failed
 	Error  string `json:"error,omitempty"`
 }
 
-// checkReadiness reports whether calls can be made, with the results of the checks.
+// checkReadiness runs the checks, and reports whether all passed.
 func (g *Gateway) checkReadiness() (healthReport, bool) {
 	_, gen, draining := g.currentState()
 	if draining || gen == nil {
@@ -84,7 +84,7 @@ func (g *Gateway) checkReadiness() (healthReport, bool) {
 	return report, ok
 }
 
-// formatUptime returns the time since the start.
+// formatUptime formats the time since the gateway's start.
 func (g *Gateway) formatUptime() string {
 	return time.Since(g.started).Truncate(time.Millisecond).String()
 }

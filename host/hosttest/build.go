@@ -11,12 +11,13 @@ import (
 	"github.com/picoclaw/picoclaw/internal/filelock"
 )
 
-// builtVariable names a directory that caches built programs, so that the packages of one test run build each program
-// once. It must be emptied after changes to the code.
+// builtVariable is the environment variable with a directory that caches built programs, so that the packages of one
+// test run build each program once. Empty the directory after changes of the code.
 const builtVariable = "PICOCLAW_TEST_BUILT"
 
-// raceVariable builds picoclaw and picoclaw-hub with the race detector: a program with a data race exits with 66.
-// Plugins are not built with it: tests don't see their output, and their packages' tests use the race detector.
+// raceVariable is the environment variable that makes picoclaw and picoclaw-hub be built with the race detector. A
+// program with a data race then exits with status 66. Plugins are built without it, since tests don't see their
+// output.
 const raceVariable = "PICOCLAW_TEST_RACE"
 
 // BuildProgram builds a program from a package, as `make build` does.
@@ -62,7 +63,7 @@ func buildOnce(program, pkg string) error {
 	return os.Rename(program+".new", program)
 }
 
-// wantsRaceDetector reports whether a program is built with the race detector.
+// wantsRaceDetector reports whether a package's program is built with the race detector.
 func wantsRaceDetector(pkg string) bool {
 	return os.Getenv(raceVariable) != "" && strings.Contains(pkg, "/cmd/picoclaw")
 }
@@ -102,8 +103,8 @@ func copyFile(to, from string) error {
 	return out.Close()
 }
 
-// WriteManifests runs the plugins in subdirectories of dir, each named like its directory, to write their manifests
-// there.
+// WriteManifests runs each plugin in a subdirectory of dir, and writes its manifest there. The subdirectories and
+// binaries are named like the plugins.
 func WriteManifests(dir string, plugins ...string) error {
 	for _, plugin := range plugins {
 		at := filepath.Join(dir, plugin)

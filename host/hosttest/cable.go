@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// FlakyLink is a TCP connection between two programs that can be cut, or can swallow data like a network with total
-// packet loss.
+// FlakyLink is a TCP proxy between two programs. Tests can cut it, or make it delay all data like a network that loses
+// all packets.
 type FlakyLink struct {
 	target string
 
@@ -19,7 +19,7 @@ type FlakyLink struct {
 	paused [2]chan struct{} // for each direction: closed on resume; nil if not paused
 }
 
-// NewFlakyLink returns a link to an address, and the address to connect to.
+// NewFlakyLink returns a link to target, and the address to connect to instead.
 func NewFlakyLink(t testing.TB, target string) (*FlakyLink, string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -58,12 +58,12 @@ func (c *FlakyLink) addConnection(near net.Conn, all *sync.WaitGroup) {
 		return
 	}
 	c.ends = append(c.ends, near, far)
-	all.Go(func() { c.forward(0, far, near) })
-	all.Go(func() { c.forward(1, near, far) })
+	all.Go(func() { c.forwardData(0, far, near) })
+	all.Go(func() { c.forwardData(1, near, far) })
 }
 
-// forward copies data in one direction.
-func (c *FlakyLink) forward(way int, to, from net.Conn) {
+// forwardData copies data in one direction.
+func (c *FlakyLink) forwardData(way int, to, from net.Conn) {
 	defer func() { _, _ = to.Close(), from.Close() }()
 	piece := make([]byte, 32<<10)
 	for {
@@ -98,7 +98,7 @@ func (c *FlakyLink) Restore() {
 	c.open = true
 }
 
-// PauseData delays data to and from the target until it is called again with false.
+// PauseData delays data to and from the target until the next call.
 func (c *FlakyLink) PauseData(to, from bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

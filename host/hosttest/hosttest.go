@@ -20,19 +20,19 @@ import (
 	"time"
 )
 
-// dirVariable names the directory of the built programs.
+// dirVariable is the environment variable with the directory of the built programs.
 const dirVariable = "PICOCLAW_TEST_PROGRAMS"
 
-// unprivilegedID is the user and group id of the second run.
+// unprivilegedID is the user and group id with which tests of root run again.
 const unprivilegedID = 1000
 
-// RunTests is for TestMain: it builds programs from packages, named by their path below [Dir], runs the tests, and
-// returns the exit code. prepare, if not nil, is called with the directory after the build.
+// RunTests builds programs from packages, named by their path below [Dir], runs the tests, and returns the exit code.
+// Call it from TestMain. A non-nil prepare is called with the directory of the programs after the build.
 func RunTests(m *testing.M, programs map[string]string, prepare func(dir string) error) int {
 	return runTests(m, programs, prepare, false)
 }
 
-// RunTestsAsBothUsers is like [RunTests], and if root started the tests, also runs them as an unprivileged user.
+// RunTestsAsBothUsers is like [RunTests]. If root started the tests, it also runs them as an unprivileged user.
 func RunTestsAsBothUsers(m *testing.M, programs map[string]string, prepare func(dir string) error) int {
 	return runTests(m, programs, prepare, true)
 }
@@ -108,7 +108,7 @@ func buildAll(programs map[string]string) (dir string, err error) {
 	return dir, nil
 }
 
-// isPlainRun reports whether only tests run, without fuzzing or benchmarks.
+// isPlainRun reports whether the flags request tests without fuzzing or benchmarks.
 func isPlainRun() bool {
 	for _, name := range []string{"test.fuzz", "test.bench", "test.list"} {
 		if f := flag.Lookup(name); f != nil && f.Value.String() != "" {
@@ -118,7 +118,7 @@ func isPlainRun() bool {
 	return true
 }
 
-// unprivilegedRun returns a command that runs this test binary as an unprivileged user with a separate home.
+// unprivilegedRun returns a command that runs this test binary as an unprivileged user with its own home.
 func unprivilegedRun(dir string) (*exec.Cmd, error) {
 	self := filepath.Join(dir, "again.test")
 	if err := copyFile(self, "/proc/self/exe"); err != nil {
@@ -177,7 +177,7 @@ func printError(err error) int {
 	return 1
 }
 
-// TempDir is like [testing.TB.TempDir] with a resolved, short path, which sockets need.
+// TempDir is like [testing.TB.TempDir], but returns a short path without symlinks, which sockets need.
 func TempDir(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "p")
@@ -195,7 +195,7 @@ func TempDir(t testing.TB) string {
 	return dir
 }
 
-// WaitUntil waits until so returns true, for at most half a minute, since the machine may be busy.
+// WaitUntil waits until so returns true, and fails the test after half a minute.
 func WaitUntil(t testing.TB, what string, so func() bool) {
 	t.Helper()
 	deadline := time.Now().Add(30 * time.Second)
@@ -207,7 +207,7 @@ func WaitUntil(t testing.TB, what string, so func() bool) {
 	}
 }
 
-// IsAlive reports whether a process runs; zombies do not.
+// IsAlive reports whether a process runs. A zombie does not run.
 func IsAlive(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {

@@ -5,9 +5,9 @@ import (
 	"net/http"
 )
 
-// LateBodyTransport is a transport for one request that checks for surplus body data only after Begun is closed. An
-// [http.Transport] checks after it sent the body, when the response may have arrived: this type makes that race
-// reproducible.
+// LateBodyTransport is an HTTP transport for one request. It checks for surplus body data only after Begun is closed.
+// An [http.Transport] checks after it has sent the body, when the response may have arrived. LateBodyTransport makes
+// that race reproducible.
 type LateBodyTransport struct {
 	http.RoundTripper
 	Begun  <-chan struct{}

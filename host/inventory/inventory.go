@@ -16,7 +16,7 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// Inventory is the plugins of a home.
+// Inventory lists the plugins and MCP servers of a host.
 type Inventory struct {
 	Config  *config.Config
 	Store   *store.Store
@@ -24,7 +24,7 @@ type Inventory struct {
 	Lock    *store.LockFile
 }
 
-// ReadInventory returns the inventory of a host. It starts nothing.
+// ReadInventory returns the inventory of a host. It starts no processes.
 func ReadInventory(h *session.Host) (*Inventory, error) {
 	s := &Inventory{Config: h.Config(), Store: store.OpenStore(h.Config().Home().Path), Catalog: h.Plugins()}
 	var err error
@@ -32,7 +32,7 @@ func ReadInventory(h *session.Host) (*Inventory, error) {
 	return s, err
 }
 
-// PluginIDs returns the ids of all plugins, including missing ones.
+// PluginIDs returns the ids of all plugins, including plugins whose files are missing.
 func (s *Inventory) PluginIDs() []string {
 	var ids []string
 	for _, p := range s.Catalog.Plugins() {
@@ -48,8 +48,8 @@ func (s *Inventory) PluginIDs() []string {
 	return slices.Compact(ids)
 }
 
-// Plugin describes a plugin in JSON output.
-type Plugin struct {
+// PluginInfo describes a plugin in JSON output.
+type PluginInfo struct {
 	ID      string               `json:"id"`
 	Version string               `json:"version,omitempty"`
 	Kind    catalog.PluginKind   `json:"kind"`
@@ -62,7 +62,7 @@ type Plugin struct {
 	Signer  string               `json:"signer,omitempty"`
 	Asks    *pluginpb.Grant      `json:"asks,omitempty"`
 	Granted *pluginpb.Grant      `json:"granted,omitempty"` // at install
-	Tools   []Tool               `json:"tools,omitempty"`
+	Tools   []ToolInfo           `json:"tools,omitempty"`
 	Off     []store.DisabledTool `json:"off,omitempty"`
 }
 
@@ -70,8 +70,8 @@ type Plugin struct {
 const BrokenState = "broken"
 
 // ListPlugins describes all plugins, sorted by id.
-func (s *Inventory) ListPlugins() []Plugin {
-	byID := map[string]Plugin{}
+func (s *Inventory) ListPlugins() []PluginInfo {
+	byID := map[string]PluginInfo{}
 	for _, p := range s.Catalog.Plugins() {
 		byID[p.Manifest.ID] = s.describePlugin(p)
 	}
@@ -83,25 +83,25 @@ func (s *Inventory) ListPlugins() []Plugin {
 			}
 			dev := s.Config.Plugin(id).Dev
 			if pin := s.Lock.Plugins[id]; !known && dev != "" {
-				p = Plugin{ID: id, Kind: catalog.DevPlugin, Dir: dev}
+				p = PluginInfo{ID: id, Kind: catalog.DevPlugin, Dir: dev}
 			} else if !known && pin != nil {
-				p = Plugin{ID: id, Version: pin.Version, Kind: catalog.InstalledPlugin, Dir: s.Store.VersionDir(id, pin.Version),
+				p = PluginInfo{ID: id, Version: pin.Version, Kind: catalog.InstalledPlugin, Dir: s.Store.VersionDir(id, pin.Version),
 					Source: pin.Source}
 			}
 			p.State, p.Why = BrokenState, problem.Err.Error()
 			byID[id] = p
 		}
 	}
-	all := make([]Plugin, 0, len(byID))
+	all := make([]PluginInfo, 0, len(byID))
 	for _, id := range s.PluginIDs() {
 		all = append(all, byID[id])
 	}
 	return all
 }
 
-func (s *Inventory) describePlugin(p *catalog.Plugin) Plugin {
+func (s *Inventory) describePlugin(p *catalog.Plugin) PluginInfo {
 	m := p.Manifest
-	out := Plugin{ID: m.ID, Version: m.Version, Kind: p.Kind, State: "ok", Doc: m.Doc, Dir: p.Dir, Asks: &m.Grants}
+	out := PluginInfo{ID: m.ID, Version: m.Version, Kind: p.Kind, State: "ok", Doc: m.Doc, Dir: p.Dir, Asks: &m.Grants}
 	if pin := p.Pin; pin != nil {
 		out.Source, out.Signer, out.Granted = pin.Source, pin.Signer, &pin.Grants
 		if pin.Waiting != nil {

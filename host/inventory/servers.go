@@ -16,8 +16,8 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// Server describes an MCP server in JSON output.
-type Server struct {
+// ServerInfo describes an MCP server in JSON output.
+type ServerInfo struct {
 	Name    string            `json:"name"`
 	Version string            `json:"version"`
 	State   string            `json:"state"` // ok, changed, waiting or broken
@@ -30,9 +30,9 @@ type Server struct {
 	Diff    string            `json:"diff,omitempty"` // changes since approval
 }
 
-// ListServers describes the added MCP servers, sorted by name.
-func (s *Inventory) ListServers() []Server {
-	all := []Server{}
+// ListServers describes the installed MCP servers, sorted by name.
+func (s *Inventory) ListServers() []ServerInfo {
+	all := []ServerInfo{}
 	for _, id := range slices.Sorted(maps.Keys(s.Lock.Plugins)) {
 		if pin := s.Lock.Plugins[id]; pin.Files[mcpservers.DefinitionFile] != "" {
 			all = append(all, s.describeServer(id, pin))
@@ -41,7 +41,7 @@ func (s *Inventory) ListServers() []Server {
 	declared := s.Config.MCPServers()
 	for _, problem := range s.Catalog.Problems() {
 		server, is := declared[problem.Plugin]
-		i := slices.IndexFunc(all, func(one Server) bool { return one.Name == problem.Plugin })
+		i := slices.IndexFunc(all, func(one ServerInfo) bool { return one.Name == problem.Plugin })
 		switch {
 		case i >= 0:
 			all[i].State, all[i].Why = BrokenState, problem.Err.Error()
@@ -50,19 +50,19 @@ func (s *Inventory) ListServers() []Server {
 			}
 		case is:
 			spec := DeclaredSpec(server)
-			all = append(all, Server{Name: problem.Plugin, State: "untrusted", Why: problem.Err.Error(),
+			all = append(all, ServerInfo{Name: problem.Plugin, State: "untrusted", Why: problem.Err.Error(),
 				Server: spec.DisplaySource(), Agents: spec.Agents})
 		}
 	}
-	slices.SortFunc(all, func(a, b Server) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(all, func(a, b ServerInfo) int { return strings.Compare(a.Name, b.Name) })
 	return all
 }
 
-func (s *Inventory) describeServer(id string, pin *store.InstalledPlugin) Server {
-	out := Server{
+func (s *Inventory) describeServer(id string, pin *store.InstalledPlugin) ServerInfo {
+	out := ServerInfo{
 		Name: id, Version: pin.Version, State: "ok", Server: pin.Source, Agents: pin.Agents, Granted: &pin.Grants,
 	}
-	fail := func(err error) Server {
+	fail := func(err error) ServerInfo {
 		out.State, out.Why = BrokenState, err.Error()
 		return out
 	}
@@ -101,7 +101,7 @@ func (s *Inventory) describeServer(id string, pin *store.InstalledPlugin) Server
 	}
 	out.State, out.Why = "changed", "it describes tools in other words than those that were accepted"
 	if len(noted) > 0 {
-		out.Why += ": " + WithdrawnNames(noted)
+		out.Why += ": " + QuarantinedToolNames(noted)
 	}
 	if seen == nil {
 		out.Why += "; its current definition can't be shown: it is missing from its state directory, where the server " +
@@ -118,8 +118,8 @@ func (s *Inventory) describeServer(id string, pin *store.InstalledPlugin) Server
 	return out
 }
 
-// WithdrawnNames lists withdrawn tools, each with the agent that called it.
-func WithdrawnNames(all []session.ToolWithdrawal) string {
+// QuarantinedToolNames lists quarantined tools as text, each with the agent that called it.
+func QuarantinedToolNames(all []session.ToolWithdrawal) string {
 	var names []string
 	for _, w := range all {
 		names = append(names, fmt.Sprintf("%s (agent %s)", w.Tool, w.Agent))
@@ -127,10 +127,10 @@ func WithdrawnNames(all []session.ToolWithdrawal) string {
 	return strings.Join(names, ", ")
 }
 
-// maxObservedBytes limits a server's observed tool list, which the server's process can write.
+// maxObservedBytes limits the file with a server's current tools, which the server's process can write.
 const maxObservedBytes = 1 << 20
 
-// observedTools returns a server's changed tool list; nil if it was not observed to change.
+// observedTools returns a server's current tools if they differ from the accepted ones; else nil.
 func (s *Inventory) observedTools(id string) []byte {
 	for _, agent := range s.Config.AgentIDs() {
 		root, err := os.OpenRoot(filepath.Join(session.PluginStateDir(s.Config.Home().Path, id), agent))
@@ -150,7 +150,7 @@ func (s *Inventory) observedTools(id string) []byte {
 	return nil
 }
 
-// ApprovedSpec returns the settings a server was added with.
+// ApprovedSpec returns the settings with which the operator added a server.
 func (s *Inventory) ApprovedSpec(name string, pin *store.InstalledPlugin) (mcpservers.ServerSpec, error) {
 	text, err := s.Store.ReadVerifiedFile(name, pin, mcpservers.DefinitionFile)
 	if err != nil {
@@ -163,7 +163,8 @@ func (s *Inventory) ApprovedSpec(name string, pin *store.InstalledPlugin) (mcpse
 	return *asked, nil
 }
 
-// SpecDiff returns the difference between the settings of the active and the waiting version; empty for other plugins.
+// SpecDiff returns the difference between the settings of a server's active version and of the version that waits for
+// approval; empty for plugins that are no servers.
 func (s *Inventory) SpecDiff(name string, pin *store.InstalledPlugin) (string, error) {
 	next := &store.InstalledPlugin{Version: pin.Waiting.Version, Files: pin.Waiting.Files}
 	if pin.Files[mcpservers.DefinitionFile] == "" || next.Files[mcpservers.DefinitionFile] == "" {
@@ -180,7 +181,7 @@ func (s *Inventory) SpecDiff(name string, pin *store.InstalledPlugin) (string, e
 	return mcpservers.DiffSpecs(name, before, now)
 }
 
-// DeclaredSpec returns the settings of a server in the configuration.
+// DeclaredSpec converts a server's section in the configuration.
 func DeclaredSpec(c config.MCPServer) mcpservers.ServerSpec {
 	s := mcpservers.ServerSpec{
 		Env: c.Env, URL: c.URL, Headers: c.Headers, Files: c.Files, Workspace: c.Workspace, Network: c.Network,

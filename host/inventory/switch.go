@@ -9,7 +9,8 @@ import (
 	"github.com/picoclaw/picoclaw/internal/suggest"
 )
 
-// SwitchTool disables or enables a known plugin or tool. It returns an error if another setting still disables it.
+// SwitchTool disables or enables a plugin or tool. It returns an error if the tool is unknown, or if another setting
+// keeps it disabled.
 func (s *Inventory) SwitchTool(off store.DisabledTool, on bool) error {
 	if !on {
 		return s.Store.DisableTool(off)
@@ -21,19 +22,20 @@ func (s *Inventory) SwitchTool(off store.DisabledTool, on bool) error {
 	if still != nil {
 		return fmt.Errorf("%s is still off: that of %s holds; enable that", off, still)
 	}
-	if why := s.offByConfig(off); why != "" {
+	if why := s.disablingSetting(off); why != "" {
 		return fmt.Errorf("%s is still off in the configuration: %s", off, why)
 	}
 	return nil
 }
 
-// CheckNames rejects unknown names, since a typo would have no effect. Globs may match future names.
+// CheckNames returns an error for unknown names, since a typo would have no effect. It accepts globs, which may match
+// names of later plugins.
 func (s *Inventory) CheckNames(off store.DisabledTool) error {
-	if agents := s.Config.AgentIDs(); isName(off.Agent) && !slices.Contains(agents, off.Agent) {
+	if agents := s.Config.AgentIDs(); isExactName(off.Agent) && !slices.Contains(agents, off.Agent) {
 		return fmt.Errorf("there is no agent %q%s; the configuration has %s", off.Agent, suggest.DidYouMean(off.Agent, agents),
 			strings.Join(agents, ", "))
 	}
-	if !isName(off.Plugin) {
+	if !isExactName(off.Plugin) {
 		return nil
 	}
 	if !slices.Contains(s.PluginIDs(), off.Plugin) {
@@ -41,7 +43,7 @@ func (s *Inventory) CheckNames(off store.DisabledTool) error {
 		return err
 	}
 	for _, p := range s.Catalog.Plugins() {
-		if p.Manifest.ID != off.Plugin || !isName(off.Tool) {
+		if p.Manifest.ID != off.Plugin || !isExactName(off.Tool) {
 			continue
 		}
 		var tools []string
@@ -55,12 +57,12 @@ func (s *Inventory) CheckNames(off store.DisabledTool) error {
 	return nil
 }
 
-// isName reports whether a text is a name, neither empty nor a glob.
-func isName(text string) bool { return text != "" && !strings.ContainsAny(text, "*?[{") }
+// isExactName reports whether text is a name, and neither empty nor a glob.
+func isExactName(text string) bool { return text != "" && !strings.ContainsAny(text, "*?[{") }
 
-// offByConfig returns the setting that keeps a plugin off, if one does.
-func (s *Inventory) offByConfig(off store.DisabledTool) string {
-	if isName(off.Plugin) && !s.Config.Plugin(off.Plugin).Enabled {
+// disablingSetting returns the setting that disables a plugin in the configuration; empty if none does.
+func (s *Inventory) disablingSetting(off store.DisabledTool) string {
+	if isExactName(off.Plugin) && !s.Config.Plugin(off.Plugin).Enabled {
 		return "plugins." + off.Plugin + ".enabled"
 	}
 	return ""

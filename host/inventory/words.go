@@ -7,8 +7,8 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// Tool describes a tool in JSON output.
-type Tool struct {
+// ToolInfo describes a tool in JSON output.
+type ToolInfo struct {
 	Name        string           `json:"name"`
 	Plugin      string           `json:"plugin"`
 	Doc         string           `json:"doc"`
@@ -20,10 +20,10 @@ type Tool struct {
 	Output      *pluginpb.Schema `json:"output,omitempty"`
 }
 
-func DescribeTools(tools []session.Tool) []Tool {
-	list := make([]Tool, 0, len(tools))
+func DescribeTools(tools []session.Tool) []ToolInfo {
+	list := make([]ToolInfo, 0, len(tools))
 	for _, t := range tools {
-		list = append(list, Tool{
+		list = append(list, ToolInfo{
 			Name: t.Name, Plugin: t.Plugin, Doc: t.Spec.Doc, Permissions: t.Spec.Permissions, Risk: t.Spec.Risk,
 			ReadOnly: t.Spec.ReadOnly, Deferred: t.Deferred, Input: t.Spec.Input, Output: t.Spec.Output,
 		})
@@ -76,7 +76,7 @@ func execText(g *pluginpb.Grant) string {
 	return "exec " + strings.Join(g.Programs, " ")
 }
 
-// ExplainGrants returns a sentence for each permission that grants give.
+// ExplainGrants returns a sentence for each permission in grants.
 func ExplainGrants(g pluginpb.Grant) []string {
 	var all []string
 	switch g.Workspace {

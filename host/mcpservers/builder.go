@@ -22,7 +22,7 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// PackageBuilder builds packages of servers.
+// PackageBuilder builds plugin packages of MCP servers.
 type PackageBuilder struct {
 	Store    *store.Store
 	Run      func(context.Context, session.SandboxedProgram) error // runs a program in a sandbox
@@ -31,7 +31,7 @@ type PackageBuilder struct {
 	Logs     string // directory for the output of failed package managers
 }
 
-// BuildReport describes a package for a review before its installation.
+// BuildReport describes a built package for the operator's review before its installation.
 type BuildReport struct {
 	Info     *ServerInfo
 	Fetched  string            // fetched package with its version; empty for none
@@ -48,11 +48,11 @@ const (
 	maxOutputBytes = 8 << 20 // bytes
 )
 
-// programID is the id of picoclaw's plugin that runs servers.
+// programID is the id of picoclaw's plugin that runs MCP servers.
 const programID = "mcp"
 
 // BuildPackage fetches a server's package, asks the server for its tools, and builds a plugin package. Neither step
-// can access an agent's data. shadows returns the owner of another tool with the same name.
+// can access an agent's data. shadows returns the plugin that has another tool with the same name.
 func (m *PackageBuilder) BuildPackage(ctx context.Context, id string, s *ServerSpec, shadows func(string) string) (*store.StagedPackage, *BuildReport, error) {
 	if err := s.Validate(); err != nil {
 		return nil, nil, err
@@ -63,7 +63,7 @@ func (m *PackageBuilder) BuildPackage(ctx context.Context, id string, s *ServerS
 	r := &BuildReport{}
 	p, err := m.Store.BuildPackage(s.DisplaySource(), func(p *store.StagedPackage) error {
 		p.Program = programID
-		return m.fillPackage(ctx, p.Dir(), id, s, r)
+		return m.buildPackageDir(ctx, p.Dir(), id, s, r)
 	})
 	if err != nil {
 		return nil, nil, err
@@ -73,8 +73,9 @@ func (m *PackageBuilder) BuildPackage(ctx context.Context, id string, s *ServerS
 	return p, r, nil
 }
 
-// fillPackage writes a package to a directory.
-func (m *PackageBuilder) fillPackage(ctx context.Context, dir, id string, s *ServerSpec, r *BuildReport) error {
+// buildPackageDir fetches or copies the server's files to dir, asks the server for its tools, and writes the manifest.
+// It completes the report r.
+func (m *PackageBuilder) buildPackageDir(ctx context.Context, dir, id string, s *ServerSpec, r *BuildReport) error {
 	d := serverDefinition{Env: maps.Clone(s.Env), URL: s.URL, Headers: s.Headers, Roots: s.Roots, Asked: s}
 	data := filepath.Join(dir, store.DataDir)
 	var known knownServer
@@ -95,7 +96,7 @@ func (m *PackageBuilder) fillPackage(ctx context.Context, dir, id string, s *Ser
 			}
 			version = fetched
 			d.Package, d.Command = plan.fetch.name+" "+fetched, slices.Concat(command, plan.command)
-			if known, err = lookupKnown(plan.fetch.name); err != nil {
+			if known, err = lookupKnownServer(plan.fetch.name); err != nil {
 				return err
 			}
 		} else {
@@ -125,7 +126,7 @@ func (m *PackageBuilder) fillPackage(ctx context.Context, dir, id string, s *Ser
 	return m.writeFiles(dir, b.manifest, &d, cmp.Or(version, r.Info.Version))
 }
 
-// mergeEnv merges environments; later ones win.
+// mergeEnv merges environments. Later values replace earlier ones.
 func mergeEnv(all ...map[string]string) map[string]string {
 	out := map[string]string{}
 	for _, one := range all {
@@ -134,11 +135,11 @@ func mergeEnv(all ...map[string]string) map[string]string {
 	return out
 }
 
-// notInVersions matches characters that versions can't contain.
+// notInVersions matches characters that are not allowed in versions.
 var notInVersions = lazyregexp.New(`[^0-9A-Za-z.-]+`)
 
 // writeFiles writes server.json and plugin.json. The version includes a hash of the accepted tools and the fetched
-// files, so that a release with other descriptions or other dependencies gets another version.
+// files, so that a release with other descriptions or dependencies gets another version.
 func (m *PackageBuilder) writeFiles(dir string, manifest *pluginpb.Manifest, d *serverDefinition, version string) error {
 	text, err := json.MarshalIndent(d, "", "  ")
 	if err != nil {
@@ -166,7 +167,8 @@ func (m *PackageBuilder) writeFiles(dir string, manifest *pluginpb.Manifest, d *
 	return os.WriteFile(filepath.Join(dir, pluginpb.ManifestFile), append(offered, '\n'), 0o400)
 }
 
-// fetchPackage has a package manager install a package in data.
+// fetchPackage runs a package manager that installs a package in data. It returns the server's command and the
+// version.
 func (m *PackageBuilder) fetchPackage(ctx context.Context, f *packageSource, data string) (command []string, version string, err error) {
 	m.Progress(fmt.Sprintf("fetching %s by %s", f.spec, f.manager))
 	env := []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/tmp", "LANG=C.UTF-8"}
@@ -180,7 +182,7 @@ func (m *PackageBuilder) fetchPackage(ctx context.Context, f *packageSource, dat
 		if err != nil {
 			return nil, "", err
 		}
-		registry, err := querySetting("npm", "config", "get", "registry")
+		registry, err := queryProgramSetting("npm", "config", "get", "registry")
 		if err != nil {
 			return nil, "", err
 		}
@@ -209,8 +211,8 @@ func (m *PackageBuilder) fetchPackage(ctx context.Context, f *packageSource, dat
 // systemCertificates is the file with this machine's trusted certificates.
 const systemCertificates = "/etc/ssl/certs/ca-certificates.crt"
 
-// querySetting asks a program for one of its settings.
-func querySetting(name string, args ...string) (string, error) {
+// queryProgramSetting asks a program, such as npm, for one of its settings.
+func queryProgramSetting(name string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, name, args...)
@@ -222,8 +224,8 @@ func querySetting(name string, args ...string) (string, error) {
 	return strings.TrimSpace(string(out)), nil
 }
 
-// probeServer starts a server and asks for its tools. The sandbox has an empty workspace, and the network access that
-// the server will be granted.
+// probeServer starts a server in a sandbox and asks for its tools. The sandbox has an empty workspace, and the network
+// access that the server will get.
 func (m *PackageBuilder) probeServer(ctx context.Context, dir, id string, s *ServerSpec, d *serverDefinition) (*ServerInfo, error) {
 	m.Progress("starting the server in its own sandbox")
 	scratch, err := os.MkdirTemp(dir, "probe")
@@ -268,7 +270,7 @@ func (m *PackageBuilder) probeServer(ctx context.Context, dir, id string, s *Ser
 	return info, nil
 }
 
-// missingDirHint returns a hint if an argument of a command names a directory that the sandbox does not have.
+// missingDirHint returns a hint if an argument of the command names a directory that the sandbox lacks.
 func missingDirHint(command []string) string {
 	for _, arg := range command[min(1, len(command)):] {
 		if info, err := os.Stat(arg); err == nil && filepath.IsAbs(arg) && info.IsDir() {
@@ -278,8 +280,8 @@ func missingDirHint(command []string) string {
 	return ""
 }
 
-// runSandboxed runs a program in a sandbox, copies its standard output to output, and returns the end of its standard
-// error.
+// runSandboxed runs a program in a sandbox. It copies the standard output to output, and returns the end of the
+// standard error.
 func (m *PackageBuilder) runSandboxed(
 	ctx context.Context, name string, args, env []string, stdin []byte, a session.SandboxedProgram, dir string, output io.Writer,
 ) (stderr string, err error) {

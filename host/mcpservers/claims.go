@@ -9,10 +9,10 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// noClaim marks a field as not guarded.
+// noClaim marks an argument that the guard does not check.
 const noClaim = "none"
 
-// knownServer is built-in information about a server, by package name.
+// knownServer is picoclaw's built-in information about a server, by package name.
 type knownServer struct {
 	Claims map[string]string `json:"claims"`
 	Env    map[string]string `json:"env"`
@@ -21,15 +21,15 @@ type knownServer struct {
 //go:embed known.json
 var knownText []byte
 
-// lookupKnown returns the built-in information about a package.
-func lookupKnown(name string) (knownServer, error) {
+// lookupKnownServer returns the built-in information about a package.
+func lookupKnownServer(name string) (knownServer, error) {
 	all := map[string]knownServer{}
 	err := json.Unmarshal(knownText, &all)
 	return all[name], err
 }
 
-// proposeClaims returns the claims for a tool's fields: the known ones, else those that the fields' names suggest.
-// Without a workspace there are no paths to guard.
+// proposeClaims returns the claims (such as path or URL) for a tool's arguments. It uses known claims, or guesses by
+// the arguments' names. Without a workspace there are no paths to guard.
 func proposeClaims(s *ServerSpec, d *ToolDescription, known map[string]string) map[string]string {
 	out := map[string]string{}
 	for _, at := range fieldPaths(d.Input, "", 0) {
@@ -46,7 +46,7 @@ func proposeClaims(s *ServerSpec, d *ToolDescription, known map[string]string) m
 	return out
 }
 
-// fieldPaths returns the paths of an object's properties and nested ones, as "edits.*.path".
+// fieldPaths returns the paths of all properties in an object's schema, such as "edits.*.path".
 func fieldPaths(s map[string]any, under string, depth int) (all []string) {
 	properties, _ := s["properties"].(map[string]any)
 	for name, v := range properties {
@@ -110,8 +110,8 @@ func claimFromName(d *ToolDescription, field string) string {
 	return "write"
 }
 
-// setClaim sets a claim on a field or on the elements of a list. It reports whether the field exists and takes a
-// string.
+// setClaim sets the claim of a field, or of the elements of a list. It reports whether the field exists and takes
+// strings.
 func setClaim(s map[string]any, at []string, claim string) bool {
 	properties, _ := s["properties"].(map[string]any)
 	field, _ := properties[at[0]].(map[string]any)

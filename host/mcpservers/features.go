@@ -9,8 +9,8 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// addFeature adds a server's resource or prompt to the manifest. Its arguments have no claims: the host guards the paths
-// of file: URIs.
+// addFeature adds a server's resource or prompt to the manifest. Its arguments have no claims, since the host guards
+// the paths of file: URIs.
 func (b *builtManifest) addFeature(id, name string, listed *ListedTool) error {
 	d := &listed.Tool
 	if strings.TrimSpace(d.Name) == "" {
@@ -22,7 +22,7 @@ func (b *builtManifest) addFeature(id, name string, listed *ListedTool) error {
 			taken[short] = tool
 		}
 	}
-	spec := pluginpb.Spec{Name: toolName(id, d.Name, taken), Doc: cmp.Or(strings.TrimSpace(d.Description), d.Name), ReadOnly: true}
+	spec := pluginpb.Spec{Name: makeToolName(id, d.Name, taken), Doc: cmp.Or(strings.TrimSpace(d.Description), d.Name), ReadOnly: true}
 	if spec.Name == "" {
 		return errors.New("its name is too similar to another's")
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/picoclaw/picoclaw/internal/lazyregexp"
 )
 
-// installPlan says what to fetch or copy for a command line, and how to start it without the network.
+// installPlan says which files to fetch or copy for a command line, and how to start the server without the network.
 type installPlan struct {
 	fetch   *packageSource    // package to fetch first; nil for none
 	command []string          // command to start; for a fetched package only its arguments
@@ -26,7 +26,7 @@ type installPlan struct {
 	name    string            // name of the program
 }
 
-// packageSource is a package of a registry.
+// packageSource is a package in a registry such as npm or PyPI.
 type packageSource struct {
 	manager string // "npm" or "pip"
 	spec    string // may include a version
@@ -34,13 +34,13 @@ type packageSource struct {
 	bin     string // program in the package; empty for the main one
 }
 
-// runtimes maps language runtimes to their Debian packages. They come from the system and are not copied.
+// runtimes maps language runtimes to their Debian packages. Runtimes are not copied, but used from the system.
 var runtimes = map[string]string{
 	"node": "nodejs", "python3": "python3", "python": "python3", "ruby": "ruby", "java": "default-jre-headless",
 	"perl": "perl", "php": "php-cli", "sh": "dash", "bash": "bash",
 }
 
-// planInstall parses a command line.
+// planInstall plans the installation of a server from its command line.
 func planInstall(s *ServerSpec) (*installPlan, error) {
 	program, args := s.Command[0], s.Command[1:]
 	switch base := filepath.Base(program); base {
@@ -59,7 +59,7 @@ func planInstall(s *ServerSpec) (*installPlan, error) {
 // npmSpec matches an npm package name with an optional version or tag.
 var npmSpec = lazyregexp.New(`^((?:@[a-z0-9~-][a-z0-9._~-]*/)?[a-zA-Z0-9~-][a-zA-Z0-9._~-]*)(@[^/]+)?$`)
 
-// planNPX parses the arguments of npx.
+// planNPX plans the installation of an npm package from the arguments of npx.
 func planNPX(args []string) (*installPlan, error) {
 	f := &packageSource{manager: "npm"}
 	for len(args) > 0 && strings.HasPrefix(args[0], "-") {
@@ -96,7 +96,7 @@ func planNPX(args []string) (*installPlan, error) {
 // pythonSpec matches a PyPI package name with optional extras and version.
 var pythonSpec = lazyregexp.New(`^([A-Za-z0-9][A-Za-z0-9._-]*)(\[[A-Za-z0-9,._-]+\])?(@latest|(?:==|@)[A-Za-z0-9.+!_-]+)?$`)
 
-// planUVX parses the arguments of uvx.
+// planUVX plans the installation of a PyPI package from the arguments of uvx.
 func planUVX(args []string) (*installPlan, error) {
 	f := &packageSource{manager: "pip"}
 	for len(args) > 0 && strings.HasPrefix(args[0], "-") {
@@ -138,8 +138,8 @@ func planUVX(args []string) (*installPlan, error) {
 	}, nil
 }
 
-// planFiles plans a command with local programs and scripts. Files that do not belong to the system are copied, so
-// that later changes have no effect.
+// planFiles plans the copy of local programs and scripts in a command. Copies protect from later changes; system files
+// are not copied.
 func planFiles(s *ServerSpec, program string, args []string) (*installPlan, error) {
 	r := &installPlan{copies: map[string]string{}}
 	if s.Files != "" {
@@ -175,7 +175,7 @@ func planFiles(s *ServerSpec, program string, args []string) (*installPlan, erro
 		if path, err = filepath.Abs(path); err != nil {
 			return nil, err
 		}
-		at := r.addCopy(path)
+		at := r.planCopy(path)
 		r.name, r.command = strings.Replace(at, "{{data}}", store.DataDir, 1), []string{at}
 	}
 	for _, arg := range args {
@@ -183,15 +183,16 @@ func planFiles(s *ServerSpec, program string, args []string) (*installPlan, erro
 			if arg, err = filepath.Abs(arg); err != nil {
 				return nil, err
 			}
-			arg = r.addCopy(arg)
+			arg = r.planCopy(arg)
 		}
 		r.command = append(r.command, arg)
 	}
 	return r, nil
 }
 
-// addCopy plans the copy of a file, unless its directory is copied already, and returns its name in the command.
-func (r *installPlan) addCopy(path string) string {
+// planCopy plans the copy of a file, unless its directory is copied anyway, and returns the file's name in the
+// command.
+func (r *installPlan) planCopy(path string) string {
 	if dir := r.copies["files"]; dir != "" {
 		if rel, err := filepath.Rel(dir, path); err == nil && filepath.IsLocal(rel) {
 			return "{{data}}/files/" + filepath.ToSlash(rel)
@@ -205,15 +206,15 @@ func (r *installPlan) addCopy(path string) string {
 	return "{{data}}/" + dest
 }
 
-// isSystemProgram reports whether a program belongs to the system.
+// isSystemProgram reports whether a program is in a system directory.
 func isSystemProgram(path string) bool {
 	real, err := filepath.EvalSymlinks(path)
 	return err == nil && (strings.HasPrefix(real, "/usr/") && !strings.HasPrefix(real, "/usr/local/") ||
 		strings.HasPrefix(real, "/bin/") || strings.HasPrefix(real, "/sbin/"))
 }
 
-// systemProgram returns the path of a program in the system directories, which are all that a sandbox sees, or an
-// error that says how to install it.
+// systemProgram returns the path of a program in the system directories, since a sandbox shows no others. The error
+// says how to install a missing program.
 func systemProgram(name, pkg string) (string, error) {
 	for _, dir := range []string{"/usr/local/bin", "/usr/bin", "/bin"} {
 		path := filepath.Join(dir, name)
@@ -224,7 +225,7 @@ func systemProgram(name, pkg string) (string, error) {
 	return "", fmt.Errorf("there is no %s in /usr/bin or /usr/local/bin, where a sandbox looks for it; install it, such as with: apt-get install %s", name, pkg)
 }
 
-// copyFiles makes the planned copies below a package's data directory.
+// copyFiles makes the planned copies in a package's data directory.
 func (r *installPlan) copyFiles(data string) error {
 	for dest, from := range r.copies {
 		to := filepath.Join(data, filepath.FromSlash(dest))
@@ -247,10 +248,10 @@ func (r *installPlan) copyFiles(data string) error {
 	return nil
 }
 
-// maxCopiedBytes limits the size of a server's copied files.
+// maxCopiedBytes limits the total size of a server's copied files.
 const maxCopiedBytes = 512 << 20
 
-// copyTree copies a directory without .git and npm's .bin links.
+// copyTree copies a directory without .git and npm's .bin directories.
 func copyTree(from, to string) error {
 	size := int64(0)
 	return filepath.WalkDir(from, func(path string, e fs.DirEntry, err error) error {
@@ -283,7 +284,7 @@ func copyTree(from, to string) error {
 	})
 }
 
-// copyFile copies a file, readable and writable only for its owner.
+// copyFile copies a file. Only the owner can access the copy.
 func copyFile(from, to string, mode fs.FileMode) error {
 	in, err := os.Open(from)
 	if err != nil {
@@ -298,8 +299,8 @@ func copyFile(from, to string, mode fs.FileMode) error {
 	return errors.Join(err, out.Close())
 }
 
-// startCommand returns the command that starts a package fetched into data, and the package's version. Install
-// scripts may have placed symlinks there, so it reads within an os.Root.
+// startCommand returns the command that starts a package installed in data, and the package's version. It reads
+// through an os.Root, since install scripts may have created symlinks.
 func (f *packageSource) startCommand(data string) (command []string, version string, err error) {
 	root, err := os.OpenRoot(data)
 	if err != nil {
@@ -325,12 +326,12 @@ func (f *packageSource) startCommand(data string) (command []string, version str
 	return []string{"python3", "{{data}}/site/bin/" + f.bin}, version, nil
 }
 
-// normalizeName normalizes a PyPI package name for comparison.
+// normalizeName normalizes a PyPI package name, so that equal names are equal strings.
 func normalizeName(name string) string {
 	return strings.ToLower(strings.NewReplacer("-", "_", ".", "_").Replace(name))
 }
 
-// startNPMCommand returns the command that starts a fetched npm package, and its version.
+// startNPMCommand returns the command that starts an installed npm package, and its version.
 func (f *packageSource) startNPMCommand(root *os.Root) (command []string, version string, err error) {
 	const maxSize = 1 << 20
 	manifest := path.Join("node_modules", f.name, "package.json")

@@ -9,8 +9,8 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// ImportServers returns the enabled servers in an MCP client's settings by name, and errors for servers that can't be
-// imported.
+// ImportServers returns the enabled servers in the settings of an MCP client by name. failed has the errors of servers
+// that can't be imported.
 func ImportServers(text []byte) (servers map[string]ServerSpec, failed map[string]error, err error) {
 	standard, err := hujson.Standardize(text)
 	if err != nil {
@@ -69,7 +69,8 @@ func ImportServers(text []byte) (servers map[string]ServerSpec, failed map[strin
 	return servers, failed, nil
 }
 
-// replaceVariables replaces a client's variables by placeholders of picoclaw; other variables are an error.
+// replaceVariables replaces variables of the client's syntax by picoclaw's placeholders. It returns an error for
+// others.
 func (s *ServerSpec) replaceVariables() error {
 	replace := func(text string) (string, error) {
 		text = strings.NewReplacer("${workspaceFolder}", "{{workspace}}", "${workspaceRoot}", "{{workspace}}").Replace(text)

@@ -12,18 +12,18 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// maxClientName is the maximum length of a tool's name for MCP clients, including the server's name.
+// maxClientName is the maximum length of a tool's name in MCP clients, including the server's name.
 const maxClientName = 64
 
-// minToolName is the length that a server's name must leave for a tool's name: a letter and a hash.
+// minToolName is how many characters a server's name must leave for tool names: a letter and a hash.
 const minToolName = 10
 
-// notInNames matches characters that names can't contain.
+// notInNames matches characters that are not allowed in tool names.
 var notInNames = lazyregexp.New(`[^a-z0-9_]+`)
 
-// toolName returns picoclaw's name for a server's tool, in lower-case letters, digits and "_". It is empty if the
-// name would be one of taken.
-func toolName(id, name string, taken map[string]acceptedTool) string {
+// makeToolName returns picoclaw's name for a server's tool, in lower-case letters, digits and "_"; empty if that name
+// is in taken.
+func makeToolName(id, name string, taken map[string]acceptedTool) string {
 	var spaced strings.Builder // printEnv becomes print_env
 	for i, r := range name {
 		if r >= 'A' && r <= 'Z' && i > 0 && name[i-1] >= 'a' && name[i-1] <= 'z' {
@@ -46,7 +46,7 @@ func toolName(id, name string, taken map[string]acceptedTool) string {
 	return short
 }
 
-// builtManifest is the manifest of a new package.
+// builtManifest collects the manifest of a new package.
 type builtManifest struct {
 	manifest *pluginpb.Manifest
 	tools    map[string]acceptedTool
@@ -54,7 +54,7 @@ type builtManifest struct {
 	claims   map[string]string
 }
 
-// buildManifest builds a manifest from a server's description.
+// buildManifest converts a server's description of itself to a manifest.
 func buildManifest(id string, s *ServerSpec, info *ServerInfo, programs []string, known map[string]string) (*builtManifest, error) {
 	if maxID := maxClientName - 1 - minToolName; len(id) > maxID {
 		return nil, fmt.Errorf("the name %s is too long for tool names; use at most %d characters", id, maxID)
@@ -78,7 +78,7 @@ func buildManifest(id string, s *ServerSpec, info *ServerInfo, programs []string
 			}
 			continue
 		}
-		spec, err := b.toolSpec(id, s, &tool.Tool, known, unused)
+		spec, err := b.convertTool(id, s, &tool.Tool, known, unused)
 		if err != nil {
 			b.leftOut = append(b.leftOut, fmt.Sprintf("%s: %v", shortenLine(name), err))
 			continue
@@ -95,10 +95,10 @@ func buildManifest(id string, s *ServerSpec, info *ServerInfo, programs []string
 	return b, nil
 }
 
-// toolSpec converts a tool's description to a specification.
-func (b *builtManifest) toolSpec(id string, s *ServerSpec, d *ToolDescription, known, unused map[string]string) (*pluginpb.Spec, error) {
+// convertTool converts a server's tool description to the manifest's.
+func (b *builtManifest) convertTool(id string, s *ServerSpec, d *ToolDescription, known, unused map[string]string) (*pluginpb.Spec, error) {
 	out := &pluginpb.Spec{
-		Name: toolName(id, d.Name, b.tools), Doc: strings.TrimSpace(d.Description), ReadOnly: d.Annotations.ReadOnly,
+		Name: makeToolName(id, d.Name, b.tools), Doc: strings.TrimSpace(d.Description), ReadOnly: d.Annotations.ReadOnly,
 		Destructive: d.Annotations.Destructive != nil && *d.Annotations.Destructive, Idempotent: d.Annotations.Idempotent,
 		OpenWorld: d.Annotations.OpenWorld != nil && *d.Annotations.OpenWorld,
 	}
@@ -153,7 +153,7 @@ func (b *builtManifest) toolSpec(id string, s *ServerSpec, d *ToolDescription, k
 	return out, nil
 }
 
-// parseSchema converts a decoded schema.
+// parseSchema converts a JSON schema that was decoded to a map.
 func parseSchema(value map[string]any) (*pluginpb.Schema, error) {
 	text, err := json.Marshal(value)
 	if err != nil {
@@ -163,8 +163,8 @@ func parseSchema(value map[string]any) (*pluginpb.Schema, error) {
 	return s, s.UnmarshalJSON(text)
 }
 
-// removeUntrustedKeys removes claims, which a server must not set, and the draft's name, which the schema library
-// expects to be the newest.
+// removeUntrustedKeys removes claims from a schema, which a server must not set, and $schema, since the schema library
+// assumes the newest draft.
 func removeUntrustedKeys(v any) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -182,8 +182,8 @@ func removeUntrustedKeys(v any) {
 	}
 }
 
-// mergeAlternatives rewrites alternatives that differ in type as one schema with several types, so that an optional
-// string is guarded like a string.
+// mergeAlternatives rewrites alternatives in a schema that differ only in type as one schema with several types. So an
+// optional string is guarded like a string.
 func mergeAlternatives(v any) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -203,8 +203,8 @@ func mergeAlternatives(v any) {
 	}
 }
 
-// mergedSchema returns the replacement of a schema's alternatives, if at most one of them has more than a type; else
-// nil.
+// mergedSchema returns one schema for a schema's alternatives; nil if more than one alternative has other keywords
+// than a type.
 func mergedSchema(s map[string]any) map[string]any {
 	alternatives, _ := s["anyOf"].([]any)
 	if _, typed := s["type"]; typed || len(alternatives) < 2 {
@@ -246,18 +246,18 @@ func shortenLine(text string) string {
 	return text
 }
 
-// CurrentToolsFile is the file in the plugin's state directory with the server's current tools while some are
+// CurrentToolsFile is a file in the plugin's state directory. It has the server's current tools while some are
 // quarantined.
 const CurrentToolsFile = "seen.json"
 
-// RebuildManifest builds the manifest for a server's current tools, for comparison with the accepted one.
+// RebuildManifest builds the manifest of a server's current tools, for comparison with the accepted manifest.
 func RebuildManifest(old *pluginpb.Manifest, s *ServerSpec, fetched string, seen []byte) (*pluginpb.Manifest, error) {
 	info := &ServerInfo{}
 	if err := json.Unmarshal(seen, &info.Tools); err != nil {
 		return nil, fmt.Errorf("the server's current tools: %w", err)
 	}
 	name, _, _ := strings.Cut(fetched, " ")
-	known, err := lookupKnown(name)
+	known, err := lookupKnownServer(name)
 	if err != nil {
 		return nil, err
 	}

@@ -8,10 +8,10 @@ import (
 	"github.com/picoclaw/picoclaw/internal/lazyregexp"
 )
 
-// maxOutputShown is the number of bytes of a server's standard error that error messages show.
+// maxOutputShown limits how much of a server's standard error an error message shows.
 const maxOutputShown = 2 << 10
 
-// outputSuffix returns a program's output for the end of an error message.
+// outputSuffix formats a program's output for the end of an error message.
 func outputSuffix(output string) string {
 	if output == "" {
 		return ""
@@ -19,8 +19,8 @@ func outputSuffix(output string) string {
 	return "; its output:\n" + strings.ToValidUTF8(output, "\uFFFD")
 }
 
-// managerOutput returns the relevant lines of a package manager's output for the end of an error message, and stores
-// all output in a log file.
+// managerOutput returns the relevant lines of a package manager's output for an error message, and writes all output
+// to a log file.
 func (m *PackageBuilder) managerOutput(manager, output string) string {
 	summary := relevantLines(output)
 	if summary == output {
@@ -44,7 +44,7 @@ var (
 	errorLine     = lazyregexp.New(`(?i)error|not found|no matching|can't|cannot|could not|denied|refused|exceeded|failed|unsupported`)
 )
 
-// relevantLines returns the first and the last line of a package manager's output that report an error.
+// relevantLines returns the first and the last line that report an error in a package manager's output.
 func relevantLines(output string) string {
 	var lines, errors []string
 	for line := range strings.Lines(output) {

@@ -12,10 +12,10 @@ import (
 	"github.com/picoclaw/picoclaw/internal/lazyregexp"
 )
 
-// maxPlausibleText is the length in bytes above which a text is suspicious, because nobody reads it.
+// maxPlausibleText is the length in bytes above which a text is suspicious, since people do not read it.
 const maxPlausibleText = 4096
 
-// injectionPattern matches typical prompt injections.
+// injectionPattern matches typical prompt injections in descriptions.
 var injectionPattern = lazyregexp.New(`(?i)` + strings.Join([]string{
 	`ignore (all |any |the )?(previous|prior|above|other)`, `<\s*/?\s*(important|system|secret|instructions?|critical)\s*>`,
 	`do not (tell|mention|inform|reveal|show|notify)`, `don'?t (tell|mention|inform|reveal|show|notify)`,
@@ -25,14 +25,14 @@ var injectionPattern = lazyregexp.New(`(?i)` + strings.Join([]string{
 	`side ?note`, `conversation (history|so far)`,
 }, "|"))
 
-// FindSuspicious returns warnings about suspicious texts of a server. shadows returns the owner of another tool with
-// the same name; "" for none.
+// FindSuspicious returns warnings about suspicious texts of a server. shadows returns the plugin that has another tool
+// with the same name; empty if none has.
 func FindSuspicious(info *ServerInfo, shadows func(tool string) string) []string {
 	var out []string
 	sameNames := map[string][]string{} // names, by whose they are already
 	checkTexts := func(at string, all ...string) {
 		for _, text := range all {
-			out = append(out, suspiciousText(at, text)...)
+			out = append(out, textWarnings(at, text)...)
 		}
 	}
 	checkTexts("its instructions", info.Instructions)
@@ -53,8 +53,8 @@ func FindSuspicious(info *ServerInfo, shadows func(tool string) string) []string
 	return slices.Compact(out)
 }
 
-// secretWarnings returns warnings about variables and headers that look like secrets, because the server could send
-// them anywhere it may connect.
+// secretWarnings returns warnings about environment variables and headers that look like secrets. The server could
+// send them to every host it may reach.
 func (s *ServerSpec) secretWarnings() (out []string) {
 	for kind, all := range map[string]map[string]string{"variable": s.Env, "header": s.Headers} {
 		for _, name := range slices.Sorted(maps.Keys(all)) {
@@ -71,8 +71,8 @@ func (s *ServerSpec) secretWarnings() (out []string) {
 	return out
 }
 
-// suspiciousText returns warnings about a text: hidden characters, instructions to the model, excessive length.
-func suspiciousText(at, text string) (out []string) {
+// textWarnings returns warnings about a text: hidden characters, instructions to the model, or excessive length.
+func textWarnings(at, text string) (out []string) {
 	if i := strings.IndexFunc(text, hiddentext.IsHidden); i >= 0 {
 		r := []rune(text[i:])[0]
 		out = append(out, fmt.Sprintf("%s has invisible characters (U+%04X)", at, r))
@@ -92,7 +92,7 @@ func suspiciousText(at, text string) (out []string) {
 	return out
 }
 
-// collectStrings returns all strings in a schema, including names.
+// collectStrings returns all strings in a schema, including property names.
 func collectStrings(v any) (out []string) {
 	switch v := v.(type) {
 	case string:

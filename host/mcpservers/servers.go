@@ -22,7 +22,7 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// ServerSpec is an operator's definition of a server.
+// ServerSpec is the operator's definition of an MCP server.
 type ServerSpec struct {
 	Command   []string          `json:"command,omitempty"` // program and arguments
 	Env       map[string]string `json:"env,omitempty"`
@@ -38,10 +38,10 @@ type ServerSpec struct {
 	Agents    []string          `json:"agents,omitempty"`   // the only agents that may use it
 }
 
-// secretVariable matches the place of a secret in a header.
+// secretVariable matches a placeholder of a secret in a header.
 var secretVariable = lazyregexp.New(`\$\{([^}]*)\}`)
 
-// DisplaySource returns the command line or URL for display.
+// DisplaySource returns the server's command line or URL for display.
 func (s *ServerSpec) DisplaySource() string {
 	if s.URL != "" {
 		return s.URL
@@ -97,11 +97,11 @@ func (s *ServerSpec) allowedHosts() []string {
 	if err != nil {
 		return nil
 	}
-	return append(hostEntries(u), s.Network...)
+	return append(networkAllowEntries(u), s.Network...)
 }
 
-// hostEntries returns the entries of network.allow for a URL.
-func hostEntries(u *url.URL) []string {
+// networkAllowEntries returns the entries of network.allow that a URL needs.
+func networkAllowEntries(u *url.URL) []string {
 	port := ""
 	if u.Port() != "" {
 		port = ":" + u.Port()
@@ -120,7 +120,7 @@ func hostEntries(u *url.URL) []string {
 	return []string{u.Hostname() + port}
 }
 
-// buildGrants returns the server's grants. programs are those that its command needs.
+// buildGrants returns the permissions of the server. programs are the programs that its command needs.
 func (s *ServerSpec) buildGrants(programs []string) pluginpb.Grant {
 	g := pluginpb.Grant{
 		Workspace: s.Workspace, State: true, Exec: s.URL == "", Secrets: s.Secrets, Network: len(s.allowedHosts()) > 0,
@@ -138,7 +138,7 @@ func (s *ServerSpec) buildGrants(programs []string) pluginpb.Grant {
 	return g
 }
 
-// ServerInfo is a server's description of itself.
+// ServerInfo is what a server reports about itself.
 type ServerInfo struct {
 	Name         string                `json:"name"`
 	Title        string                `json:"title"`
@@ -178,8 +178,7 @@ type ToolDescription struct {
 	} `json:"annotations"`
 }
 
-// serverDefinition is the content of server.json, which the plugin reads. Asked and Package are for later updates of
-// the package.
+// serverDefinition is the content of server.json. Asked and Package are kept for later updates of the package.
 type serverDefinition struct {
 	Command []string                `json:"command,omitempty"`
 	Env     map[string]string       `json:"env,omitempty"`
@@ -191,17 +190,17 @@ type serverDefinition struct {
 	Package string                  `json:"package,omitempty"` // fetched package with its version
 }
 
-// acceptedTool identifies the definition of a tool that the operator accepted.
+// acceptedTool identifies a tool definition that the operator accepted.
 type acceptedTool struct {
 	Name string `json:"name"`
 	Hash string `json:"hash"`
 }
 
-// DefinitionFile is the file that distinguishes a server's package from those of other plugins.
+// DefinitionFile is the name of the file that only packages of servers have.
 const DefinitionFile = "server.json"
 
 // ParseDefinition parses a package's server.json. It returns the operator's spec, the fetched package with its
-// version, and the server's tool names by picoclaw's.
+// version, and the map from picoclaw's tool names to the server's.
 func ParseDefinition(text []byte) (spec *ServerSpec, fetched string, names map[string]string, err error) {
 	var d serverDefinition
 	if err := json.Unmarshal(text, &d); err != nil {

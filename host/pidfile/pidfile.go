@@ -21,7 +21,7 @@ import (
 	"github.com/picoclaw/picoclaw/internal/smallfile"
 )
 
-// FileName is the name of the file in the home.
+// FileName is the name of the pid file in PICOCLAW_HOME.
 const FileName = "picoclaw.pid"
 
 // maxFileBytes limits a pid file.
@@ -35,7 +35,7 @@ type DaemonInfo struct {
 	Version string    `json:"version,omitempty"`
 }
 
-// RunningError says that another daemon uses the home.
+// RunningError means that another daemon uses the same PICOCLAW_HOME.
 type RunningError struct {
 	Home string
 	Data DaemonInfo // zero if unreadable
@@ -50,7 +50,7 @@ func (e *RunningError) Error() string {
 		e.Home)
 }
 
-// StaleError says that a pid file belongs to no running daemon.
+// StaleError means that a pid file belongs to no running daemon.
 type StaleError struct {
 	Path   string
 	Reason string
@@ -58,15 +58,15 @@ type StaleError struct {
 
 func (e *StaleError) Error() string { return fmt.Sprintf("%s is stale: %s", e.Path, e.Reason) }
 
-// PidFile is the file of this daemon.
+// PidFile is the locked pid file of this daemon.
 type PidFile struct {
 	file *os.File
 	path string
 }
 
-// WritePidFile registers this process as the only daemon of an existing home. It replaces a stale file. If another
-// daemon runs, the error is a *RunningError. The caller sets Address and Version of data. Keep the result, which holds
-// the lock.
+// WritePidFile registers this process as the only daemon of a PICOCLAW_HOME, and replaces a stale file. If another
+// daemon runs, the error is a *RunningError. The caller sets Address and Version of data. The result holds the lock
+// until Close.
 func WritePidFile(home string, data DaemonInfo) (*PidFile, error) {
 	path := filepath.Join(home, FileName)
 	file, err := filelock.Open(path, lockWithRetry)
@@ -88,7 +88,7 @@ func WritePidFile(home string, data DaemonInfo) (*PidFile, error) {
 	return &PidFile{file: file, path: path}, nil
 }
 
-// Readers hold the lock briefly, a daemon longer than these retries.
+// Retries of a lock. Readers hold the lock briefly, and a daemon longer than all retries.
 const (
 	lockTries = 20
 	lockPause = 5 * time.Millisecond
@@ -111,7 +111,7 @@ func replaceContent(file *os.File, text []byte) error {
 	return err
 }
 
-// Close removes the file and releases the home.
+// Close removes the file and releases the lock.
 func (p *PidFile) Close() error {
 	err := os.Remove(p.path) // still locked, so it is ours
 	if errors.Is(err, fs.ErrNotExist) {
@@ -120,8 +120,8 @@ func (p *PidFile) Close() error {
 	return errors.Join(err, p.file.Close())
 }
 
-// ReadPidFileWithCheck returns the running daemon of a home. Without a file the error is fs.ErrNotExist; an invalid
-// file, or one without a running daemon, is a *StaleError.
+// ReadPidFileWithCheck returns the running daemon of a PICOCLAW_HOME. The error is fs.ErrNotExist without a file, and
+// a *StaleError for an invalid file or a daemon that has ended.
 func ReadPidFileWithCheck(home string) (DaemonInfo, error) {
 	path := filepath.Join(home, FileName)
 	data, err := readFile(path)
@@ -155,7 +155,7 @@ func readFile(path string) (DaemonInfo, error) {
 	return data, nil
 }
 
-// isLocked reports whether a process, including this one, holds the lock.
+// isLocked reports whether a process, perhaps this one, holds the lock of a file.
 func isLocked(path string) (bool, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|filelock.NonBlock, 0)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -16,15 +16,15 @@ import (
 	"github.com/picoclaw/picoclaw/internal/lazyregexp"
 )
 
-// Mark replaces a secret.
+// Mark is the text that replaces a secret.
 const Mark = "[secret cut]"
 
-// secretName matches names of secrets by their ends; it does not match token_percent, max_tokens or password_file.
+// secretName matches names of secrets by their ends, but not names such as token_percent, max_tokens or password_file.
 var secretName = lazyregexp.New(`(?i)(?:pass(?:wor[dt]|wd|phrase)|secret(?:[_-]?id)?|token|credentials?|authorization|cookies?|` +
 	`(?:api|auth|access|private|secret|signing|encryption|master|account|subscription)[_-]?key)` +
 	`(?:[_-]?(?:value|hash|base64|confirm(?:ation)?|new|old|\d+))?$`)
 
-// secretVariable matches further environment variables, if only = follows.
+// secretVariable matches further names of environment variables, which must be followed by "=".
 var secretVariable = lazyregexp.New(`^(?:[A-Z][A-Z0-9_]*_(?:PASS|KEY|PW|PWD|PIN|AUTH)|SSHPASS)$`)
 
 // IsSecretName reports whether a value with this name is probably a secret.
@@ -32,7 +32,7 @@ func IsSecretName(name string) bool {
 	return secretName().MatchString(name[strings.LastIndexByte(name, '.')+1:])
 }
 
-// RedactValue returns the value v of a name without secrets. It copies objects and lists.
+// RedactValue returns a copy of the value v without secrets. A secret's name makes the whole value a secret.
 func RedactValue(name string, v any) any {
 	switch v := v.(type) {
 	case string:
@@ -73,13 +73,13 @@ func RedactValue(name string, v any) any {
 	return v
 }
 
-// secretPattern is a form of secrets; the last group of the pattern is the secret.
+// secretPattern matches a form of secrets. The last group of the pattern is the secret.
 type secretPattern struct {
 	hints   []string // lower-case texts, one of which every match contains
 	pattern *regexp.Regexp
 }
 
-// secretPatterns are compiled on first use.
+// secretPatterns returns the patterns, compiled on first use.
 var secretPatterns = sync.OnceValue(func() (all []secretPattern) {
 	for _, one := range []struct{ hints, pattern string }{
 		{"private key", `(-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----(?s:.*?)(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|\z))`},
@@ -110,7 +110,7 @@ var secretPatterns = sync.OnceValue(func() (all []secretPattern) {
 	return all
 })
 
-// RedactText returns s without recognised secrets.
+// RedactText returns s with recognised secrets replaced by Mark.
 func RedactText(s string) string {
 	if len(s) < 8 {
 		return s
@@ -121,17 +121,17 @@ func RedactText(s string) string {
 	}
 	for _, shape := range secretPatterns() {
 		if has(shape.hints) {
-			s = cutMatches(s, shape.pattern, func(at []int) (int, int) { return at[len(at)-2], at[len(at)-1] })
+			s = replaceMatches(s, shape.pattern, func(at []int) (int, int) { return at[len(at)-2], at[len(at)-1] })
 		}
 	}
 	if has(nameHints) {
-		s = cutMatches(s, namedPattern(), func(at []int) (int, int) { return namedValue(s, at) })
+		s = replaceMatches(s, namedPattern(), func(at []int) (int, int) { return findNamedValue(s, at) })
 	}
 	return s
 }
 
-// cutMatches replaces the part of each match that value returns; an empty part is kept.
-func cutMatches(s string, pattern *regexp.Regexp, value func(match []int) (from, to int)) string {
+// replaceMatches replaces a part of each match by Mark. value returns the range of that part; an empty range is kept.
+func replaceMatches(s string, pattern *regexp.Regexp, value func(match []int) (from, to int)) string {
 	var b strings.Builder
 	end := 0
 	for _, match := range pattern.FindAllStringSubmatchIndex(s, -1) {
@@ -145,7 +145,7 @@ func cutMatches(s string, pattern *regexp.Regexp, value func(match []int) (from,
 	return b.String() + s[end:]
 }
 
-// nameHints are texts, one of which every secret's name contains.
+// nameHints are texts of which every secret's name contains at least one. They make the search fast.
 var nameHints = []string{"pass", "secret", "token", "key", "credential", "authorization", "cookie", "_pw", "_pin=", "_auth="}
 
 // namedPattern matches a name and the separator before its value: NAME=value, "name": "value", --name value.
@@ -162,8 +162,8 @@ var (
 	letters       = lazyregexp.New(`^[a-zA-Z]+$`)
 )
 
-// namedValue returns the location of a name's value, if the name is a secret's.
-func namedValue(s string, at []int) (from, to int) {
+// findNamedValue returns the range of the value after a matched name, if the name is a secret's.
+func findNamedValue(s string, at []int) (from, to int) {
 	name, separator, before := s[at[2]:at[3]], s[at[4]:at[5]], s[:at[2]]
 	assigned, header := strings.ContainsAny(separator, "=:"), strings.Contains(separator, ":")
 	variable := strings.TrimSpace(separator) == "=" && secretVariable().MatchString(name)

@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// escapeFilter passes on what a program writes to its terminal, but for sequences that reach beyond it: reading the
-// clipboard, writing more than a little to it, long titles, and files for the terminal to save. It knows which modes are on,
-// so that they can be taken back.
-type escapeFilter struct {
-	state   filterState
+// terminalEscapeFilter filters what a program writes to the person's terminal. It removes escape sequences that read
+// the clipboard, write much to it, set long titles, or save files. It tracks the terminal's modes, so that they can be
+// reset.
+type terminalEscapeFilter struct {
+	state   escapeFilterState
 	held    []byte // of a sequence that is not complete
 	dropped bool   // the sequence is too long
 
@@ -20,10 +20,10 @@ type escapeFilter struct {
 	modes  []string
 }
 
-type filterState int
+type escapeFilterState int
 
 const (
-	inText filterState = iota
+	inText escapeFilterState = iota
 	afterEscape
 	inControl // ESC [
 	inCommand // ESC ]
@@ -37,14 +37,14 @@ const (
 	maxControl   = 128
 )
 
-// filter returns what to pass on of the next output.
-func (f *escapeFilter) filter(p []byte) []byte {
+// filterOutput returns the part of the program's next output that may reach the terminal.
+func (f *terminalEscapeFilter) filterOutput(p []byte) []byte {
 	if f.state == inText && bytes.IndexByte(p, escape) < 0 {
 		return p
 	}
 	out := make([]byte, 0, len(p)+maxControl)
 	for _, c := range p {
-		out = f.next(out, c)
+		out = f.filterByte(out, c)
 	}
 	return out
 }
@@ -54,8 +54,8 @@ const (
 	bell   = 0x07
 )
 
-// next takes one byte, and appends what can be passed on.
-func (f *escapeFilter) next(out []byte, c byte) []byte {
+// filterByte processes one byte, and appends the output that is complete to out.
+func (f *terminalEscapeFilter) filterByte(out []byte, c byte) []byte {
 	switch f.state {
 	case inText:
 		if c != escape {
@@ -74,27 +74,27 @@ func (f *escapeFilter) next(out []byte, c byte) []byte {
 			f.held = f.held[:1]
 			return append(out, escape)
 		default:
-			return f.release(out)
+			return f.releaseHeld(out)
 		}
 		return out
 	case inControl:
 		f.held = append(f.held, c)
 		if c >= 0x40 && c <= 0x7e {
-			return f.endControl(out)
+			return f.endControlSequence(out)
 		}
 		if len(f.held) > maxControl || c == escape {
-			return f.release(out)
+			return f.releaseHeld(out)
 		}
 		return out
 	case commandEscape:
 		if c == '\\' {
-			return f.endCommand(out, []byte{escape, '\\'})
+			return f.endOSCommand(out, []byte{escape, '\\'})
 		}
 		f.state = inCommand
 	}
 	switch c {
 	case bell:
-		return f.endCommand(out, []byte{bell})
+		return f.endOSCommand(out, []byte{bell})
 	case escape:
 		f.state = commandEscape
 	case 0x18, 0x1a: // cancelled
@@ -109,14 +109,15 @@ func (f *escapeFilter) next(out []byte, c byte) []byte {
 	return out
 }
 
-// release passes on the held bytes.
-func (f *escapeFilter) release(out []byte) []byte {
+// releaseHeld appends the held bytes to out unchanged.
+func (f *terminalEscapeFilter) releaseHeld(out []byte) []byte {
 	f.state = inText
 	return append(out, f.held...)
 }
 
-// endControl ends a control sequence: private modes are noted, and reports of the title, which come as input, dropped.
-func (f *escapeFilter) endControl(out []byte) []byte {
+// endControlSequence handles a complete control sequence. It records private modes. It drops requests for the title,
+// which the terminal would answer as input.
+func (f *terminalEscapeFilter) endControlSequence(out []byte) []byte {
 	text := string(f.held[2:])
 	switch last := text[len(text)-1]; {
 	case last == 't' && (strings.HasPrefix(text, "20") || strings.HasPrefix(text, "21")):
@@ -130,11 +131,11 @@ func (f *escapeFilter) endControl(out []byte) []byte {
 			}
 		}
 	}
-	return f.release(out)
+	return f.releaseHeld(out)
 }
 
-// endCommand ends an operating system command.
-func (f *escapeFilter) endCommand(out, terminator []byte) []byte {
+// endOSCommand handles a complete operating system command, such as a title or clipboard text.
+func (f *terminalEscapeFilter) endOSCommand(out, terminator []byte) []byte {
 	f.state = inText
 	if f.dropped {
 		return out
@@ -156,7 +157,7 @@ func (f *escapeFilter) endCommand(out, terminator []byte) []byte {
 	return append(append(out, f.held...), terminator...)
 }
 
-// cleanTitle bounds a title and removes control characters.
+// cleanTitle shortens a window title and removes control characters.
 func cleanTitle(text string) string {
 	text = strings.Map(func(r rune) rune {
 		if r < ' ' || r >= 0x7f && r < 0xa0 {
@@ -172,14 +173,14 @@ func cleanTitle(text string) string {
 	return text
 }
 
-// setPrefix returns the sequence that shows a text before the program's title.
-func (f *escapeFilter) setPrefix(text string) []byte {
+// setTitlePrefix sets the text before the program's title, and returns the sequence that shows both.
+func (f *terminalEscapeFilter) setTitlePrefix(text string) []byte {
 	f.prefix = text
 	return []byte("\x1b]2;" + text + f.title + "\a")
 }
 
-// reset returns the sequences that switch the modes of the program off.
-func (f *escapeFilter) reset() []byte {
+// resetSequences returns the sequences that reset the terminal modes that the program set.
+func (f *terminalEscapeFilter) resetSequences() []byte {
 	var out strings.Builder
 	if f.state != inText {
 		out.WriteString("\x18") // ends a sequence that is not complete

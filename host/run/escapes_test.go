@@ -26,13 +26,13 @@ func TestEscapesBeyondTerminalAreDropped(t *testing.T) {
 		"\x1b\x1b[A":                           "\x1b\x1b[A",
 		"\x1b]2;" + strings.Repeat("x", maxCommand+1) + "\a.": ".",
 	} {
-		var whole, single escapeFilter
-		if got := string(whole.filter([]byte(in))); got != want {
+		var whole, single terminalEscapeFilter
+		if got := string(whole.filterOutput([]byte(in))); got != want {
 			t.Errorf("%.60q: passed on %.60q, want %.60q", in, got, want)
 		}
 		var bytewise []byte
 		for i := range len(in) {
-			bytewise = append(bytewise, single.filter([]byte{in[i]})...)
+			bytewise = append(bytewise, single.filterOutput([]byte{in[i]})...)
 		}
 		if string(bytewise) != want {
 			t.Errorf("%.60q byte by byte: passed on %.60q, want %.60q", in, bytewise, want)
@@ -42,24 +42,24 @@ func TestEscapesBeyondTerminalAreDropped(t *testing.T) {
 
 func TestPrivateModesAreReset(t *testing.T) {
 	t.Parallel()
-	var f escapeFilter
-	f.filter([]byte("\x1b[?1049h\x1b[?25l\x1b[?1000;1006h\x1b[?1000l\x1b]2;half"))
-	if got, want := string(f.reset()), "\x18\x1b[?1006l\x1b[?25h\x1b[?1049l\x1b[0m"; got != want {
+	var f terminalEscapeFilter
+	f.filterOutput([]byte("\x1b[?1049h\x1b[?25l\x1b[?1000;1006h\x1b[?1000l\x1b]2;half"))
+	if got, want := string(f.resetSequences()), "\x18\x1b[?1006l\x1b[?25h\x1b[?1049l\x1b[0m"; got != want {
 		t.Errorf("reset is %q, want %q", got, want)
 	}
-	if got := string(f.reset()); !strings.HasSuffix(got, "\x1b[0m") || strings.Contains(got, "?") {
+	if got := string(f.resetSequences()); !strings.HasSuffix(got, "\x1b[0m") || strings.Contains(got, "?") {
 		t.Errorf("a second reset is %q", got)
 	}
 }
 
 func TestWarningStaysInTitle(t *testing.T) {
 	t.Parallel()
-	var f escapeFilter
-	f.filter([]byte("\x1b]2;vim\a"))
-	if got := string(f.setPrefix("[1 refused] ")); got != "\x1b]2;[1 refused] vim\a" {
+	var f terminalEscapeFilter
+	f.filterOutput([]byte("\x1b]2;vim\a"))
+	if got := string(f.setTitlePrefix("[1 refused] ")); got != "\x1b]2;[1 refused] vim\a" {
 		t.Errorf("%q", got)
 	}
-	if got := string(f.filter([]byte("\x1b]0;emacs\a"))); got != "\x1b]0;[1 refused] emacs\a" {
+	if got := string(f.filterOutput([]byte("\x1b]0;emacs\a"))); got != "\x1b]0;[1 refused] emacs\a" {
 		t.Errorf("%q", got)
 	}
 }
@@ -70,10 +70,10 @@ func FuzzEscapeFilter(f *testing.F) {
 		f.Add([]byte(seed), uint8(3))
 	}
 	f.Fuzz(func(t *testing.T, data []byte, at uint8) {
-		var whole, split escapeFilter
-		want := bytes.Clone(whole.filter(data))
+		var whole, split terminalEscapeFilter
+		want := bytes.Clone(whole.filterOutput(data))
 		cut := min(int(at), len(data))
-		got := append(bytes.Clone(split.filter(data[:cut])), split.filter(data[cut:])...)
+		got := append(bytes.Clone(split.filterOutput(data[:cut])), split.filterOutput(data[cut:])...)
 		if !bytes.Equal(got, want) {
 			t.Errorf("%q cut at %d: %q, whole %q", data, cut, got, want)
 		}

@@ -13,25 +13,25 @@ import (
 	"github.com/picoclaw/picoclaw/host/run/internal/wire"
 )
 
-// stopGrace is how long a program may take to end after a signal for it.
+// stopGrace limits how long a program may run after a signal to end.
 const stopGrace = 5 * time.Second
 
-// follow hands the start over, and serves the program until it ends.
-func (a *attempt) follow(ctx context.Context, start wire.Start) (*wire.Ended, error) {
+// serveProgram starts the program through the supervisor, and handles messages and signals until the program ends.
+func (a *activeRun) serveProgram(ctx context.Context, start wire.StartMessage) (*wire.RunOutcome, error) {
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, syscall.SIGWINCH, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT)
 	defer signal.Stop(signals)
 	if err := a.socket.Send(start, nil); err != nil {
-		return nil, a.startError(err)
+		return nil, a.supervisorExitError(err)
 	}
-	events, failed := make(chan event), make(chan error, 1)
+	events, failed := make(chan supervisorMessage), make(chan error, 1)
 	done := make(chan struct{})
 	defer close(done)
 	go func() {
 		for {
-			var e event
+			var e supervisorMessage
 			var err error
-			if e.file, err = a.socket.Receive(&e.Event); err != nil {
+			if e.file, err = a.socket.Receive(&e.SupervisorEvent); err != nil {
 				failed <- err
 				return
 			}
@@ -44,7 +44,7 @@ func (a *attempt) follow(ctx context.Context, start wire.Start) (*wire.Ended, er
 	}()
 	defer func() {
 		if a.relay != nil {
-			_ = a.relay.end()
+			_ = a.relay.endRelay()
 		}
 	}()
 	refused := time.NewTicker(time.Second)
@@ -53,26 +53,26 @@ func (a *attempt) follow(ctx context.Context, start wire.Start) (*wire.Ended, er
 	for {
 		select {
 		case e := <-events:
-			if ended, err := a.handle(ctx, e); ended != nil || err != nil {
+			if ended, err := a.handleMessage(ctx, e); ended != nil || err != nil {
 				return ended, err
 			}
 		case err := <-failed:
-			return nil, a.startError(err)
+			return nil, a.supervisorExitError(err)
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		case <-kill:
 			return nil, fmt.Errorf("the program did not end %s after it was asked to", stopGrace)
 		case <-refused.C:
-			a.showRefusals()
+			a.showRefusedConnections()
 		case s := <-signals:
 			if s == syscall.SIGWINCH {
 				if a.relay != nil {
-					a.relay.resize(a.terminal)
+					a.relay.resizeTerminal(a.terminal)
 				}
 				continue
 			}
 			number, _ := s.(syscall.Signal)
-			_ = a.socket.Send(wire.Control{Signal: int(number)}, nil)
+			_ = a.socket.Send(wire.ControlMessage{Signal: int(number)}, nil)
 			if kill == nil && number != syscall.SIGINT {
 				kill = time.After(stopGrace)
 			}
@@ -80,13 +80,14 @@ func (a *attempt) follow(ctx context.Context, start wire.Start) (*wire.Ended, er
 	}
 }
 
-type event struct {
-	wire.Event
+// supervisorMessage is a message of the supervisor, with the file that came with it.
+type supervisorMessage struct {
+	wire.SupervisorEvent
 	file *os.File
 }
 
-// handle handles a message of the supervisor.
-func (a *attempt) handle(ctx context.Context, e event) (*wire.Ended, error) {
+// handleMessage handles a message of the supervisor. It returns the outcome when the program has ended.
+func (a *activeRun) handleMessage(ctx context.Context, e supervisorMessage) (*wire.RunOutcome, error) {
 	switch {
 	case e.Failed != "":
 		return nil, errors.New(e.Failed)
@@ -96,7 +97,7 @@ func (a *attempt) handle(ctx context.Context, e event) (*wire.Ended, error) {
 	case e.Ended != nil:
 		return e.Ended, nil
 	case e.Started && e.file != nil:
-		a.relay = &relay{control: e.file}
+		a.relay = &terminalRelay{control: e.file}
 		if a.isTerminal(0) {
 			a.relay.in = a.options.Streams[0]
 		}
@@ -105,33 +106,33 @@ func (a *attempt) handle(ctx context.Context, e event) (*wire.Ended, error) {
 				a.relay.out = a.options.Streams[i]
 			}
 		}
-		return nil, a.relay.start()
+		return nil, a.relay.startRelay()
 	case e.Stopped && a.relay != nil:
-		if err := a.relay.suspend(a.terminal); err != nil {
+		if err := a.relay.suspendSelf(a.terminal); err != nil {
 			return nil, err
 		}
-		return nil, a.socket.Send(wire.Control{Continue: true}, nil)
+		return nil, a.socket.Send(wire.ControlMessage{Continue: true}, nil)
 	}
 	return nil, nil
 }
 
-func (a *attempt) isTerminal(i int) bool {
-	_, leads := terminalOf(a.options.Streams)
+func (a *activeRun) isTerminal(i int) bool {
+	_, leads := findTerminal(a.options.Streams)
 	return leads[i]
 }
 
-// showRefusals shows the number of refused connections in the title of the window.
-func (a *attempt) showRefusals() {
+// showRefusedConnections shows the number of refused connections in the title of the person's window.
+func (a *activeRun) showRefusedConnections() {
 	all := a.running.RefusedConnections()
 	if a.relay == nil || len(all) == a.shown {
 		return
 	}
 	a.shown = len(all)
-	a.relay.warn(fmt.Sprintf("[picoclaw refused %d: %s] ", len(all), strings.TrimPrefix(all[len(all)-1], "network: ")))
+	a.relay.showWarningTitle(fmt.Sprintf("[picoclaw refused %d: %s] ", len(all), strings.TrimPrefix(all[len(all)-1], "network: ")))
 }
 
-// startError returns why the supervisor is gone.
-func (a *attempt) startError(err error) error {
+// supervisorExitError returns the reason why the supervisor has ended unexpectedly.
+func (a *activeRun) supervisorExitError(err error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), stopGrace)
 	defer cancel()
 	exit, waitErr := a.running.Wait(ctx)

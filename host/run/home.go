@@ -11,9 +11,9 @@ import (
 	"strings"
 )
 
-// prepareHome writes the preset's settings and the person's git identity to the program's home. The program can write
-// there too, so no symlink is followed.
-func prepareHome(dir string, v variables, p *Preset) error {
+// prepareProgramHome writes the preset's settings and the person's git identity to the program's HOME. It follows no
+// symlinks, since the program can write there.
+func prepareProgramHome(dir string, v presetVariables, p *Preset) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
@@ -23,16 +23,16 @@ func prepareHome(dir string, v variables, p *Preset) error {
 	}
 	defer func() { _ = home.Close() }()
 	for _, settings := range p.Settings {
-		values, _ := v.expand(settings.Values).(map[string]any)
-		if err := mergeSettings(home, settings.File, values); err != nil {
+		values, _ := v.expandValue(settings.Values).(map[string]any)
+		if err := mergeSettingsFile(home, settings.File, values); err != nil {
 			return fmt.Errorf("write %s: %w", filepath.Join(dir, settings.File), err)
 		}
 	}
 	return writeGitIdentity(home)
 }
 
-// mergeSettings sets members of the JSON object in a file.
-func mergeSettings(home *os.Root, name string, values map[string]any) error {
+// mergeSettingsFile sets members of the JSON object in a file.
+func mergeSettingsFile(home *os.Root, name string, values map[string]any) error {
 	all := map[string]any{}
 	text, err := home.ReadFile(name)
 	if err == nil {
@@ -42,7 +42,7 @@ func mergeSettings(home *os.Root, name string, values map[string]any) error {
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	merge(all, values)
+	mergeObjects(all, values)
 	if text, err = json.MarshalIndent(all, "", "  "); err != nil {
 		return err
 	}
@@ -54,20 +54,20 @@ func mergeSettings(home *os.Root, name string, values map[string]any) error {
 	return home.WriteFile(name, append(text, '\n'), 0o600)
 }
 
-// merge sets values in a JSON object, and merges objects.
-func merge(into, values map[string]any) {
+// mergeObjects sets the values in a JSON object. It merges nested objects.
+func mergeObjects(into, values map[string]any) {
 	for name, value := range values {
 		inner, isObject := value.(map[string]any)
 		existing, wasObject := into[name].(map[string]any)
 		if isObject && wasObject {
-			merge(existing, inner)
+			mergeObjects(existing, inner)
 		} else {
 			into[name] = value
 		}
 	}
 }
 
-// writeGitIdentity copies the person's name and address for commits, unless the program's home has git settings.
+// writeGitIdentity copies the person's name and email address for commits, unless the program's HOME has git settings.
 func writeGitIdentity(home *os.Root) error {
 	const name = ".gitconfig"
 	if _, err := home.Lstat(name); !errors.Is(err, fs.ErrNotExist) {
@@ -93,7 +93,8 @@ func writeGitIdentity(home *os.Root) error {
 	return home.WriteFile(name, []byte(text.String()), 0o600)
 }
 
-// guidanceFiles returns the files above a project that a program reads for guidance, up to the file system's root.
+// guidanceFiles returns the instruction files (such as CLAUDE.md) that the program reads in the directories above a
+// project.
 func (p *Preset) guidanceFiles(project string) (files []string) {
 	for dir := filepath.Dir(project); ; dir = filepath.Dir(dir) {
 		for _, name := range p.Guidance {

@@ -11,7 +11,7 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard"
 )
 
-// hookAnswer is a decision on the way to a hook inside the sandbox.
+// hookAnswer is the host's decision for a hook inside the sandbox.
 type hookAnswer struct {
 	Verdict string `json:"verdict"`
 	Rule    string `json:"rule"`
@@ -19,14 +19,14 @@ type hookAnswer struct {
 	Hint    string `json:"hint"`
 }
 
-// maxHookText bounds a text of a call that is only noted.
+// maxHookText limits a call's text that is only logged.
 const maxHookText = 4 << 10
 
-// InsideRun reports whether this process is a child of a run's program.
-func InsideRun() bool { return os.Getenv(wire.HookVariable) != "" }
+// IsInsideRun reports whether this process is a descendant of the program of a run.
+func IsInsideRun() bool { return os.Getenv(wire.HookVariable) != "" }
 
-// AskHook has the host of this run decide on a call of one of the program's own tools.
-func AskHook(call *session.ClientToolCall) (guard.Decision, error) {
+// DecideInHost asks the host of this run for the decision on a call of one of the program's own tools.
+func DecideInHost(call *session.ClientToolCall) (guard.Decision, error) {
 	noted := make(map[string]any, len(call.Args))
 	for name, value := range call.Args {
 		if text, ok := value.(string); ok && len(text) > maxHookText {

@@ -14,8 +14,8 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard"
 )
 
-// newClientTools returns the decisions on the program's own tools.
-func (a *attempt) newClientTools() (*session.ClientToolGuard, error) {
+// newClientTools returns the guard that decides on calls of the program's own tools.
+func (a *activeRun) newClientTools() (*session.ClientToolGuard, error) {
 	home := a.plan.Home
 	return a.options.Session.NewClientToolGuard(session.ClientToolGuardOptions{
 		Sandboxed: true, Undo: a.running.Policy.Undo.Dir != "", Home: home,
@@ -24,8 +24,8 @@ func (a *attempt) newClientTools() (*session.ClientToolGuard, error) {
 	})
 }
 
-// answerHook decides on a call of one of the program's own tools.
-func (a *attempt) answerHook(ctx context.Context, question *wire.Hook) {
+// answerHook decides on a call that the program's hook asks about, and sends the answer.
+func (a *activeRun) answerHook(ctx context.Context, question *wire.HookMessage) {
 	answer := hookAnswer{Verdict: guard.Deny.String(), Rule: "hook", Reason: "the hook's question is no call"}
 	var call session.ClientToolCall
 	if json.Unmarshal(question.Data, &call) == nil && isClientTool(call.Tool) {
@@ -35,18 +35,18 @@ func (a *attempt) answerHook(ctx context.Context, question *wire.Hook) {
 		answer = hookAnswer{Verdict: d.Verdict.String(), Rule: d.Rule, Reason: d.Reason, Hint: d.Hint}
 	}
 	if text, err := json.Marshal(answer); err == nil {
-		_ = a.socket.Send(wire.Control{Hook: &wire.Hook{ID: question.ID, Data: text}}, nil)
+		_ = a.socket.Send(wire.ControlMessage{Hook: &wire.HookMessage{ID: question.ID, Data: text}}, nil)
 	}
 }
 
-// isClientTool reports whether a name can be that of a client's own tool. Any program in the sandbox can ask, and must
-// not have entries look like calls of picoclaw's tools.
+// isClientTool reports whether a name may be a tool of a client. Any program in the sandbox can ask, and its log
+// entries must not look like calls of picoclaw's tools.
 func isClientTool(name string) bool {
 	client, tool, ok := strings.Cut(name, ".")
-	return ok && tool != "" && len(name) <= maxToolName && slices.Contains(clienthook.Names(), client)
+	return ok && tool != "" && len(name) <= maxToolName && slices.Contains(clienthook.ClientNames(), client)
 }
 
 const maxToolName = 200
 
-// hookTimeout bounds a decision: clients go on without a hook that takes long.
+// hookTimeout limits a decision. Clients continue without the answer of a slow hook.
 const hookTimeout = 20 * time.Second

@@ -10,37 +10,38 @@ import (
 	"strings"
 )
 
-// Preset is what picoclaw knows about a program.
+// Preset is picoclaw's built-in knowledge about a program.
 type Preset struct {
-	Name     string   `json:"name"`
-	Programs []string `json:"programs"` // names of its executable; empty for the preset of all other programs
-	Hosts    []Host   `json:"hosts"`
+	Name     string       `json:"name"`
+	Programs []string     `json:"programs"` // names of its executable; empty for the preset of all other programs
+	Hosts    []PresetHost `json:"hosts"`
 
 	Env      map[string]string `json:"env"`      // quiet switches and answers to trust prompts
 	Args     []string          `json:"args"`     // put before the person's arguments
 	Unless   []string          `json:"unless"`   // flags of the person's that say the same, so that args are left out
 	Sandbox  string            `json:"sandbox"`  // a sentence about the program's own sandbox; empty if it has none
-	Settings []Settings        `json:"settings"` // files in its home
-	Secrets  []KeyVariable     `json:"secrets"`
+	Settings []PresetSettings  `json:"settings"` // files in its home
+	Secrets  []APIKeyVariable  `json:"secrets"`
 	ReadOnly []string          `json:"read_only"` // paths such as an organisation's settings; missing ones are left out
 	Guidance []string          `json:"guidance"`  // names of files above the project that it reads
 	Hook     bool              `json:"hook"`      // args or settings have it ask ${hook} before its own tools' calls
 }
 
-// Host is a host that a program reaches.
-type Host struct {
+// PresetHost is a host that a program connects to.
+type PresetHost struct {
 	Name    string `json:"host"`    // as in network.allow
 	Purpose string `json:"purpose"` // api, login, update or telemetry
 }
 
-// Settings are members of a JSON object in a file in the program's home. They are set at each start.
-type Settings struct {
+// PresetSettings are members of a JSON object in a file in the program's HOME. Each start sets them.
+type PresetSettings struct {
 	File   string         `json:"file"` // relative to the home
 	Values map[string]any `json:"values"`
 }
 
-// KeyVariable is a variable with an API key. The program gets a placeholder, and the proxy inserts the key.
-type KeyVariable struct {
+// APIKeyVariable is an environment variable with an API key. The program gets a placeholder, which the proxy replaces
+// by the key.
+type APIKeyVariable struct {
 	Name   string   `json:"name"`
 	Prefix string   `json:"prefix"` // of the maker's keys; programs check it
 	Hosts  []string `json:"hosts"`
@@ -72,7 +73,7 @@ func Presets() ([]Preset, error) {
 	return all, nil
 }
 
-// FindPreset returns the preset of a program, by the name of its executable.
+// FindPreset returns the preset for the name of an executable.
 func FindPreset(program string) (*Preset, error) {
 	all, err := Presets()
 	if err != nil {
@@ -91,20 +92,20 @@ func FindPreset(program string) (*Preset, error) {
 	return generic, nil
 }
 
-// variables are the values of ${project} and ${hook} in a preset.
-type variables struct{ project, hook string }
+// presetVariables are the values of ${project} and ${hook} in a preset.
+type presetVariables struct{ project, hook string }
 
-// hookCommand returns the command line of a preset's hook.
+// hookCommand returns the command line of the hook that a preset installs.
 func (p *Preset) hookCommand(self string) string {
 	return "'" + strings.ReplaceAll(self, "'", `'\''`) + "' hook " + p.Name
 }
 
-func (v variables) expandText(text string) string {
+func (v presetVariables) expandText(text string) string {
 	return strings.NewReplacer("${project}", v.project, "${hook}", v.hook).Replace(text)
 }
 
-// escaped returns the variables for use in quoted strings of JSON and TOML.
-func (v variables) escaped() variables {
+// escapeForQuotes returns the variables escaped for quoted strings in JSON and TOML.
+func (v presetVariables) escapeForQuotes() presetVariables {
 	escape := func(text string) string {
 		quoted, err := json.Marshal(text)
 		if err != nil {
@@ -112,24 +113,24 @@ func (v variables) escaped() variables {
 		}
 		return string(quoted[1 : len(quoted)-1])
 	}
-	return variables{escape(v.project), escape(v.hook)}
+	return presetVariables{escape(v.project), escape(v.hook)}
 }
 
-// expand replaces variables in a preset's values.
-func (v variables) expand(value any) any {
+// expandValue replaces the variables in a preset's value.
+func (v presetVariables) expandValue(value any) any {
 	switch t := value.(type) {
 	case string:
 		return v.expandText(t)
 	case []any:
 		out := make([]any, len(t))
 		for i, one := range t {
-			out[i] = v.expand(one)
+			out[i] = v.expandValue(one)
 		}
 		return out
 	case map[string]any:
 		out := make(map[string]any, len(t))
 		for key, one := range t {
-			out[v.expandText(key)] = v.expand(one)
+			out[v.expandText(key)] = v.expandValue(one)
 		}
 		return out
 	default:
@@ -137,8 +138,8 @@ func (v variables) expand(value any) any {
 	}
 }
 
-// arguments returns the program's arguments: the preset's and the person's.
-func (p *Preset) arguments(own []string, v variables) []string {
+// programArguments returns the preset's arguments, followed by the person's own.
+func (p *Preset) programArguments(own []string, v presetVariables) []string {
 	for _, arg := range own {
 		if flag, _, _ := strings.Cut(arg, "="); slices.Contains(p.Unless, flag) {
 			return own
@@ -146,12 +147,12 @@ func (p *Preset) arguments(own []string, v variables) []string {
 	}
 	var out []string
 	for _, arg := range p.Args {
-		out = append(out, v.escaped().expandText(arg))
+		out = append(out, v.escapeForQuotes().expandText(arg))
 	}
 	return append(out, own...)
 }
 
-// hostNames returns the names of the hosts.
+// hostNames returns the names of the preset's hosts.
 func (p *Preset) hostNames() (names []string) {
 	for _, host := range p.Hosts {
 		names = append(names, host.Name)

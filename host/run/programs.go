@@ -19,17 +19,18 @@ import (
 //go:embed tooldirs.json
 var toolDirsText []byte
 
-// systemDirs are visible in every sandbox.
+// systemDirs are the system directories that every sandbox shows.
 var systemDirs = []string{"/usr", "/bin", "/sbin", "/lib", "/lib64", "/nix/store"}
 
-// toolDir is a directory of programs. Variable, if any, tells the programs where they are, since HOME is another.
+// toolDir is a directory of programs in the person's home. Its environment variable, if any, tells programs its path,
+// since they have another HOME.
 type toolDir struct {
 	Dir      string `json:"dir"`
 	Variable string `json:"variable"`
 	Root     string `json:"root"`
 }
 
-// toolDirs returns the existing tool directories of a home, without symlinks, and the variables for them.
+// toolDirs returns the existing tool directories of a home, without symlinks, and their environment variables.
 func toolDirs(userHome string) (dirs []string, env map[string]string, err error) {
 	var all []toolDir
 	if err := json.Unmarshal(toolDirsText, &all); err != nil {
@@ -52,8 +53,8 @@ func toolDirs(userHome string) (dirs []string, env map[string]string, err error)
 	return dirs, env, nil
 }
 
-// findProgram returns the absolute path of a program, and the paths that it needs to be seen: its own, and those of its
-// package.
+// findProgram returns the absolute path of a program, and the paths that the sandbox must show for it: the program and
+// its package.
 func findProgram(name, current, userHome string) (path string, needs []string, err error) {
 	path = name
 	if !strings.Contains(name, string(filepath.Separator)) {
@@ -75,16 +76,16 @@ func findProgram(name, current, userHome string) (path string, needs []string, e
 	}
 	for _, file := range []string{path, real} {
 		if !paths.WithinAny(systemDirs, file) {
-			needs = append(needs, packageOf(file, userHome))
+			needs = append(needs, programPackageDir(file, userHome))
 		}
 	}
 	slices.Sort(needs)
 	return path, slices.Compact(needs), nil
 }
 
-// packageOf returns the directory that holds a program with what belongs to it: its npm modules, or its own directory,
-// but never one with more than programs.
-func packageOf(file, userHome string) string {
+// programPackageDir returns the directory with all files of a program: its npm modules, or the directory of the
+// executable.
+func programPackageDir(file, userHome string) string {
 	if at := strings.Index(file, "/node_modules/"); at > 0 {
 		return file[:at+len("/node_modules")]
 	}

@@ -15,8 +15,8 @@ import (
 	"github.com/picoclaw/picoclaw/internal/atomicfile"
 )
 
-// Record is what the home knows of a run.
-type Record struct {
+// RunRecord is the stored description of a run.
+type RunRecord struct {
 	ID      string    `json:"id"`
 	Agent   string    `json:"agent"`
 	Project string    `json:"project"`
@@ -28,7 +28,7 @@ type Record struct {
 	Undo    string    `json:"undo,omitempty"` // of its change
 }
 
-// runsDir returns the directory of a home's runs. Each run has a directory with its record and its undo store.
+// runsDir returns the directory of all runs. Each run has a directory with its record and its undo store.
 func runsDir(home string) string { return filepath.Join(home, "runs") }
 
 func recordFile(home, id string) string { return filepath.Join(runsDir(home), id, "run.json") }
@@ -36,12 +36,12 @@ func recordFile(home, id string) string { return filepath.Join(runsDir(home), id
 // UndoStore returns the directory of a run's undo store.
 func UndoStore(home, id string) string { return filepath.Join(runsDir(home), id, "undo") }
 
-// newRunID returns an id that sorts by time.
+// newRunID returns a new id. Ids sort by time.
 func newRunID(now time.Time) string {
 	return now.UTC().Format("20060102T150405") + "-" + strings.ToLower(rand.Text()[:4])
 }
 
-func (r *Record) save(home string) error {
+func (r *RunRecord) saveRecord(home string) error {
 	text, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
 		return err
@@ -52,8 +52,8 @@ func (r *Record) save(home string) error {
 	return atomicfile.WriteFile(recordFile(home, r.ID), append(text, '\n'), 0o600)
 }
 
-// Records returns the runs of a home, the newest first; those of one project unless it is empty.
-func Records(home, project string) ([]Record, error) {
+// ListRecords returns the runs of a project, or of all projects if project is empty, the newest first.
+func ListRecords(home, project string) ([]RunRecord, error) {
 	entries, err := os.ReadDir(runsDir(home))
 	if os.IsNotExist(err) {
 		return nil, nil
@@ -61,7 +61,7 @@ func Records(home, project string) ([]Record, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list the runs: %w", err)
 	}
-	var all []Record
+	var all []RunRecord
 	for _, entry := range slices.Backward(entries) {
 		if !entry.IsDir() {
 			continue
@@ -70,7 +70,7 @@ func Records(home, project string) ([]Record, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read a run's record: %w; delete the directory to forget the run", err)
 		}
-		var r Record
+		var r RunRecord
 		if err := json.Unmarshal(text, &r); err != nil || r.ID != entry.Name() {
 			return nil, fmt.Errorf("%s is no run's record; delete the directory to forget the run", recordFile(home, entry.Name()))
 		}
@@ -81,13 +81,13 @@ func Records(home, project string) ([]Record, error) {
 	return all, nil
 }
 
-// maxRuns is how many runs a home remembers.
+// maxRuns limits the number of stored runs.
 const maxRuns = 200
 
-// pruneRuns forgets runs that are too old to be undone, and the oldest above maxRuns, with their undo history. A run that
-// has no end may still be going on, and is kept as long as any.
+// pruneRuns deletes runs that are older than maxAge, and the oldest above maxRuns, with their undo history. A run
+// without an end may still be running, and counts as recent for maxAge after its start.
 func pruneRuns(home string, maxAge time.Duration) error {
-	all, err := Records(home, "")
+	all, err := ListRecords(home, "")
 	if err != nil {
 		return err
 	}
@@ -99,7 +99,7 @@ func pruneRuns(home string, maxAge time.Duration) error {
 	return err
 }
 
-// homeName names the HOME of a program in a project.
-func homeName(program, project string) string {
+// programHomeName returns the name of the directory that is a program's HOME in a project.
+func programHomeName(program, project string) string {
 	return fmt.Sprintf("run-%s-%x", filepath.Base(program), sha256.Sum256([]byte(project)))[:min(64, len("run-")+len(filepath.Base(program))+13)]
 }

@@ -15,23 +15,23 @@ import (
 	"github.com/picoclaw/picoclaw/internal/pty"
 )
 
-// relay connects the person's terminal with the program's. The program never has the person's terminal itself, so it can
-// neither type into it nor keep it.
-type relay struct {
+// terminalRelay copies between the person's terminal and a separate terminal of the program. The program never gets
+// the person's terminal, so it can't type into it or keep it.
+type terminalRelay struct {
 	in, out *os.File // the person's terminal; nil for a stream that is none
 	control *os.File // the program's
 	before  *term.State
 
 	mu     sync.Mutex // held while something is written to the person's terminal
-	filter escapeFilter
+	filter terminalEscapeFilter
 
 	wake    [2]*os.File   // a pipe that ends the copying of input
 	drained chan struct{} // closed when all output is passed on
 	typed   chan struct{} // closed when input is copied no more
 }
 
-// terminalOf returns the terminal among the standard streams that a person looks at or types on.
-func terminalOf(streams [3]*os.File) (terminal *os.File, leads [3]bool) {
+// findTerminal returns the terminal among the standard streams, and which streams are terminals.
+func findTerminal(streams [3]*os.File) (terminal *os.File, leads [3]bool) {
 	for i, f := range streams {
 		if f != nil && term.IsTerminal(int(f.Fd())) {
 			leads[i] = true
@@ -51,8 +51,8 @@ func terminalSize(f *os.File) pty.Size {
 	return pty.Size{Rows: uint16(rows), Cols: uint16(cols)} //nolint:gosec // the kernel's are 16 bits wide
 }
 
-// start begins to copy in both directions.
-func (r *relay) start() error {
+// startRelay starts copying in both directions.
+func (r *terminalRelay) startRelay() error {
 	if r.in != nil {
 		if err := r.makeRaw(); err != nil {
 			return err
@@ -66,20 +66,20 @@ func (r *relay) start() error {
 	}
 	read, write, err := os.Pipe()
 	if err != nil {
-		return errors.Join(err, r.restore())
+		return errors.Join(err, r.restoreTerminal())
 	}
 	r.wake = [2]*os.File{read, write}
 	go r.copyInput()
 	return nil
 }
 
-func (r *relay) makeRaw() (err error) {
+func (r *terminalRelay) makeRaw() (err error) {
 	r.before, err = term.MakeRaw(int(r.in.Fd()))
 	return err
 }
 
-// restore gives the person's terminal its former state back.
-func (r *relay) restore() error {
+// restoreTerminal restores the settings of the person's terminal.
+func (r *terminalRelay) restoreTerminal() error {
 	if r.before == nil {
 		return nil
 	}
@@ -88,8 +88,8 @@ func (r *relay) restore() error {
 	return err
 }
 
-// copyInput passes on what is typed, until end is called.
-func (r *relay) copyInput() {
+// copyInput copies the person's input to the program, until endRelay.
+func (r *terminalRelay) copyInput() {
 	defer close(r.typed)
 	buffer := make([]byte, 16<<10)
 	fds := []unix.PollFd{{Fd: int32(r.in.Fd()), Events: unix.POLLIN}, {Fd: int32(r.wake[0].Fd()), Events: unix.POLLIN}} //nolint:gosec // descriptors
@@ -117,15 +117,15 @@ func (r *relay) copyInput() {
 	}
 }
 
-// copyOutput passes on what the program writes, until nobody has its terminal open.
-func (r *relay) copyOutput() {
+// copyOutput copies the program's output to the person, until no process has the program's terminal open.
+func (r *terminalRelay) copyOutput() {
 	defer close(r.drained)
 	buffer := make([]byte, 64<<10)
 	for {
 		n, err := r.control.Read(buffer)
 		if n > 0 && r.out != nil {
 			r.mu.Lock()
-			_, writeErr := r.out.Write(r.filter.filter(buffer[:n]))
+			_, writeErr := r.out.Write(r.filter.filterOutput(buffer[:n]))
 			r.mu.Unlock()
 			if writeErr != nil {
 				_, _ = io.Copy(io.Discard, r.control) // the person's terminal is gone; the program hears of that by a signal
@@ -138,22 +138,25 @@ func (r *relay) copyOutput() {
 	}
 }
 
-// resize gives the program's terminal the size of the person's.
-func (r *relay) resize(terminal *os.File) { _ = pty.ResizePTY(r.control, terminalSize(terminal)) }
+// resizeTerminal sets the size of the program's terminal to the size of the person's.
+func (r *terminalRelay) resizeTerminal(terminal *os.File) {
+	_ = pty.ResizePTY(r.control, terminalSize(terminal))
+}
 
-// warn shows a text in the title of the person's window.
-func (r *relay) warn(text string) {
+// showWarningTitle shows a text before the title of the person's window.
+func (r *terminalRelay) showWarningTitle(text string) {
 	if r.out != nil {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		_, _ = r.out.Write(r.filter.setPrefix(text))
+		_, _ = r.out.Write(r.filter.setTitlePrefix(text))
 	}
 }
 
-// suspend stops this process as the person's shell expects, and returns when it is continued.
-func (r *relay) suspend(terminal *os.File) error {
+// suspendSelf stops this process, as the person's shell expects when the program stops. It returns when the shell
+// continues this process.
+func (r *terminalRelay) suspendSelf(terminal *os.File) error {
 	r.writeReset()
-	if err := r.restore(); err != nil {
+	if err := r.restoreTerminal(); err != nil {
 		return err
 	}
 	continued := make(chan os.Signal, 1)
@@ -171,23 +174,23 @@ func (r *relay) suspend(terminal *os.File) error {
 			return err
 		}
 	}
-	r.resize(terminal)
+	r.resizeTerminal(terminal)
 	return nil
 }
 
-func (r *relay) writeReset() {
+func (r *terminalRelay) writeReset() {
 	if r.out != nil {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		_, _ = r.out.Write(r.filter.reset())
+		_, _ = r.out.Write(r.filter.resetSequences())
 	}
 }
 
-// drainTimeout is how long the rest of the output may take after the end of the program.
+// drainTimeout limits how long remaining output is copied after the end of the program.
 const drainTimeout = 2 * time.Second
 
-// end passes on the rest of the output and restores the terminal.
-func (r *relay) end() error {
+// endRelay copies the remaining output and restores the person's terminal.
+func (r *terminalRelay) endRelay() error {
 	select {
 	case <-r.drained:
 	case <-time.After(drainTimeout):
@@ -199,5 +202,5 @@ func (r *relay) end() error {
 		_ = r.wake[0].Close()
 	}
 	r.writeReset()
-	return errors.Join(r.control.Close(), r.restore())
+	return errors.Join(r.control.Close(), r.restoreTerminal())
 }

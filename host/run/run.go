@@ -18,7 +18,7 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/undo"
 )
 
-// Options describe a run.
+// Options describe the program and the project of a run.
 type Options struct {
 	Session  *session.Session // of an agent whose workspace is the project
 	UserHome string           // the person's home directory
@@ -31,8 +31,8 @@ type Options struct {
 	Streams    [3]*os.File
 }
 
-// Plan is what a run would do.
-type Plan struct {
+// RunPlan describes what a run will start, and with what access.
+type RunPlan struct {
 	Preset   *Preset
 	Program  string // path; empty if it is not installed
 	Missing  error  // why there is none
@@ -44,11 +44,11 @@ type Plan struct {
 	Env      map[string]string
 
 	id        string
-	variables variables
+	variables presetVariables
 }
 
-// Result says how a run ended.
-type Result struct {
+// RunResult says how a run ended.
+type RunResult struct {
 	ID        string
 	Code      int
 	Exceeded  string // the limit that the program was ended for
@@ -60,14 +60,14 @@ type Result struct {
 	Asked     int      // calls of its own tools that the program's hook asked about
 }
 
-// NewPlan returns what a run would do. Only the key for placeholders is written.
-func NewPlan(o Options) (*Plan, error) {
+// NewPlan returns the plan of a run. It starts nothing, and writes only the key for placeholders.
+func NewPlan(o Options) (*RunPlan, error) {
 	policy := o.Session.Policy()
 	preset, err := FindPreset(o.Program[0])
 	if err != nil {
 		return nil, err
 	}
-	p := &Plan{Preset: preset, id: newRunID(time.Now())}
+	p := &RunPlan{Preset: preset, id: newRunID(time.Now())}
 	var needs []string
 	if p.Program, needs, p.Missing = findProgram(o.Program[0], o.Dir, o.UserHome); p.Missing != nil && preset.Name == "generic" {
 		return nil, p.Missing
@@ -79,36 +79,35 @@ func NewPlan(o Options) (*Plan, error) {
 	if err = os.MkdirAll(runsDir(policy.HomePath()), 0o700); err != nil {
 		return nil, err
 	}
-	p.variables = variables{policy.WorkspacePath(), preset.hookCommand(o.Supervisor[0])}
-	p.Args = preset.arguments(o.Program[1:], p.variables)
-	p.Home = isolation.UserEnvDir(policy.HomePath(), homeName(o.Program[0], policy.WorkspacePath()))
-	p.ReadOnly = slices.Concat(existing(preset.ReadOnly), tools, needs, preset.guidanceFiles(policy.WorkspacePath()))
+	p.variables = presetVariables{policy.WorkspacePath(), preset.hookCommand(o.Supervisor[0])}
+	p.Args = preset.programArguments(o.Program[1:], p.variables)
+	p.Home = isolation.UserEnvDir(policy.HomePath(), programHomeName(o.Program[0], policy.WorkspacePath()))
+	p.ReadOnly = slices.Concat(existingPaths(preset.ReadOnly), tools, needs, preset.guidanceFiles(policy.WorkspacePath()))
 	p.Hosts = slices.Concat(preset.hostNames(), o.Hosts)
 	if p.Secrets, err = keySecrets(o.Session, preset, policy.HomePath()); err != nil {
 		return nil, err
 	}
-	p.Env = environment(toolEnv, preset.Env, o.Env)
+	p.Env = programEnvironment(toolEnv, preset.Env, o.Env)
 	for _, secret := range p.Secrets {
 		p.Env[secret.Name] = secret.Placeholder
 	}
 	return p, nil
 }
 
-// existing returns the paths that exist and are not reached through symlinks.
-func existing(all []string) []string {
+// existingPaths returns the paths that exist and contain no symlinks.
+func existingPaths(all []string) []string {
 	return slices.DeleteFunc(slices.Clone(all), func(path string) bool {
 		real, err := filepath.EvalSymlinks(path)
 		return err != nil || real != path
 	})
 }
 
-// passedVariables are the person's variables that a program on their terminal needs.
+// passedVariables are the person's environment variables that a program on the person's terminal needs.
 var passedVariables = []string{"TERM", "COLORTERM", "TERM_PROGRAM", "TERM_PROGRAM_VERSION", "LANG", "LANGUAGE", "TZ", "SHELL", "EDITOR",
 	"NO_COLOR", "FORCE_COLOR", "CI"}
 
-// environment returns the program's variables besides PATH and HOME: the person's terminal and language, and layers of
-// others.
-func environment(layers ...map[string]string) map[string]string {
+// programEnvironment returns the program's environment without PATH and HOME: passedVariables, and then the layers.
+func programEnvironment(layers ...map[string]string) map[string]string {
 	env := map[string]string{"TMPDIR": "/tmp"} // short enough for sockets
 	for _, entry := range os.Environ() {
 		name, value, _ := strings.Cut(entry, "=")

@@ -59,7 +59,7 @@ func TestArgumentsOfPreset(t *testing.T) {
 		{"--settings=mine.json", "--settings=mine.json"},
 		{"-c x=-s", "--settings {/p} -c x=-s"},
 	} {
-		if got := strings.Join(p.arguments(strings.Fields(c.own), variables{project: "/p"}), " "); got != c.want {
+		if got := strings.Join(p.programArguments(strings.Fields(c.own), presetVariables{project: "/p"}), " "); got != c.want {
 			t.Errorf("%s: %s", c.own, got)
 		}
 	}
@@ -69,9 +69,9 @@ func TestArgumentsOfPreset(t *testing.T) {
 func TestHookIsQuotedInArguments(t *testing.T) {
 	t.Parallel()
 	p := &Preset{Name: "x", Args: []string{`{"command":"${hook}"}`}}
-	v := variables{hook: p.hookCommand(`/opt/a "b" c's/pico\claw`)}
+	v := presetVariables{hook: p.hookCommand(`/opt/a "b" c's/pico\claw`)}
 	var got struct{ Command string }
-	if err := json.Unmarshal([]byte(p.arguments(nil, v)[0]), &got); err != nil || got.Command != v.hook || got.Command != `'/opt/a "b" c'\''s/pico\claw' hook x` {
+	if err := json.Unmarshal([]byte(p.programArguments(nil, v)[0]), &got); err != nil || got.Command != v.hook || got.Command != `'/opt/a "b" c'\''s/pico\claw' hook x` {
 		t.Errorf("%q, %v", got.Command, err)
 	}
 }
@@ -117,7 +117,7 @@ func TestProjectIsRepository(t *testing.T) {
 func TestSettingsAreMerged(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	p := &Preset{Settings: []Settings{{File: ".x/s.json", Values: map[string]any{"trust": map[string]any{"${project}": true}}}}}
+	p := &Preset{Settings: []PresetSettings{{File: ".x/s.json", Values: map[string]any{"trust": map[string]any{"${project}": true}}}}}
 	if err := os.MkdirAll(filepath.Join(dir, ".x"), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +125,7 @@ func TestSettingsAreMerged(t *testing.T) {
 	if err := os.WriteFile(file, []byte(`{"own":1,"trust":{"/other":true}}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := prepareHome(dir, variables{project: "/p"}, p); err != nil {
+	if err := prepareProgramHome(dir, presetVariables{project: "/p"}, p); err != nil {
 		t.Fatal(err)
 	}
 	got, err := os.ReadFile(file)
@@ -142,7 +142,7 @@ func TestSettingsAreMerged(t *testing.T) {
 	if err := os.Symlink(outside, file); err != nil {
 		t.Fatal(err)
 	}
-	if err := prepareHome(dir, variables{project: "/p"}, p); err == nil {
+	if err := prepareProgramHome(dir, presetVariables{project: "/p"}, p); err == nil {
 		t.Error("the program's symlink is followed")
 	}
 	if text, _ := os.ReadFile(outside); string(text) != "{}" {
@@ -153,28 +153,28 @@ func TestSettingsAreMerged(t *testing.T) {
 func TestPlaceholderIsStableAndUseless(t *testing.T) {
 	t.Parallel()
 	key := []byte("key of a home")
-	one := placeholder(key, "API_KEY", "sk-ant-", 64)
+	one := secretPlaceholder(key, "API_KEY", "sk-ant-", 64)
 	switch {
-	case one != placeholder(key, "API_KEY", "sk-ant-", 64):
+	case one != secretPlaceholder(key, "API_KEY", "sk-ant-", 64):
 		t.Error("it differs each time")
-	case one == placeholder([]byte("another"), "API_KEY", "sk-ant-", 64), one[7:] == placeholder(key, "OTHER", "sk-ant-", 64)[7:]:
+	case one == secretPlaceholder([]byte("another"), "API_KEY", "sk-ant-", 64), one[7:] == secretPlaceholder(key, "OTHER", "sk-ant-", 64)[7:]:
 		t.Error("it does not depend on home and name")
-	case len(one) != 64 || !strings.HasPrefix(one, "sk-ant-"), len(placeholder(key, "API_KEY", "", 8)) != minPlaceholder:
+	case len(one) != 64 || !strings.HasPrefix(one, "sk-ant-"), len(secretPlaceholder(key, "API_KEY", "", 8)) != minPlaceholder:
 		t.Errorf("%q has the wrong form", one)
 	}
 }
 
-func TestOldRunsAreForgotten(t *testing.T) {
+func TestOldRunsAreDeleted(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
 	now := time.Now().UTC()
-	for id, r := range map[string]Record{
+	for id, r := range map[string]RunRecord{
 		"20260101T000000-old":  {Started: now.Add(-50 * time.Hour), Ended: now.Add(-49 * time.Hour)},
 		"20260102T000000-long": {Started: now.Add(-50 * time.Hour), Ended: now.Add(-time.Hour)},
 		"20260103T000000-new":  {Started: now},
 	} {
 		r.ID, r.Project = id, "/p"
-		if err := r.save(home); err != nil {
+		if err := r.saveRecord(home); err != nil {
 			t.Fatal(err)
 		}
 		if err := os.MkdirAll(UndoStore(home, id), 0o700); err != nil {
@@ -184,17 +184,17 @@ func TestOldRunsAreForgotten(t *testing.T) {
 	if err := pruneRuns(home, 48*time.Hour); err != nil {
 		t.Fatal(err)
 	}
-	left, err := Records(home, "/p")
+	left, err := ListRecords(home, "/p")
 	if err != nil || len(left) != 2 || left[0].ID != "20260103T000000-new" || left[1].ID != "20260102T000000-long" {
 		t.Errorf("%+v, %v", left, err)
 	}
-	if others, err := Records(home, "/other"); err != nil || len(others) > 0 {
+	if others, err := ListRecords(home, "/other"); err != nil || len(others) > 0 {
 		t.Errorf("%+v, %v", others, err)
 	}
 	if err := os.WriteFile(recordFile(home, left[0].ID), []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Records(home, ""); err == nil || !strings.Contains(err.Error(), "delete the directory") {
+	if _, err := ListRecords(home, ""); err == nil || !strings.Contains(err.Error(), "delete the directory") {
 		t.Errorf("a broken record: %v", err)
 	}
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/picoclaw/picoclaw/host/session"
 )
 
-// keySecrets returns the API keys of a preset that the person has: as a secret in the configuration, or as a variable.
-// Each gets a placeholder that stays the same, since programs remember which keys were approved.
+// keySecrets returns the person's API keys for a preset, from the secrets in the configuration or from environment
+// variables. Each key has a constant placeholder, since programs remember which keys the person approved.
 func keySecrets(s *session.Session, p *Preset, home string) ([]session.ProgramRunSecret, error) {
 	var names []string
 	for _, variable := range p.Secrets {
@@ -44,17 +44,17 @@ func keySecrets(s *session.Session, p *Preset, home string) ([]session.ProgramRu
 		return nil, err
 	}
 	for i := range found {
-		at := slices.IndexFunc(p.Secrets, func(v KeyVariable) bool { return v.Name == found[i].Name })
-		found[i].Placeholder = placeholder(key, found[i].Name, p.Secrets[at].Prefix, len(found[i].Value))
+		at := slices.IndexFunc(p.Secrets, func(v APIKeyVariable) bool { return v.Name == found[i].Name })
+		found[i].Placeholder = secretPlaceholder(key, found[i].Name, p.Secrets[at].Prefix, len(found[i].Value))
 	}
 	return found, nil
 }
 
-// minPlaceholder is long enough that no other text is taken for a placeholder.
+// minPlaceholder is the minimum length of placeholders, which makes accidental matches impossible.
 const minPlaceholder = 40
 
-// placeholder returns the placeholder of a secret: the maker's prefix and text that follows from the key and the name.
-func placeholder(key []byte, name, prefix string, length int) string {
+// secretPlaceholder returns the placeholder of a secret: the vendor's prefix, and a text derived from key and name.
+func secretPlaceholder(key []byte, name, prefix string, length int) string {
 	mac := hmac.New(sha256.New, key)
 	text := strings.Builder{}
 	text.WriteString(prefix)
@@ -66,7 +66,7 @@ func placeholder(key []byte, name, prefix string, length int) string {
 	return text.String()[:max(length, minPlaceholder)]
 }
 
-// placeholderKey returns the key of this home, which is made once.
+// placeholderKey returns the key from which placeholders are derived. The first call creates it.
 func placeholderKey(home string) ([]byte, error) {
 	path := filepath.Join(runsDir(home), "placeholder.key")
 	key, err := os.ReadFile(path)

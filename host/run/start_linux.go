@@ -16,59 +16,59 @@ import (
 	"github.com/picoclaw/picoclaw/host/session"
 )
 
-// Start runs a program until it ends, with the given streams. It returns an error if the program can't be started, or
-// if ctx is cancelled, with the cause.
-func Start(ctx context.Context, o Options, p *Plan) (*Result, error) {
+// RunProgram runs a program until it ends, with the standard streams in o. It returns an error if the program can't be
+// started, and ctx's cause if ctx is cancelled.
+func RunProgram(ctx context.Context, o Options, p *RunPlan) (*RunResult, error) {
 	if p.Missing != nil {
 		return nil, p.Missing
 	}
 	policy := o.Session.Policy()
-	if err := prepareHome(p.Home, p.variables, p.Preset); err != nil {
+	if err := prepareProgramHome(p.Home, p.variables, p.Preset); err != nil {
 		return nil, fmt.Errorf("prepare the program's home: %w", err)
 	}
-	record := &Record{ID: p.id, Agent: policy.AgentID(), Project: policy.WorkspacePath(), Program: o.Program, PID: os.Getpid(), Started: time.Now().UTC()}
-	if err := record.save(policy.HomePath()); err != nil {
+	record := &RunRecord{ID: p.id, Agent: policy.AgentID(), Project: policy.WorkspacePath(), Program: o.Program, PID: os.Getpid(), Started: time.Now().UTC()}
+	if err := record.saveRecord(policy.HomePath()); err != nil {
 		return nil, fmt.Errorf("note the run: %w", err)
 	}
 	if err := pruneRuns(policy.HomePath(), policy.UndoLimits().MaxAge); err != nil {
 		return nil, fmt.Errorf("forget old runs: %w", err)
 	}
 	o.Session.UseUndoStore(UndoStore(policy.HomePath(), p.id))
-	a := &attempt{options: o, plan: p}
-	result, err := a.run(ctx)
+	a := &activeRun{options: o, plan: p}
+	result, err := a.runProgram(ctx)
 	record.Ended, record.Code = time.Now().UTC(), 1
 	if result != nil {
 		record.Code, record.Undo = result.Code, result.Changes.ID
 	}
-	return result, errors.Join(err, record.save(policy.HomePath()))
+	return result, errors.Join(err, record.saveRecord(policy.HomePath()))
 }
 
-// attempt is a run in progress.
-type attempt struct {
+// activeRun is a run whose program has not ended.
+type activeRun struct {
 	options  Options
-	plan     *Plan
+	plan     *RunPlan
 	socket   wire.Conn
 	running  *session.ProgramRun
-	terminal *os.File // the person's; nil for none
-	relay    *relay   // nil without a terminal
-	shown    int      // refused connections that the title tells of
+	terminal *os.File       // the person's; nil for none
+	relay    *terminalRelay // nil without a terminal
+	shown    int            // refused connections that the title tells of
 	tools    *session.ClientToolGuard
 	asked    atomic.Int64 // calls that the program's hook asked about
 }
 
-func (a *attempt) run(ctx context.Context) (*Result, error) {
-	socket, theirs, err := wire.Pair()
+func (a *activeRun) runProgram(ctx context.Context) (*RunResult, error) {
+	socket, theirs, err := wire.NewSocketPair()
 	if err != nil {
 		return nil, err
 	}
 	a.socket = socket
 	defer func() { _ = socket.Close() }()
-	terminal, leads := terminalOf(a.options.Streams)
+	terminal, leads := findTerminal(a.options.Streams)
 	a.terminal = terminal
 	cmd := exec.Command(a.options.Supervisor[0], a.options.Supervisor[1:]...)
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH")}
 	cmd.Dir = a.options.Dir
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = stream(a.options.Streams[0], leads[0]), stream(a.options.Streams[1], leads[1]), stream(a.options.Streams[2], leads[2])
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = supervisorStream(a.options.Streams[0], leads[0]), supervisorStream(a.options.Streams[1], leads[1]), supervisorStream(a.options.Streams[2], leads[2])
 	cmd.ExtraFiles = []*os.File{theirs}
 	program := slices.Concat([]string{a.plan.Program}, a.plan.Args)
 	a.running, err = a.options.Session.StartRun(ctx, session.ProgramRunSpec{
@@ -84,17 +84,17 @@ func (a *attempt) run(ctx context.Context) (*Result, error) {
 	if a.tools, err = a.newClientTools(); err != nil {
 		return nil, errors.Join(err, a.running.LogRunEnd("", err.Error()))
 	}
-	start := wire.Start{Policy: a.running.Policy, Program: program, Env: a.plan.Env, Dir: a.options.Dir, Streams: leads,
+	start := wire.StartMessage{Policy: a.running.Policy, Program: program, Env: a.plan.Env, Dir: a.options.Dir, Streams: leads,
 		Summary: "run: " + strings.Join(a.options.Program, " ")}
 	if terminal != nil {
 		size := terminalSize(terminal)
 		start.Terminal = &size
 	}
-	ended, err := a.follow(ctx, start)
+	ended, err := a.serveProgram(ctx, start)
 	if err != nil {
 		return nil, errors.Join(err, a.running.LogRunEnd("", err.Error()))
 	}
-	out := &Result{ID: a.plan.id, Code: ended.Code, Exceeded: ended.Exceeded, Changes: ended.Changes, Refused: ended.Refused,
+	out := &RunResult{ID: a.plan.id, Code: ended.Code, Exceeded: ended.Exceeded, Changes: ended.Changes, Refused: ended.Refused,
 		Found: ended.Found, NoHistory: ended.NoHistory, Network: a.running.RefusedConnections(), Asked: int(a.asked.Load())}
 	failure := ""
 	if ended.Code != 0 {
@@ -103,8 +103,8 @@ func (a *attempt) run(ctx context.Context) (*Result, error) {
 	return out, a.running.LogRunEnd(ended.Changes.ID, failure)
 }
 
-// stream returns a standard stream for the supervisor: the person's, unless it is a terminal.
-func stream(f *os.File, isTerminal bool) *os.File {
+// supervisorStream returns a standard stream for the supervisor; nil for a terminal, which the relay replaces.
+func supervisorStream(f *os.File, isTerminal bool) *os.File {
 	if isTerminal {
 		return nil
 	}

@@ -7,7 +7,7 @@ import (
 	"errors"
 )
 
-// Start fails: this system has no sandbox for programs.
-func Start(context.Context, Options, *Plan) (*Result, error) {
+// RunProgram returns an error, since this operating system has no sandbox for programs.
+func RunProgram(context.Context, Options, *RunPlan) (*RunResult, error) {
 	return nil, errors.New("picoclaw run needs the sandbox of a Linux kernel")
 }

@@ -36,7 +36,7 @@ func TestOneDayOfRuns(t *testing.T) {
 		if err := atomicfile.WriteFile(store.jobsPath(), text, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		w := startScheduler(t, store, Settings{Timeout: 5 * time.Minute, Heartbeat: 30 * time.Minute},
+		w := startScheduler(t, store, SchedulerSettings{Timeout: 5 * time.Minute, Heartbeat: 30 * time.Minute},
 			func(ctx context.Context, j Job) (string, error) {
 				switch j.Name {
 				case "hangs":
@@ -64,7 +64,7 @@ func TestOneDayOfRuns(t *testing.T) {
 		if _, err := store.RemoveJob("fails"); err != nil {
 			t.Fatal(err)
 		}
-		w.UpdateSettings(Settings{Timeout: 5 * time.Minute, Heartbeat: time.Hour})
+		w.UpdateSettings(SchedulerSettings{Timeout: 5 * time.Minute, Heartbeat: time.Hour})
 		w.pass(12*time.Hour + time.Minute)
 		w.want("hourly", jobs/2*24)
 		w.want("odd", jobs/2*12)

@@ -17,13 +17,13 @@ type testScheduler struct {
 
 	mu        sync.Mutex
 	ran       map[string][]time.Time // by the job's name
-	delivered []Record
+	delivered []RunRecord
 	ahead     time.Duration // what the clock on the wall was set forward
 	held      bool
 }
 
 // begin starts a scheduler in a bubble.
-func startScheduler(t *testing.T, store *Store, settings Settings, run func(context.Context, Job) (string, error)) *testScheduler {
+func startScheduler(t *testing.T, store *Store, settings SchedulerSettings, run func(context.Context, Job) (string, error)) *testScheduler {
 	t.Helper()
 	w := &testScheduler{t: t, store: store, ran: map[string][]time.Time{}}
 	w.Scheduler = NewScheduler(Options{
@@ -34,7 +34,7 @@ func startScheduler(t *testing.T, store *Store, settings Settings, run func(cont
 			w.mu.Unlock()
 			return run(ctx, j)
 		},
-		Deliver: func(r Record) {
+		Deliver: func(r RunRecord) {
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			w.delivered = append(w.delivered, r)
@@ -103,7 +103,7 @@ func (w *testScheduler) job(name string) Job {
 }
 
 // last is the last run of a job.
-func (w *testScheduler) last(id string) Record {
+func (w *testScheduler) last(id string) RunRecord {
 	w.t.Helper()
 	runs, err := w.store.RecentRuns(id, 1)
 	if err != nil || len(runs) != 1 {

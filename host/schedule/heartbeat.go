@@ -13,10 +13,10 @@ import (
 	"github.com/picoclaw/picoclaw/internal/smallfile"
 )
 
-// HeartbeatID is the job id in records of heartbeats.
+// HeartbeatID is the job id of heartbeats in run records.
 const HeartbeatID = "heartbeat"
 
-// HeartbeatOK is the response of an agent with nothing to report.
+// HeartbeatOK is the answer of an agent that has nothing to report.
 const HeartbeatOK = "HEARTBEAT_OK"
 
 const (
@@ -33,7 +33,7 @@ an empty one are none. Without a task no model is asked.
 ` + taskMarker + `
 `
 
-// HeartbeatInterval converts the configured minutes: 0 or less means 30, and the minimum is 5.
+// HeartbeatInterval converts the configured minutes: 0 or less means 30. The minimum is 5.
 func HeartbeatInterval(minutes int64) time.Duration {
 	switch {
 	case minutes <= 0:
@@ -47,7 +47,8 @@ func HeartbeatInterval(minutes int64) time.Duration {
 // HeartbeatPath returns the path of the file with an agent's heartbeat tasks.
 func (s *Store) HeartbeatPath() string { return filepath.Join(s.dir, "HEARTBEAT.md") }
 
-// heartbeatPrompt returns the prompt of a heartbeat, empty if there are no tasks. It creates a missing file.
+// heartbeatPrompt returns the prompt of a heartbeat; empty if HEARTBEAT.md has no tasks. It creates a missing
+// HEARTBEAT.md.
 func (s *Store) heartbeatPrompt(now time.Time) (string, error) {
 	text, err := smallfile.Read(s.HeartbeatPath(), maxHeartbeatFile)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -76,7 +77,7 @@ func (s *Store) createHeartbeatFile() error {
 	return atomicfile.WriteFile(s.HeartbeatPath(), []byte(heartbeatTemplate), 0o600)
 }
 
-// hasTasks reports whether a line below the marker is a task; without a marker, any line counts.
+// hasTasks reports whether there is a task below the marker line. Without a marker, any line is a task.
 func hasTasks(text string) bool {
 	if _, below, found := strings.Cut(text, taskMarker); found {
 		text = below
@@ -89,5 +90,5 @@ func hasTasks(text string) bool {
 	return false
 }
 
-// isHeartbeatOK reports whether a response is HEARTBEAT_OK, perhaps in bold or with a full stop.
+// isHeartbeatOK reports whether an answer is HEARTBEAT_OK, ignoring markup and punctuation.
 func isHeartbeatOK(answer string) bool { return strings.Trim(answer, " \t\r\n.!*`\"'") == HeartbeatOK }

@@ -9,22 +9,22 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Status is the result of a run.
-type Status string
+// RunStatus is the result of a job's run. Running means that the job's run has not ended.
+type RunStatus string
 
 // Running is the status of a job, not the result of a run.
 const (
-	OK      Status = "ok"
-	Failed  Status = "error"
-	Timeout Status = "timeout"
-	Skipped Status = "skipped"
-	Running Status = "running"
+	OK      RunStatus = "ok"
+	Failed  RunStatus = "error"
+	Timeout RunStatus = "timeout"
+	Skipped RunStatus = "skipped"
+	Running RunStatus = "running"
 )
 
 // isFinal reports whether the run has ended.
-func (s Status) isFinal() bool { return s != "" && s != Running }
+func (s RunStatus) isFinal() bool { return s != "" && s != Running }
 
-// Values of Job.Missed: handling of missed runs.
+// Values of Job.Missed, for runs that were missed while picoclaw did not run.
 const (
 	RunOnce    = "once" // one run replaces all missed ones
 	SkipMissed = "skip" // no run replaces them
@@ -36,14 +36,14 @@ const (
 	HeartbeatTurn = "heartbeat"  // a heartbeat's prompt; never stored
 )
 
-// Job is a message or command with a schedule. Unknown keys that another version wrote are kept.
+// Job is a message or command with a schedule. It keeps unknown keys, which another version wrote.
 type Job struct {
 	ID             string   `json:"id"`
 	Name           string   `json:"name"`
 	Enabled        bool     `json:"enabled"`
 	Schedule       Schedule `json:"schedule"`
 	Payload        Payload  `json:"payload"`
-	State          State    `json:"state"`
+	State          JobState `json:"state"`
 	CreatedAtMs    int64    `json:"createdAtMs"`
 	UpdatedAtMs    int64    `json:"updatedAtMs"`
 	DeleteAfterRun bool     `json:"deleteAfterRun"` // only for jobs that run once
@@ -55,7 +55,7 @@ type Job struct {
 	Unknown   jsontext.Value `json:",embed"`
 }
 
-// Payload is the work of a job: a command if there is one, else a message that starts a turn of the agent.
+// Payload is the work of a job: a command, or a message that starts a turn of the agent.
 type Payload struct {
 	Kind    string         `json:"kind"`
 	Message string         `json:"message"`
@@ -65,23 +65,23 @@ type Payload struct {
 	Unknown jsontext.Value `json:",embed"`
 }
 
-// JobScope is the part of an agent's policy that a job is restricted to.
+// JobScope restricts a job to a part of its agent's policy.
 type JobScope struct {
 	Workspace string   `json:"workspace,omitzero"`
 	Paths     []string `json:"paths,omitzero"`
 }
 
-// State is the progress of a job. Times are Unix milliseconds, 0 for none.
-type State struct {
+// JobState is the progress of a job. Times are Unix milliseconds; 0 means none.
+type JobState struct {
 	NextRunAtMs int64          `json:"nextRunAtMs,omitzero"`
 	LastRunAtMs int64          `json:"lastRunAtMs,omitzero"`
-	LastStatus  Status         `json:"lastStatus,omitzero"`
+	LastStatus  RunStatus      `json:"lastStatus,omitzero"`
 	LastError   string         `json:"lastError,omitzero"`
 	Unknown     jsontext.Value `json:",embed"`
 }
 
-// equalTo reports whether two states are equal, ignoring unknown keys.
-func (s State) equalTo(other State) bool {
+// equalTo reports whether two states are equal. It ignores unknown keys.
+func (s JobState) equalTo(other JobState) bool {
 	s.Unknown, other.Unknown = nil, nil // this program never changes unknown keys
 	return reflect.DeepEqual(s, other)
 }
@@ -115,7 +115,7 @@ func (j *Job) Validate() error {
 	return j.Schedule.Validate()
 }
 
-// updateNextRun validates a changed job and sets its next run.
+// updateNextRun validates a changed job and computes its next run.
 func (j *Job) updateNextRun(now time.Time) error {
 	if err := j.Validate(); err != nil {
 		return err
@@ -124,7 +124,7 @@ func (j *Job) updateNextRun(now time.Time) error {
 	return j.scheduleNext(now)
 }
 
-// scheduleNext sets the next run as if the job had just been added.
+// scheduleNext computes the next run as if the job had just been added.
 func (j *Job) scheduleNext(now time.Time) error {
 	j.State.NextRunAtMs = 0
 	if !j.Enabled {
@@ -141,7 +141,7 @@ func (j *Job) scheduleNext(now time.Time) error {
 	return nil
 }
 
-// ensureNextRun sets the next run if it is unknown or stems from a wrong clock.
+// ensureNextRun computes the next run if it is unknown, or was computed with a wrong clock.
 func (j *Job) ensureNextRun(now int64) error {
 	s := &j.State
 	if s.LastRunAtMs > now+maxClockError {
@@ -161,8 +161,8 @@ func (j *Job) ensureNextRun(now int64) error {
 	return j.scheduleNext(time.UnixMilli(now))
 }
 
-// advanceNextRun sets the next run after the one that is due. Missed runs count as one; an interval keeps its phase
-// if possible.
+// advanceNextRun computes the run after the one that is due. It skips missed runs. Intervals keep their phase if
+// possible.
 func (j *Job) advanceNextRun(now int64) error {
 	due := j.State.NextRunAtMs
 	switch j.Schedule.Kind {
@@ -178,8 +178,8 @@ func (j *Job) advanceNextRun(now int64) error {
 	return j.scheduleNext(time.UnixMilli(now))
 }
 
-// RunsIfMissed reports whether a missed run happens later. By default this is so for one-off and interval jobs, but
-// not for cron jobs.
+// RunsIfMissed reports whether a missed run happens later. By default one-off and interval jobs run later, and cron
+// jobs do not.
 func (j *Job) RunsIfMissed() bool {
 	if j.Missed == "" {
 		return j.Schedule.Kind != Cron
@@ -187,5 +187,5 @@ func (j *Job) RunsIfMissed() bool {
 	return j.Missed == RunOnce
 }
 
-// isFinished reports whether the job has run for the only time and can be deleted.
+// isFinished reports whether a one-off job has run and can be deleted.
 func (j *Job) isFinished() bool { return j.Schedule.Kind == At && j.DeleteAfterRun && !j.Enabled }

@@ -18,13 +18,13 @@ import (
 	"github.com/picoclaw/picoclaw/internal/statefiles"
 )
 
-// Record is the log entry of a run.
-type Record struct {
+// RunRecord is the log entry of a job's run.
+type RunRecord struct {
 	Time   time.Time `json:"time"` // start, or time of the decision to skip
 	Job    string    `json:"job"`  // job id; "heartbeat" for a heartbeat
 	Name   string    `json:"name"`
 	Millis int64     `json:"ms"`
-	Status Status    `json:"status"`
+	Status RunStatus `json:"status"`
 	Text   string    `json:"text,omitzero"`  // output, shortened
 	Error  string    `json:"error,omitzero"` // reason of a failed or skipped run
 }
@@ -40,10 +40,10 @@ func (s *Store) logPaths() (rotated, current string) {
 	return filepath.Join(s.dir, "runs.1.jsonl"), filepath.Join(s.dir, "runs.jsonl")
 }
 
-// appendRecord redacts a record and appends it to the log. Only one process at a time may call it.
-func (s *Store) appendRecord(r Record) error {
+// appendRecord appends a record without secrets to the log. Only one process at a time may call it.
+func (s *Store) appendRecord(r RunRecord) error {
 	r.Time = r.Time.UTC()
-	r.Text, r.Error = logText(r.Text), logText(r.Error)
+	r.Text, r.Error = redactLogText(r.Text), redactLogText(r.Error)
 	line, err := jsonv2.Marshal(r, jsontext.AllowInvalidUTF8(true))
 	if err != nil {
 		return err
@@ -65,8 +65,8 @@ func (s *Store) appendRecord(r Record) error {
 	return errors.Join(err, f.Close(), statefiles.Add(s.home, current))
 }
 
-// logText returns a text as it is logged: redacted and shortened.
-func logText(text string) string {
+// redactLogText removes secrets from text and shortens it for the log.
+func redactLogText(text string) string {
 	text = redact.RedactText(text)
 	if len(text) <= maxText {
 		return text
@@ -74,11 +74,11 @@ func logText(text string) string {
 	return fmt.Sprintf("%s… (%d bytes)", strings.ToValidUTF8(text[:maxText], ""), len(text))
 }
 
-// RecentRuns returns up to limit records of jobs with an id or name, oldest first; of all jobs if job is empty. It also
-// returns them with an error that says what can't be read.
-func (s *Store) RecentRuns(job string, limit int) ([]Record, error) {
+// RecentRuns returns up to limit records of the job with an id or name, or of all jobs if job is empty, oldest first.
+// With an error it returns the readable records.
+func (s *Store) RecentRuns(job string, limit int) ([]RunRecord, error) {
 	rotated, current := s.logPaths()
-	var runs []Record
+	var runs []RunRecord
 	broken := statefiles.Check(s.home, current)
 	for _, path := range []string{rotated, current} {
 		f, err := os.Open(path)
@@ -91,7 +91,7 @@ func (s *Store) RecentRuns(job string, limit int) ([]Record, error) {
 		lines := bufio.NewScanner(f)
 		lines.Buffer(nil, maxLine)
 		for lines.Scan() {
-			var r Record
+			var r RunRecord
 			if text := bytes.TrimSpace(lines.Bytes()); jsonv2.Unmarshal(text, &r) != nil {
 				broken = fmt.Errorf("%s has lines that can't be read, as a power failure leaves one; put back a copy, or remove them", path)
 			} else if job == "" || r.Job == job || r.Name == job {

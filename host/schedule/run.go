@@ -9,19 +9,19 @@ import (
 	"time"
 )
 
-// updateStore writes results and newly started runs to jobs.json, then starts these runs. Without a context it starts
-// none.
-func (s *Scheduler) updateStore(runCtx context.Context) error {
+// saveAndStartRuns writes the results of ended runs and the due runs to jobs.json, then starts the due runs. With a
+// nil context it starts none.
+func (s *Scheduler) saveAndStartRuns(runCtx context.Context) error {
 	s.mu.Lock()
 	results, active := s.unsaved, maps.Clone(s.running) // copied at one instant, so each run is in one of them
-	s.unsaved = map[string]Record{}
+	s.unsaved = map[string]RunRecord{}
 	s.mu.Unlock()
 	if runCtx == nil && len(results) == 0 {
 		return nil
 	}
 	now := s.nowMillis()
 	var due []Job
-	var records []Record
+	var records []RunRecord
 	next := int64(math.MaxInt64)
 	info, err := s.options.Store.updateJobs(func(f *jobFile) (changed bool, err error) {
 		for i := range f.Jobs {
@@ -31,7 +31,7 @@ func (s *Scheduler) updateStore(runCtx context.Context) error {
 				j.State.LastStatus, j.State.LastError = r.Status, r.Error
 			}
 			if runCtx != nil {
-				run, record := j.startIfDue(now, active[j.ID])
+				run, record := j.checkDue(now, active[j.ID])
 				if run {
 					due = append(due, *j)
 				}
@@ -71,11 +71,11 @@ func (s *Scheduler) updateStore(runCtx context.Context) error {
 	return nil
 }
 
-// startIfDue decides whether a job runs now, and returns a log record if a run was interrupted or skipped. active is
-// its run in progress, nil if there is none.
-func (j *Job) startIfDue(now int64, active *activeRun) (run bool, record *Record) {
-	newRecord := func(status Status, why string) *Record {
-		return &Record{Time: time.UnixMilli(now), Job: j.ID, Name: j.Name, Status: status, Error: why}
+// checkDue reports whether a job must run now, and returns a log record for an interrupted or skipped run. active is
+// the job's running run; nil if there is none.
+func (j *Job) checkDue(now int64, active *activeRun) (run bool, record *RunRecord) {
+	newRecord := func(status RunStatus, why string) *RunRecord {
+		return &RunRecord{Time: time.UnixMilli(now), Job: j.ID, Name: j.Name, Status: status, Error: why}
 	}
 	if j.State.LastStatus == Running && active == nil {
 		record = newRecord(Failed, "picoclaw ended while it ran")
@@ -84,7 +84,7 @@ func (j *Job) startIfDue(now int64, active *activeRun) (run bool, record *Record
 	if !j.Enabled {
 		return false, record
 	}
-	failJob := func(err error) (bool, *Record) {
+	failJob := func(err error) (bool, *RunRecord) {
 		j.State.NextRunAtMs, j.State.LastStatus, j.State.LastError = 0, Failed, err.Error()
 		return false, record
 	}
@@ -114,7 +114,7 @@ func (j *Job) startIfDue(now int64, active *activeRun) (run bool, record *Record
 	return true, record
 }
 
-// startHeartbeat starts a heartbeat if one is due and HEARTBEAT.md has tasks.
+// startHeartbeat starts a heartbeat if it is due and HEARTBEAT.md has tasks.
 func (s *Scheduler) startHeartbeat(runCtx context.Context) {
 	interval := s.currentSettings().Heartbeat
 	s.heartbeat.Enabled, s.heartbeat.Schedule.EveryMs = interval > 0, interval.Milliseconds()
@@ -125,7 +125,7 @@ func (s *Scheduler) startHeartbeat(runCtx context.Context) {
 	s.mu.Lock()
 	active := s.running[HeartbeatID]
 	s.mu.Unlock()
-	run, record := s.heartbeat.startIfDue(s.nowMillis(), active)
+	run, record := s.heartbeat.checkDue(s.nowMillis(), active)
 	if record != nil {
 		s.logRecord(*record)
 	}
@@ -135,7 +135,7 @@ func (s *Scheduler) startHeartbeat(runCtx context.Context) {
 	s.heartbeat.State.LastStatus = ""
 	prompt, err := s.options.Store.heartbeatPrompt(s.options.Now())
 	if err != nil {
-		s.logRecord(Record{Time: s.options.Now(), Job: HeartbeatID, Name: HeartbeatID, Status: Failed, Error: err.Error()})
+		s.logRecord(RunRecord{Time: s.options.Now(), Job: HeartbeatID, Name: HeartbeatID, Status: Failed, Error: err.Error()})
 		return
 	}
 	if prompt != "" {
@@ -152,7 +152,7 @@ func (s *Scheduler) startRun(runCtx context.Context, j Job) {
 	s.running[j.ID] = &activeRun{}
 	s.mu.Unlock()
 	s.runs.Go(func() {
-		r := Record{Time: s.options.Now(), Job: j.ID, Name: j.Name}
+		r := RunRecord{Time: s.options.Now(), Job: j.ID, Name: j.Name}
 		select {
 		case s.slots <- struct{}{}:
 			r.Time = s.options.Now()
@@ -175,8 +175,8 @@ func (s *Scheduler) startRun(runCtx context.Context, j Job) {
 	})
 }
 
-// runJob runs a job with its timeout.
-func (s *Scheduler) runJob(runCtx context.Context, j Job, settings Settings) (status Status, text, failure string) {
+// runJob runs a job with its timeout, and returns the result.
+func (s *Scheduler) runJob(runCtx context.Context, j Job, settings SchedulerSettings) (status RunStatus, text, failure string) {
 	if j.Payload.Command != "" && !settings.AllowCommand {
 		return Failed, "", "jobs may not run commands: tools.cron.allow_command is false"
 	}
@@ -209,7 +209,7 @@ func (s *Scheduler) runJob(runCtx context.Context, j Job, settings Settings) (st
 }
 
 // logRecord appends a record to the log.
-func (s *Scheduler) logRecord(r Record) {
+func (s *Scheduler) logRecord(r RunRecord) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.options.Store.appendRecord(r); err != nil {

@@ -63,7 +63,7 @@ func (s *Schedule) Validate() error {
 	return nil
 }
 
-// String describes the schedule, as "every 1h0m0s".
+// String describes the schedule, such as "every 1h0m0s".
 func (s *Schedule) String() string {
 	switch s.Kind {
 	case At:
@@ -74,7 +74,7 @@ func (s *Schedule) String() string {
 	return strings.TrimSpace("cron " + s.Expr + " " + s.TZ)
 }
 
-// NextAfter returns the first due time after a time; zero if there is none.
+// NextAfter returns the first due time after a time; zero if there is no more.
 func (s *Schedule) NextAfter(after time.Time) (time.Time, error) {
 	if s.Kind == Cron {
 		c, err := s.parseCron()
@@ -121,9 +121,9 @@ func (s *Schedule) parseCron() (*cronExpr, error) {
 	return &cronExpr{s.Expr, zone, !strings.Contains(fields[2], "*")}, nil
 }
 
-// nextMatch returns the next match in local time. It searches one period between two changes of the zone's UTC offset
-// after the other. With fixed hours, a time that daylight saving skips moves to the change, and a time that occurs
-// twice counts the first time. Expressions with an asterisk for the hour follow elapsed time.
+// nextMatch returns the next match in local time. With fixed hours, a local time that daylight saving skips runs at
+// the change, and a local time that occurs twice runs the first time. Expressions with an asterisk for the hour follow
+// elapsed time. The search goes from one change of the UTC offset to the next.
 func (c *cronExpr) nextMatch(after time.Time) (time.Time, error) {
 	t, including := after.In(c.zone), false
 	for {
@@ -151,7 +151,7 @@ func (c *cronExpr) nextMatch(after time.Time) (time.Time, error) {
 	}
 }
 
-// zoneOffset returns the UTC offset of a time's zone at that time.
+// zoneOffset returns the UTC offset of a time in its time zone.
 func zoneOffset(t time.Time) time.Duration {
 	_, seconds := t.Zone()
 	return time.Duration(seconds) * time.Second

@@ -13,7 +13,7 @@ import (
 
 func TestClockChanges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := startScheduler(t, OpenStore(t.TempDir(), "main"), Settings{}, well)
+		w := startScheduler(t, OpenStore(t.TempDir(), "main"), SchedulerSettings{}, well)
 		w.add(Job{Name: "cron", Schedule: cronUTC("0 * * * *")})
 		w.add(Job{Name: "cron once", Schedule: cronUTC("0 * * * *"), Missed: RunOnce})
 		w.add(Job{Name: "every", Schedule: every(time.Hour)})
@@ -61,7 +61,7 @@ func TestClockChanges(t *testing.T) {
 func TestMissedRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := OpenStore(t.TempDir(), "main")
-		w := startScheduler(t, store, Settings{}, well)
+		w := startScheduler(t, store, SchedulerSettings{}, well)
 		w.add(Job{Name: "at", Schedule: at(time.Now().Add(time.Hour))})
 		w.add(Job{Name: "cron", Schedule: cronUTC("30 * * * *")})
 		w.mu.Lock()
@@ -72,10 +72,10 @@ func TestMissedRuns(t *testing.T) {
 		w.mu.Lock()
 		w.held = false
 		w.mu.Unlock()
-		w.UpdateSettings(Settings{NoJobs: true})
+		w.UpdateSettings(SchedulerSettings{NoJobs: true})
 		w.pass(2 * time.Second)
 		w.want("at", 0)
-		w.UpdateSettings(Settings{})
+		w.UpdateSettings(SchedulerSettings{})
 		w.pass(2 * time.Second)
 		w.want("at", 1)
 		w.want("cron", 0)
@@ -83,7 +83,7 @@ func TestMissedRuns(t *testing.T) {
 		w.add(Job{Name: "later", Schedule: at(time.Now().Add(time.Hour))})
 		w.stop()
 		time.Sleep(3 * time.Hour)
-		again := startScheduler(t, store, Settings{}, well)
+		again := startScheduler(t, store, SchedulerSettings{}, well)
 		again.pass(2 * time.Second)
 		again.want("later", 1)
 		again.want("cron", 0)
@@ -103,7 +103,7 @@ func TestRestartDoesNotRepeatRuns(t *testing.T) {
 			<-ctx.Done()
 			return "", ctx.Err()
 		}
-		w := startScheduler(t, store, Settings{}, hung)
+		w := startScheduler(t, store, SchedulerSettings{}, hung)
 		slow := w.add(Job{Name: "slow", Schedule: every(10 * time.Second)})
 		once := w.add(Job{Name: "once", Schedule: at(time.Now().Add(time.Second))})
 		w.pass(time.Minute)
@@ -127,7 +127,7 @@ func TestRestartDoesNotRepeatRuns(t *testing.T) {
 		if err := atomicfile.WriteFile(store.jobsPath(), text, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		again := startScheduler(t, store, Settings{}, hung)
+		again := startScheduler(t, store, SchedulerSettings{}, hung)
 		again.pass(2 * time.Second)
 		again.want("once", 0)
 		if r := again.last(once.ID); r.Status != Failed || !strings.Contains(r.Error, "ended while it ran") {
@@ -141,7 +141,7 @@ func TestRestartDoesNotRepeatRuns(t *testing.T) {
 
 func TestRunTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := startScheduler(t, OpenStore(t.TempDir(), "main"), Settings{Timeout: time.Minute}, func(ctx context.Context, _ Job) (string, error) {
+		w := startScheduler(t, OpenStore(t.TempDir(), "main"), SchedulerSettings{Timeout: time.Minute}, func(ctx context.Context, _ Job) (string, error) {
 			select {
 			case <-ctx.Done():
 				return "", ctx.Err()
@@ -158,7 +158,7 @@ func TestRunTimeout(t *testing.T) {
 		w.pass(2 * time.Hour)
 		w.want("command", 0)
 		for id, want := range map[string]struct {
-			status Status
+			status RunStatus
 			millis int64
 			err    string
 		}{
@@ -206,7 +206,7 @@ func TestStopGracePeriod(t *testing.T) {
 		if took := time.Since(start); took != 61*time.Second {
 			t.Errorf("it took %s", took)
 		}
-		for i, want := range []Status{OK, Failed} {
+		for i, want := range []RunStatus{OK, Failed} {
 			if j, err := store.Job(ids[i]); err != nil || j.State.LastStatus != want {
 				t.Errorf("%+v %v; want %s", j.State, err, want)
 			}
@@ -217,7 +217,7 @@ func TestStopGracePeriod(t *testing.T) {
 // A file that can't be read, or a job that is wrong, is told and does no harm.
 func TestBrokenFiles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := startScheduler(t, OpenStore(t.TempDir(), "main"), Settings{}, well)
+		w := startScheduler(t, OpenStore(t.TempDir(), "main"), SchedulerSettings{}, well)
 		w.add(Job{Name: "good", Schedule: every(time.Hour)})
 		if _, err := w.store.updateJobs(func(f *jobFile) (bool, error) {
 			f.Jobs = append(f.Jobs, Job{ID: "bad", Name: "bad", Enabled: true, Schedule: cronUTC("61 * * * *"),

@@ -28,21 +28,21 @@ const (
 	maxJobs = 1000
 )
 
-// StoreDir returns the directory of an agent's store below the home.
+// StoreDir returns the directory of an agent's jobs below PICOCLAW_HOME.
 func StoreDir(home, agent string) string { return filepath.Join(home, "schedule", agent) }
 
-// Store holds the jobs of one agent and the log of their runs. Several processes may use it at once.
+// Store holds the jobs of one agent and the log of their runs. Several processes may use it at the same time.
 type Store struct {
 	home    string
 	dir     string
 	visible func(Job) bool // nil for all jobs
 }
 
-// OpenStore returns the store of an agent.
+// OpenStore returns the job store of an agent.
 func OpenStore(home, agent string) *Store { return &Store{home: home, dir: StoreDir(home, agent)} }
 
-// Filter returns a view of the store that contains only the jobs that visible accepts.
-func (s *Store) Filter(visible func(Job) bool) *Store { return &Store{s.home, s.dir, visible} }
+// FilterJobs returns a view of the store with only the jobs for which visible returns true.
+func (s *Store) FilterJobs(visible func(Job) bool) *Store { return &Store{s.home, s.dir, visible} }
 
 // jobFile is the content of jobs.json.
 type jobFile struct {
@@ -51,7 +51,7 @@ type jobFile struct {
 	Unknown jsontext.Value `json:",embed"`
 }
 
-// parseJobFile parses jobs.json. Jobs with an invalid schedule are kept.
+// parseJobFile parses jobs.json. It keeps jobs with an invalid schedule.
 func parseJobFile(text []byte) (*jobFile, error) {
 	f := &jobFile{}
 	if err := jsonv2.Unmarshal(text, f); err != nil {
@@ -108,7 +108,7 @@ func (s *Store) findJob(f *jobFile, name string) (*Job, error) {
 // jobsPath returns the path of jobs.json.
 func (s *Store) jobsPath() string { return filepath.Join(s.dir, "jobs.json") }
 
-// readJobs reads jobs.json and returns it with its file info, nil if it does not exist.
+// readJobs reads jobs.json. The file info is nil if the file does not exist.
 func (s *Store) readJobs() (*jobFile, fs.FileInfo, error) {
 	text, info, err := smallfile.ReadStat(s.jobsPath(), maxFileBytes)
 	if missing := statefiles.Check(s.home, s.jobsPath()); missing != nil {
@@ -128,8 +128,8 @@ func (s *Store) readJobs() (*jobFile, fs.FileInfo, error) {
 	return f, info, nil
 }
 
-// updateJobs reads jobs.json, applies a change, and writes it if changed, under a lock between processes. It returns
-// the file info of the result.
+// updateJobs changes jobs.json under a lock between processes. It writes the file if change reports a change, and
+// returns the file's info.
 func (s *Store) updateJobs(change func(*jobFile) (changed bool, err error)) (info fs.FileInfo, err error) {
 	if err = os.MkdirAll(s.dir, 0o700); err != nil {
 		return nil, err
@@ -187,11 +187,11 @@ func (s *Store) Job(name string) (Job, error) {
 	return *j, nil
 }
 
-// AddJob stores a new job, with an id and the time of its first run.
+// AddJob stores a new job. It sets the id and the first run.
 func (s *Store) AddJob(j Job, now time.Time) (Job, error) {
 	id := make([]byte, 8)
 	_, _ = rand.Read(id) // crypto/rand does not fail
-	j.ID, j.Enabled, j.State = hex.EncodeToString(id), true, State{}
+	j.ID, j.Enabled, j.State = hex.EncodeToString(id), true, JobState{}
 	j.Payload.Kind = AgentTurn
 	j.CreatedAtMs = now.UnixMilli()
 	j.DeleteAfterRun = j.Schedule.Kind == At
@@ -208,7 +208,7 @@ func (s *Store) AddJob(j Job, now time.Time) (Job, error) {
 	return j, err
 }
 
-// UpdateJob changes the job with an id or name and reschedules it.
+// UpdateJob changes the job with an id or name, and computes its next run.
 func (s *Store) UpdateJob(name string, now time.Time, change func(*Job)) (updated Job, err error) {
 	_, err = s.updateJobs(func(f *jobFile) (bool, error) {
 		j, findErr := s.findJob(f, name)
@@ -225,7 +225,7 @@ func (s *Store) UpdateJob(name string, now time.Time, change func(*Job)) (update
 	return updated, err
 }
 
-// RemoveJob removes the job with an id or name. A run in progress continues.
+// RemoveJob removes the job with an id or name. A running run continues.
 func (s *Store) RemoveJob(name string) (removed Job, err error) {
 	_, err = s.updateJobs(func(f *jobFile) (bool, error) {
 		j, findErr := s.findJob(f, name)

@@ -189,7 +189,7 @@ func TestLogRotation(t *testing.T) {
 		if i == 399 {
 			text = secret
 		}
-		if err := store.appendRecord(Record{Job: fmt.Sprint(i % 2), Status: OK, Text: text}); err != nil {
+		if err := store.appendRecord(RunRecord{Job: fmt.Sprint(i % 2), Status: OK, Text: text}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -249,7 +249,7 @@ func TestHeartbeatResponse(t *testing.T) {
 		var answer atomic.Value
 		const full = "The disk is full."
 		answer.Store(full)
-		w := startScheduler(t, store, Settings{Heartbeat: 30 * time.Minute}, func(_ context.Context, j Job) (string, error) {
+		w := startScheduler(t, store, SchedulerSettings{Heartbeat: 30 * time.Minute}, func(_ context.Context, j Job) (string, error) {
 			if j.Payload.Kind != HeartbeatTurn {
 				t.Errorf("%+v", j)
 			}
@@ -288,11 +288,11 @@ func TestHeartbeatResponse(t *testing.T) {
 		if r := w.last(HeartbeatID); r.Status != Failed || !strings.Contains(r.Error, "shorten it") {
 			t.Errorf("%+v", r)
 		}
-		w.UpdateSettings(Settings{})
+		w.UpdateSettings(SchedulerSettings{})
 		writeHeartbeat(t, store, "- task\n")
 		w.pass(3 * time.Hour)
 		w.want(HeartbeatID, 2)
-		w.UpdateSettings(Settings{Heartbeat: 5 * time.Minute})
+		w.UpdateSettings(SchedulerSettings{Heartbeat: 5 * time.Minute})
 		w.pass(6 * time.Minute)
 		w.want(HeartbeatID, 3)
 	})
@@ -327,8 +327,8 @@ func FuzzFile(f *testing.F) {
 		const now = 1790000000000
 		for i := range jobs.Jobs {
 			j := &jobs.Jobs[i]
-			runs, _ := j.startIfDue(now, nil)
-			if twice, _ := j.startIfDue(now, &activeRun{}); runs && twice {
+			runs, _ := j.checkDue(now, nil)
+			if twice, _ := j.checkDue(now, &activeRun{}); runs && twice {
 				t.Fatalf("it runs twice: %+v", j)
 			}
 			if next := j.State.NextRunAtMs; j.Enabled && next != 0 && next <= now {

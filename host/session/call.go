@@ -61,7 +61,7 @@ func (s *Session) callTimeout() time.Duration {
 
 // callFailureResult returns the result of a call whose plugin returned no result, with a hint for the cause.
 func (s *Session) callFailureResult(ctx context.Context, t *catalog.Tool, err error) *Result {
-	var full *supervise.FullError
+	var full *supervise.InstanceLimitError
 	switch {
 	case errors.As(err, &full) && ctx.Err() == nil:
 		return &Result{Err: &Error{Code: pluginpb.CodeUnavailable, Message: err.Error(), Rule: quota.PluginsKey,
@@ -75,7 +75,7 @@ func (s *Session) callFailureResult(ctx context.Context, t *catalog.Tool, err er
 	case errors.Is(err, context.Canceled) || ctx.Err() != nil:
 		return &Result{Err: &Error{Code: pluginpb.CodeCancelled, Message: t.Spec.Name + " was cancelled"}}
 	}
-	if failed, ok := errors.AsType[*supervise.DisabledError](err); ok {
+	if failed, ok := errors.AsType[*supervise.CrashLimitError](err); ok {
 		return &Result{Err: &Error{Code: pluginpb.CodeUnavailable, Message: err.Error(), Hint: pluginResetHint(failed.Plugin)}}
 	}
 	if crash, ok := errors.AsType[*supervise.CrashError](err); ok {

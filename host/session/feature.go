@@ -23,7 +23,7 @@ type ResourceOrPrompt struct {
 // ResourcesAndPrompts returns the resources and prompts the agent may use, sorted by name. It omits resources that
 // share a URI.
 func (s *Session) ResourcesAndPrompts() []ResourceOrPrompt {
-	tools := s.enabledTools((*catalog.Catalog).Features)
+	tools := s.enabledTools((*catalog.Catalog).ResourcesAndPrompts)
 	uris, short := map[string]int{}, map[string]int{}
 	for _, t := range tools {
 		uris[t.Spec.URI]++

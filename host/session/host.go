@@ -191,7 +191,7 @@ func (h *Host) newCallRuntime() (*callRuntime, error) {
 	h.runtime = m
 	h.mu.Unlock()
 	h.stops.watchStops(func(stopped killswitch.StopsByAgent, lowSpace bool) {
-		m.supervisor.KillUnwanted(func(spec *supervise.Spec) bool {
+		m.supervisor.KillUnwanted(func(spec *supervise.InstanceSpec) bool {
 			return stopped.StopOfAgent(spec.Policy.Agent) == nil && !(lowSpace && spec.Policy.Grants.Exec)
 		})
 	})

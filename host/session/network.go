@@ -51,7 +51,7 @@ type watchedCall struct {
 	answers map[string]bool
 }
 
-func (s *Session) attachNetwork(p *catalog.Plugin, spec *supervise.Spec, grants pluginpb.Grant) error {
+func (s *Session) attachNetwork(p *catalog.Plugin, spec *supervise.InstanceSpec, grants pluginpb.Grant) error {
 	reached := s.policy.NetworkRules()
 	if reached == nil && grants.Network && len(grants.Hosts) > 0 {
 		if !s.policy.IsolationOptions().Enabled {

@@ -38,13 +38,13 @@ type call struct {
 	decision    guard.Decision  // set by decideByGuard and askHooks
 	decidingCtx context.Context // trace of decideByGuard and askHooks
 	endDeciding func(error)
-	approved    bool             // a person approved the call; set by awaitApproval
-	admittedCtx context.Context  // set by admitCall, with slot
-	slot        *quota.CallSlot  // nil for a built-in tool
-	spec        *supervise.Spec  // set by prepareInstance; nil for a built-in tool
-	answer      *pluginpb.Result // the plugin's; set by callTool, with refused
-	refused     []string         // refused connections
-	record      audit.Record     // filled in by each step
+	approved    bool                    // a person approved the call; set by awaitApproval
+	admittedCtx context.Context         // set by admitCall, with slot
+	slot        *quota.CallSlot         // nil for a built-in tool
+	spec        *supervise.InstanceSpec // set by prepareInstance; nil for a built-in tool
+	answer      *pluginpb.Result        // the plugin's; set by callTool, with refused
+	refused     []string                // refused connections
+	record      audit.Record            // filled in by each step
 }
 
 // Call calls a tool with arguments in a JSON object. It is the only way to call tools. events, if not nil, receives

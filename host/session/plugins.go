@@ -21,8 +21,8 @@ type pluginSnapshot struct {
 	lock    fs.FileInfo // nil without a lock file
 }
 
-func (h *Host) pluginSources() catalog.Sources {
-	from := catalog.Sources{Bundled: h.pluginDir, Store: h.store, Dev: map[string]string{}, Builtin: builtinManifests(h.builtin)}
+func (h *Host) pluginSources() catalog.PluginSources {
+	from := catalog.PluginSources{Bundled: h.pluginDir, Store: h.store, Dev: map[string]string{}, Builtin: builtinManifests(h.builtin)}
 	for name, server := range h.config.MCPServers() {
 		if from.Declared == nil {
 			from.Declared = map[string]string{}
@@ -115,7 +115,7 @@ func (h *Host) stopRetiredInstances(c *catalog.Catalog) {
 	for _, p := range c.Plugins() {
 		digests[p.Digest] = true
 	}
-	m.supervisor.StopUnwanted(func(spec *supervise.Spec) bool {
+	m.supervisor.StopUnwanted(func(spec *supervise.InstanceSpec) bool {
 		if !digests[spec.Digest] {
 			return false
 		}

@@ -123,12 +123,12 @@ func (r *Result) toError() error {
 }
 
 // runInstanceSpec describes the supervisor of a run as an instance of a plugin with the exec grant.
-func (s *Session) runInstanceSpec(spec ProgramRunSpec) *supervise.Spec {
+func (s *Session) runInstanceSpec(spec ProgramRunSpec) *supervise.InstanceSpec {
 	grants := pluginpb.Grant{Workspace: pluginpb.ReadWriteWorkspace, Exec: true, Network: s.policy.IsolationOptions().Network, Takeback: true}
 	open := s.kernelPaths(true)
 	limits := s.policy.CallLimits().Run
 	limits.Memory = commandMemoryLimit(limits)
-	out := &supervise.Spec{
+	out := &supervise.InstanceSpec{
 		Manifest: &pluginpb.Manifest{ID: spec.Name},
 		Policy:   &pluginpolicy.Policy{Agent: s.policy.AgentID(), Guard: s.policy.GuardPolicy(), Grants: grants},
 		Profile: isolation.Profile{

@@ -29,7 +29,7 @@ import (
 
 // pluginInstanceSpec returns the specification of a plugin's instance for this session. A session's policy never
 // changes, so the result is cached.
-func (s *Session) pluginInstanceSpec(p *catalog.Plugin) (*supervise.Spec, error) {
+func (s *Session) pluginInstanceSpec(p *catalog.Plugin) (*supervise.InstanceSpec, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, err := os.Stat(s.policy.WorkspacePath()); errors.Is(err, fs.ErrNotExist) {
@@ -59,7 +59,7 @@ func (s *Session) pluginInstanceSpec(p *catalog.Plugin) (*supervise.Spec, error)
 		s.configureCommandSandbox(&policy.Exec, grants.Workspace, s.pluginCommandHomeID(p))
 	}
 	policy.Guard.Exec.UndoableDeletes = policy.Guard.Exec.UndoableDeletes && s.undoCoversCommands(p)
-	spec := &supervise.Spec{
+	spec := &supervise.InstanceSpec{
 		Manifest:     p.Manifest,
 		Binary:       p.Binary,
 		Digest:       p.Digest,
@@ -98,7 +98,7 @@ func (s *Session) pluginInstanceSpec(p *catalog.Plugin) (*supervise.Spec, error)
 	if p.Kind == catalog.DevPlugin {
 		s.host.logger.Warn("a plugin runs from a build directory, whatever is in it", "plugin", p.Manifest.ID, "dir", p.Dir)
 	}
-	maps.DeleteFunc(s.specs, func(old *catalog.Plugin, _ *supervise.Spec) bool { return old.Manifest.ID == p.Manifest.ID })
+	maps.DeleteFunc(s.specs, func(old *catalog.Plugin, _ *supervise.InstanceSpec) bool { return old.Manifest.ID == p.Manifest.ID })
 	s.specs[p] = spec
 	return spec, nil
 }
@@ -137,7 +137,7 @@ func CheckStateDirName(plugin string) error {
 func PluginStateDir(home, plugin string) string { return filepath.Join(home, "state", plugin) }
 
 // attachStateDir creates a plugin's state directory for this agent, and lets the plugin write to it.
-func (s *Session) attachStateDir(spec *supervise.Spec) error {
+func (s *Session) attachStateDir(spec *supervise.InstanceSpec) error {
 	if err := CheckStateDirName(spec.Manifest.ID); err != nil {
 		return err
 	}
@@ -171,7 +171,7 @@ func (s *Session) undoStoreDir() string { return cmp.Or(s.undoOf, s.agentStateDi
 func (s *Session) UseUndoStore(dir string) { s.undoOf = dir }
 
 // attachUndoStore creates the session's undo store, and gives a plugin access to it.
-func (s *Session) attachUndoStore(spec *supervise.Spec) error {
+func (s *Session) attachUndoStore(spec *supervise.InstanceSpec) error {
 	dir, err := createAndAttachDir(spec, s.undoStoreDir())
 	if err == nil && s.isInPrivateTemp(spec.Policy.Grants, dir) {
 		spec.Profile.ReadWrite = slices.DeleteFunc(spec.Profile.ReadWrite, func(path string) bool { return path == dir })
@@ -200,7 +200,7 @@ func (s *Session) agentStateDir(name string) string {
 }
 
 // createAndAttachDir creates a directory of the home, and lets a plugin write to it.
-func createAndAttachDir(spec *supervise.Spec, dir string) (string, error) {
+func createAndAttachDir(spec *supervise.InstanceSpec, dir string) (string, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", err
 	}

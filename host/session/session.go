@@ -47,8 +47,8 @@ type Session struct {
 	calls   atomic.Uint64 // number of calls begun
 
 	mu       sync.Mutex
-	specs    map[*catalog.Plugin]*supervise.Spec // created at the first call
-	networks map[*catalog.Plugin]*sandboxNetwork // for the specs that have one
+	specs    map[*catalog.Plugin]*supervise.InstanceSpec // created at the first call
+	networks map[*catalog.Plugin]*sandboxNetwork         // for the specs that have one
 }
 
 // OpenSession opens a session for an agent; the empty id means the first agent in the configuration.
@@ -99,7 +99,7 @@ func (h *Host) newSession(p *policy.Policy, origin Origin) (*Session, error) {
 		origin:  origin,
 		policy:  p,
 		account: quotaAccount{p.AgentID(), p.CallLimits().Share},
-		specs:   make(map[*catalog.Plugin]*supervise.Spec),
+		specs:   make(map[*catalog.Plugin]*supervise.InstanceSpec),
 	}
 	g, err := guard.NewGuard(s.guardPolicy())
 	if err != nil {
@@ -193,7 +193,7 @@ func (s *Session) findTool(name string) (*catalog.Tool, *Error) {
 			Message: fmt.Sprintf("%s is the name of several tools: say %s", name, strings.Join(names, " or "))}
 	case len(disabled) > 0:
 		t := disabled[0]
-		if err := c.LockError(); err != nil {
+		if err := c.LockFileError(); err != nil {
 			return t, &Error{Code: pluginpb.CodeUnavailable, Message: err.Error(), Rule: "picoclaw.lock"}
 		}
 		if off := c.DisabledBy(t, s.policy.AgentID()); off != nil && s.decideToolAccess(t).Verdict == guard.Allow {

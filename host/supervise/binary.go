@@ -15,9 +15,8 @@ import (
 	"sync"
 )
 
-// explainUnrunnable returns the reason and remedy if the program of a plugin can't run on this machine; nil if the
-// program itself is not the problem.
-func explainUnrunnable(s *Spec) error {
+// explainUnrunnable returns the reason and remedy if this machine can't run a plugin's program; nil if it can.
+func explainUnrunnable(s *InstanceSpec) error {
 	if runtime.GOOS == "windows" {
 		return nil // Windows tells programs by their file names
 	}
@@ -44,8 +43,8 @@ func explainUnrunnable(s *Spec) error {
 	return nil
 }
 
-// checkScript returns an error if a script with the given first line, without #!, can't run.
-func checkScript(line string, s *Spec) error {
+// checkScript returns an error if this machine can't run a script. line is the script's first line, without "#!".
+func checkScript(line string, s *InstanceSpec) error {
 	if strings.HasSuffix(line, "\r") {
 		return errors.New("whose first line ends with a carriage return, which the kernel takes as part of the interpreter's name; save the file with LF line ends")
 	}
@@ -83,7 +82,7 @@ func checkScript(line string, s *Spec) error {
 	return nil
 }
 
-// checkExecutable returns an error if a file is not a program for this machine.
+// checkExecutable returns an error if a file is not an executable for this operating system and processor.
 func checkExecutable(path string, file io.ReaderAt) error {
 	platform := runtime.GOOS + "/" + runtime.GOARCH
 	program, err := elf.NewFile(file)
@@ -98,19 +97,19 @@ func checkExecutable(path string, file io.ReaderAt) error {
 	return nil
 }
 
-// verifiedBinaries stores which binaries have passed the check against their manifest, one digest per plugin. The
-// check is slow: the plugin must build the schemas of all its tools.
+// verifiedBinaries stores the digest of each plugin's last binary that matched its manifest. The comparison is slow,
+// since the plugin builds the schemas of all its tools.
 type verifiedBinaries struct {
 	dir string // empty to store nothing
 }
 
-// digestPath returns the file with the digest of a plugin's binary.
+// digestPath returns the path of the file with the digest of a plugin's binary.
 func (r *verifiedBinaries) digestPath(plugin string) string {
 	return filepath.Join(r.dir, "recognised-"+plugin)
 }
 
-// hasDigest reports whether the spec's binary has passed.
-func (r *verifiedBinaries) hasDigest(spec *Spec) bool {
+// isVerified reports whether this binary of the spec matched its manifest before.
+func (r *verifiedBinaries) isVerified(spec *InstanceSpec) bool {
 	if r.dir == "" || spec.Digest == "" {
 		return false
 	}
@@ -118,8 +117,8 @@ func (r *verifiedBinaries) hasDigest(spec *Spec) bool {
 	return err == nil && string(digest) == spec.Digest
 }
 
-// storeDigest records that the spec's binary has passed.
-func (r *verifiedBinaries) storeDigest(spec *Spec) error {
+// markVerified records that this binary of the spec matches its manifest.
+func (r *verifiedBinaries) markVerified(spec *InstanceSpec) error {
 	if r.dir == "" || spec.Digest == "" {
 		return nil
 	}
@@ -129,15 +128,15 @@ func (r *verifiedBinaries) storeDigest(spec *Spec) error {
 	return os.WriteFile(r.digestPath(spec.Manifest.ID), []byte(spec.Digest), 0o600)
 }
 
-// pluginCopies holds the copies of installed plugins that this host runs: one per plugin, verified while it was
-// written, in a directory that only this host writes to.
+// pluginCopies copies the installed plugins that this host runs to a directory that only this host writes to. It
+// verifies each plugin while copying.
 type pluginCopies struct {
 	mu   sync.Mutex
 	dirs map[string]func() (string, error) // creates the copy or returns its directory, by digest
 }
 
-// dirFor returns the directory of a spec's copy, and creates it at the first call.
-func (c *pluginCopies) dirFor(spec *Spec, parent string) (dir string, err error) {
+// copyDir returns the directory of a spec's copy. The first call creates the copy.
+func (c *pluginCopies) copyDir(spec *InstanceSpec, parent string) (dir string, err error) {
 	c.mu.Lock()
 	if c.dirs == nil {
 		c.dirs = make(map[string]func() (string, error))
@@ -159,7 +158,7 @@ func (c *pluginCopies) dirFor(spec *Spec, parent string) (dir string, err error)
 }
 
 // createCopy copies a plugin to a new directory below parent.
-func createCopy(spec *Spec, parent string) (string, error) {
+func createCopy(spec *InstanceSpec, parent string) (string, error) {
 	dir, err := os.MkdirTemp(parent, "p")
 	if err != nil {
 		return "", err

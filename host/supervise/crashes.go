@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// A plugin with maxCrashes crashes within crashWindow is not started again until the user resets it.
+// A plugin with maxCrashes crashes within crashWindow is not started until the user resets it.
 const (
 	maxCrashes  = 3
 	crashWindow = 5 * time.Minute
@@ -23,7 +23,7 @@ const (
 // firstDelay is the delay of the start after the second crash. It doubles with each further crash.
 const firstDelay = 500 * time.Millisecond
 
-// crashStore stores crashes in one file per plugin, so that later hosts know of them.
+// crashStore stores crashes in one file per plugin, so that they count for later hosts too.
 type crashStore struct {
 	dir string
 	now func() time.Time
@@ -31,14 +31,13 @@ type crashStore struct {
 	mu sync.Mutex
 }
 
-// DisabledError reports a plugin that has crashed too often.
-type DisabledError struct {
+// CrashLimitError reports that a plugin is not started because it has crashed too often.
+type CrashLimitError struct {
 	Plugin    string
 	LastCrash string // what its last crash was
 }
 
-// Error names the plugin and its last crash.
-func (e *DisabledError) Error() string {
+func (e *CrashLimitError) Error() string {
 	return fmt.Sprintf("plugin %s crashed %d times within %s and is not started again; its last crash: %s",
 		e.Plugin, maxCrashes, crashWindow, e.LastCrash)
 }
@@ -58,32 +57,32 @@ type crashSeries struct {
 	Last  string      `json:"last"`
 }
 
-// recordPath returns the path of a plugin's file.
-func (c *crashStore) recordPath(plugin string) string { return filepath.Join(c.dir, plugin+".json") }
+// crashFilePath returns the path of the file with a plugin's crashes.
+func (c *crashStore) crashFilePath(plugin string) string { return filepath.Join(c.dir, plugin+".json") }
 
-// readRecord reads a plugin's file; an unreadable file counts as no crashes.
-func (c *crashStore) readRecord(plugin string) crashRecord {
+// readCrashRecord reads the file with a plugin's crashes. An unreadable file counts as no crashes.
+func (c *crashStore) readCrashRecord(plugin string) crashRecord {
 	var n crashRecord
-	data, err := os.ReadFile(c.recordPath(plugin))
+	data, err := os.ReadFile(c.crashFilePath(plugin))
 	if err == nil && json.Unmarshal(data, &n) != nil {
 		n = crashRecord{} // an incomplete file must not prevent a start
 	}
 	return n
 }
 
-// readCurrent reads the crashes of a plugin with a digest; crashes of other versions do not count.
-func (c *crashStore) readCurrent(plugin, digest string) crashRecord {
-	if n := c.readRecord(plugin); n.Digest == digest && n.ByRights != nil {
+// readCurrentCrashes reads the crashes of the plugin version with a digest. Crashes of other versions do not count.
+func (c *crashStore) readCurrentCrashes(plugin, digest string) crashRecord {
+	if n := c.readCrashRecord(plugin); n.Digest == digest && n.ByRights != nil {
 		return n
 	}
 	return crashRecord{Digest: digest, ByRights: make(map[string]crashSeries)}
 }
 
-// addCrash stores a crash.
+// addCrash stores a crash of an instance with the given rights.
 func (c *crashStore) addCrash(plugin, digest, rights, cause string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	n := c.readCurrent(plugin, digest)
+	n := c.readCurrentCrashes(plugin, digest)
 	now := c.now()
 	expired := func(t time.Time) bool { return now.Sub(t) > crashWindow }
 	maps.DeleteFunc(n.ByRights, func(_ string, s crashSeries) bool {
@@ -102,10 +101,10 @@ func (c *crashStore) addCrash(plugin, digest, rights, cause string) error {
 	if err := os.MkdirAll(c.dir, 0o700); err != nil {
 		return err
 	}
-	return os.WriteFile(c.recordPath(plugin), data, 0o600)
+	return os.WriteFile(c.crashFilePath(plugin), data, 0o600)
 }
 
-// exceedsLimit reports whether too many crashes happened within the window, at any time.
+// exceedsLimit reports whether maxCrashes crashes ever happened within one crashWindow.
 func (s crashSeries) exceedsLimit() bool {
 	for i := range s.Times {
 		if j := i + maxCrashes - 1; j < len(s.Times) && s.Times[j].Sub(s.Times[i]) <= crashWindow {
@@ -115,17 +114,17 @@ func (s crashSeries) exceedsLimit() bool {
 	return false
 }
 
-// startDelay returns the delay of a plugin's next start: none after the first crash, then longer each time. The error
-// says that the plugin has crashed too often.
+// startDelay returns how long to wait before a plugin's next start: nothing after the first crash, then longer each
+// time. It returns a *CrashLimitError if the plugin has crashed too often.
 func (c *crashStore) startDelay(plugin, digest, rights string) (time.Duration, error) {
 	if c.dir == "" {
 		return 0, nil
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	series := c.readCurrent(plugin, digest).ByRights[rights]
+	series := c.readCurrentCrashes(plugin, digest).ByRights[rights]
 	if series.exceedsLimit() {
-		return 0, &DisabledError{plugin, series.Last}
+		return 0, &CrashLimitError{plugin, series.Last}
 	}
 	now := c.now()
 	recent := 0
@@ -146,7 +145,7 @@ func (c *crashStore) startDelay(plugin, digest, rights string) (time.Duration, e
 
 // ResetCrashes deletes a plugin's stored crashes. It reports whether there were any.
 func ResetCrashes(crashDir, plugin string) (bool, error) {
-	err := os.Remove((&crashStore{dir: crashDir}).recordPath(plugin))
+	err := os.Remove((&crashStore{dir: crashDir}).crashFilePath(plugin))
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
@@ -155,7 +154,7 @@ func ResetCrashes(crashDir, plugin string) (bool, error) {
 
 // CountCrashes returns how often a plugin has crashed lately, and whether it is disabled for at least one agent.
 func CountCrashes(crashDir, plugin string) (times int, disabled bool) {
-	for _, series := range (&crashStore{dir: crashDir}).readRecord(plugin).ByRights {
+	for _, series := range (&crashStore{dir: crashDir}).readCrashRecord(plugin).ByRights {
 		for _, t := range series.Times {
 			if time.Since(t) <= crashWindow {
 				times++

@@ -46,7 +46,7 @@ func TestCrashesAreCounted(t *testing.T) {
 	}
 	crash()
 	crash()
-	var failed *DisabledError
+	var failed *CrashLimitError
 	if _, err := c.startDelay("p", "1", "a"); !errors.As(err, &failed) || failed.LastCrash != "exit status 2" {
 		t.Errorf("after three crashes: %v", err)
 	}

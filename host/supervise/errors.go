@@ -9,7 +9,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// CrashError reports a plugin process that ended during a call. The tool may have done its work, so the host does not
+// CrashError reports that a plugin process ended during a call. The tool may have completed, so the host does not
 // repeat the call.
 type CrashError struct {
 	Plugin       string
@@ -18,7 +18,7 @@ type CrashError struct {
 	LimitReached bool   // the plugin will not be started again
 }
 
-// Error describes the crash with the end of standard error.
+// Error describes the crash and includes the end of standard error.
 func (e *CrashError) Error() string {
 	text := fmt.Sprintf("plugin %s ended during the call (%s); the outcome is unknown", e.Plugin, e.Exit)
 	if e.Stderr != "" {
@@ -27,17 +27,15 @@ func (e *CrashError) Error() string {
 	return text
 }
 
-// startError reports a plugin that did not become ready for calls.
+// startError reports that a plugin did not become ready for calls.
 type startError struct {
 	plugin         string
 	processStarted bool // its process was there
 	err            error
 }
 
-// Error names the plugin and the cause.
 func (e *startError) Error() string { return fmt.Sprintf("start plugin %s: %v", e.plugin, e.err) }
 
-// Unwrap returns the cause.
 func (e *startError) Unwrap() error { return e.err }
 
 // plainError returns the message of a gRPC error without gRPC's prefix.
@@ -58,17 +56,16 @@ func plainError(err error) error {
 // indentLines indents all lines but the first, so that none looks like a message of the host.
 func indentLines(text string) string { return strings.ReplaceAll(text, "\n", "\n  ") }
 
-// FullError reports a call that needed another instance when its owner already had the maximum and all were in use.
-type FullError struct {
+// InstanceLimitError reports a call that needed another instance while all instances of its owner, the maximum number,
+// were in use.
+type InstanceLimitError struct {
 	Owner        string
 	MaxInstances int
 	Cause        error // reason to stop waiting
 }
 
-// Error names the owner and the limit.
-func (e *FullError) Error() string {
+func (e *InstanceLimitError) Error() string {
 	return fmt.Sprintf("all %d plugin processes of %s are in use: %v", e.MaxInstances, e.Owner, e.Cause)
 }
 
-// Unwrap returns the cause.
-func (e *FullError) Unwrap() error { return e.Cause }
+func (e *InstanceLimitError) Unwrap() error { return e.Cause }

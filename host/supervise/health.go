@@ -11,10 +11,10 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// The host checks a process regularly during calls: it may be stopped or hang while the call's deadline is far off.
+// The host checks a process regularly during calls, since it may hang while the call's deadline is far away.
 const maxHealthFailures = 2 // the process is killed after this many failures in a row
 
-// healthCheck checks an instance regularly during a call.
+// healthCheck checks regularly during a call whether an instance responds.
 type healthCheck struct {
 	in *instance
 
@@ -24,7 +24,7 @@ type healthCheck struct {
 	stopped  bool
 }
 
-// startHealthCheck starts the regular checks.
+// startHealthCheck starts checking the instance until stopChecks.
 func (in *instance) startHealthCheck() *healthCheck {
 	h := &healthCheck{in: in}
 	h.mu.Lock() // the timer may fire at once
@@ -41,7 +41,7 @@ func (h *healthCheck) stopChecks() {
 	h.timer.Stop()
 }
 
-// checkOnce makes one check, and kills the instance after too many failures.
+// checkOnce checks the instance once, and kills it after too many failures.
 func (h *healthCheck) checkOnce() {
 	alive := h.in.isResponsive()
 	h.mu.Lock()
@@ -59,7 +59,7 @@ func (h *healthCheck) checkOnce() {
 	h.timer.Reset(h.in.healthInterval)
 }
 
-// isResponsive reports whether the process responds at all.
+// isResponsive reports whether the process responds to any request.
 func (in *instance) isResponsive() bool {
 	client, err := in.client.Client()
 	if err != nil {
@@ -80,7 +80,7 @@ func (in *instance) isResponsive() bool {
 	return true // any response will do
 }
 
-// killUnresponsive kills a process that does not respond, and has later calls start another.
+// killUnresponsive kills a process that does not respond. Later calls start another instance.
 func (in *instance) killUnresponsive() {
 	in.replace()
 	if process := in.runner.process.Load(); process != nil {

@@ -27,7 +27,7 @@ import (
 
 // instance is one running plugin process.
 type instance struct {
-	spec   *Spec
+	spec   *InstanceSpec
 	runner *pluginRunner
 	client *plugin.Client
 	rpc    pluginpb.PluginClient
@@ -50,16 +50,16 @@ type instance struct {
 	idle     chan struct{} // created on retirement; closed without calls in progress
 }
 
-// startInstance starts a plugin process and makes it ready for calls: connected, verified and configured. It returns
-// within the start timeout in any case.
-func (s *Supervisor) startInstance(spec *Spec) (*instance, error) {
+// startInstance starts a plugin process, then connects, verifies and configures it. It returns within the start
+// timeout.
+func (s *Supervisor) startInstance(spec *InstanceSpec) (*instance, error) {
 	dir, err := s.sockets.ensureDir()
 	if err != nil {
 		return nil, err
 	}
 	binary, files := spec.Binary, filepath.Dir(spec.Binary)
 	if spec.Copy != nil {
-		if files, err = s.copies.dirFor(spec, dir); err != nil {
+		if files, err = s.copies.copyDir(spec, dir); err != nil {
 			return nil, err
 		}
 		if spec.Program != "" {
@@ -75,7 +75,7 @@ func (s *Supervisor) startInstance(spec *Spec) (*instance, error) {
 		spec:           spec,
 		hostTLS:        hostTLS,
 		verified:       &s.verified,
-		workspace:      describeWorkspace(spec),
+		workspace:      statWorkspace(spec),
 		logger:         logger,
 		healthInterval: s.options.HealthInterval,
 		recorded:       make(chan struct{}),
@@ -168,7 +168,7 @@ func (in *instance) connectPlugin(ctx context.Context) error {
 	return nil
 }
 
-// handshakeError explains why a program did not complete the handshake: a problem of the program itself, or else
+// handshakeError explains why a program did not complete the handshake: its own problem if there is one, else
 // go-plugin's error.
 func (in *instance) handshakeError(err error) error {
 	var failed *fs.PathError
@@ -189,9 +189,9 @@ func (in *instance) handshakeError(err error) error {
 		err)
 }
 
-// verifyManifest checks that the running plugin matches its manifest, unless the same binary has passed before.
+// verifyManifest checks that the running plugin matches its manifest, unless the same binary matched before.
 func (in *instance) verifyManifest(ctx context.Context) error {
-	if in.verified.hasDigest(in.spec) {
+	if in.verified.isVerified(in.spec) {
 		return nil
 	}
 	described, err := in.rpc.Describe(ctx, &pluginpb.DescribeRequest{})
@@ -201,7 +201,7 @@ func (in *instance) verifyManifest(ctx context.Context) error {
 	if err := in.compareManifest(described.GetManifest()); err != nil {
 		return err
 	}
-	if err := in.verified.storeDigest(in.spec); err != nil {
+	if err := in.verified.markVerified(in.spec); err != nil {
 		in.logger.Debug("the verified plugin could not be stored", "error", err)
 	}
 	return nil
@@ -231,7 +231,7 @@ func (in *instance) compareManifest(described []byte) error {
 	return nil
 }
 
-// callTool calls one tool, with health checks.
+// callTool makes one call, with health checks.
 func (in *instance) callTool(ctx context.Context, req *pluginpb.CallRequest, listener CallListener) (*pluginpb.Result, error) {
 	health := in.startHealthCheck()
 	defer health.stopChecks()
@@ -242,7 +242,7 @@ func (in *instance) callTool(ctx context.Context, req *pluginpb.CallRequest, lis
 	return result, nil
 }
 
-// callError explains why a call has no result: timeout, cancellation, a crash, or an error of the connection.
+// callError converts the error of a failed call to its cause: timeout, cancellation, crash, or connection error.
 func (in *instance) callError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()

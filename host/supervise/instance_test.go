@@ -134,7 +134,7 @@ func TestPluginEndSeenDespiteOpenPipes(t *testing.T) {
 	})
 }
 
-func TestCancellingACallCancelsTheTool(t *testing.T) {
+func TestCancellingCallCancelsTool(t *testing.T) {
 	each(t, func(t *testing.T, f *fixture) {
 		ctx, cancel := context.WithCancel(t.Context())
 		var seen []*pluginpb.CallEvent

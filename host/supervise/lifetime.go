@@ -8,7 +8,7 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// beginCall counts a call on an instance, unless the instance is retired.
+// beginCall adds a running call to an instance. It returns false if the instance is retired.
 func (s *Supervisor) beginCall(in *instance) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -19,7 +19,7 @@ func (s *Supervisor) beginCall(in *instance) bool {
 	return true
 }
 
-// releaseInstance ends the count of a call.
+// releaseInstance removes a running call from an instance.
 func (s *Supervisor) releaseInstance(in *instance) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -31,8 +31,8 @@ func (s *Supervisor) releaseInstance(in *instance) {
 	s.signalRoom()
 }
 
-// awaitEnd waits for the end of an instance, and stops the instance after a long time without calls.
-func (s *Supervisor) awaitEnd(key string, sl *slot) {
+// awaitEndOrIdle waits for the end of an instance, and stops it when it was idle for too long.
+func (s *Supervisor) awaitEndOrIdle(key string, sl *instanceSlot) {
 	in := sl.instance
 	idle := time.NewTimer(s.options.IdleTimeout)
 	defer idle.Stop()
@@ -57,8 +57,8 @@ func (s *Supervisor) awaitEnd(key string, sl *slot) {
 	}
 }
 
-// hasBackgroundWork reports whether stopping an idle instance would lose commands in the background. An error counts
-// as yes.
+// hasBackgroundWork reports whether a stop of the idle instance would end background commands. It returns true after
+// an error.
 func (in *instance) hasBackgroundWork() bool {
 	if !in.spec.Policy.Grants.Exec {
 		return false
@@ -69,8 +69,8 @@ func (in *instance) hasBackgroundWork() bool {
 	return err != nil || response.GetBusy()
 }
 
-// retireIfIdle retires an instance that has been idle for long enough, or returns the remaining time.
-func (s *Supervisor) retireIfIdle(key string, sl *slot) (remaining time.Duration) {
+// retireIfIdle retires an instance that was idle for long enough; otherwise it returns the remaining time.
+func (s *Supervisor) retireIfIdle(key string, sl *instanceSlot) (remaining time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	in := sl.instance
@@ -83,8 +83,8 @@ func (s *Supervisor) retireIfIdle(key string, sl *slot) (remaining time.Duration
 	return remaining
 }
 
-// retireLocked has an instance accept no more calls. Calls in progress continue. The caller holds mu.
-func (s *Supervisor) retireLocked(key string, sl *slot) {
+// retireLocked makes an instance accept no more calls. Running calls continue. The caller holds mu.
+func (s *Supervisor) retireLocked(key string, sl *instanceSlot) {
 	if in := sl.instance; !in.retired {
 		in.retired, in.idle = true, make(chan struct{})
 		if in.active == 0 {
@@ -96,9 +96,9 @@ func (s *Supervisor) retireLocked(key string, sl *slot) {
 	}
 }
 
-// StopUnwanted retires the instances that are no longer wanted, and stops each when its calls have finished. Later
-// calls start new instances.
-func (s *Supervisor) StopUnwanted(wanted func(*Spec) bool) {
+// StopUnwanted retires the instances whose specs are no longer wanted, and stops each when its calls have finished.
+// Later calls start new instances.
+func (s *Supervisor) StopUnwanted(wanted func(*InstanceSpec) bool) {
 	s.retireUnwanted(wanted, func(in *instance) {
 		ctx, cancel := context.WithTimeout(context.Background(), s.options.StopTimeout)
 		defer cancel()
@@ -109,9 +109,9 @@ func (s *Supervisor) StopUnwanted(wanted func(*Spec) bool) {
 // cancelGrace is the time for cancelled calls to end by themselves.
 const cancelGrace = 400 * time.Millisecond
 
-// KillUnwanted is like StopUnwanted, but kills instances that do not end soon, with their descendants. The caller has
-// cancelled their calls.
-func (s *Supervisor) KillUnwanted(wanted func(*Spec) bool) {
+// KillUnwanted is like StopUnwanted, but kills instances that do not end within cancelGrace, with their descendants.
+// The caller must have cancelled their calls.
+func (s *Supervisor) KillUnwanted(wanted func(*InstanceSpec) bool) {
 	s.retireUnwanted(wanted, func(in *instance) {
 		select {
 		case <-in.idle:
@@ -124,8 +124,8 @@ func (s *Supervisor) KillUnwanted(wanted func(*Spec) bool) {
 	})
 }
 
-// retireUnwanted retires the instances that are not wanted, and runs end for each.
-func (s *Supervisor) retireUnwanted(wanted func(*Spec) bool, end func(*instance)) {
+// retireUnwanted retires the instances whose specs are not wanted, and calls end for each.
+func (s *Supervisor) retireUnwanted(wanted func(*InstanceSpec) bool, end func(*instance)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for key, sl := range s.instances {
@@ -143,7 +143,7 @@ func (s *Supervisor) retireUnwanted(wanted func(*Spec) bool, end func(*instance)
 	}
 }
 
-// crashCause returns how an instance ended that was not asked to; nil for a requested end.
+// crashCause returns how an instance ended by itself; nil if the host ended it.
 func (in *instance) crashCause() error {
 	select {
 	case <-in.runner.stopRequested:

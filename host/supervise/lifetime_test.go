@@ -16,7 +16,7 @@ import (
 )
 
 // pid returns the process of a spec's instance.
-func (f *fixture) pid(s *Spec) int {
+func (f *fixture) pid(s *InstanceSpec) int {
 	f.t.Helper()
 	n, err := strconv.Atoi(f.call(s, "pid", nil).GetText())
 	if err != nil {
@@ -53,7 +53,7 @@ func TestRetiredInstancesFinish(t *testing.T) {
 		}
 		return false
 	})
-	f.StopUnwanted(func(*Spec) bool { return false })
+	f.StopUnwanted(func(*InstanceSpec) bool { return false })
 	if after := f.pid(s); after == before {
 		t.Error("a call was made to an instance that was not wanted any more")
 	}
@@ -85,7 +85,7 @@ func TestIdleInstancesEnd(t *testing.T) {
 
 // A process that does not answer any more is found out during a call, long before the call's own deadline, and the next
 // call has another one.
-func TestAHungPluginIsEnded(t *testing.T) {
+func TestHungPluginIsKilled(t *testing.T) {
 	each(t, func(t *testing.T, f *fixture) {
 		f.options.HealthInterval = 500 * time.Millisecond
 		s := f.spec()

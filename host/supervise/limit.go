@@ -7,7 +7,7 @@ import (
 )
 
 // atLimit reports whether a spec's owner has the maximum number of instances. The caller holds mu.
-func (s *Supervisor) atLimit(spec *Spec) bool {
+func (s *Supervisor) atLimit(spec *InstanceSpec) bool {
 	if spec.MaxInstances <= 0 {
 		return false
 	}
@@ -20,11 +20,11 @@ func (s *Supervisor) atLimit(spec *Spec) bool {
 	return n >= spec.MaxInstances
 }
 
-// evictIdle stops the owner's least recently called instance without background work. It waits for one until ctx is
-// done.
-func (s *Supervisor) evictIdle(ctx context.Context, spec *Spec) error {
+// evictIdle stops the owner's least recently called instance that is idle and has no background work. If there is
+// none, it waits until ctx is done.
+func (s *Supervisor) evictIdle(ctx context.Context, spec *InstanceSpec) error {
 	for {
-		idle, changed := s.listIdleInstances(spec.Owner)
+		idle, changed := s.listEvictionCandidates(spec.Owner)
 		for _, c := range idle {
 			if !c.instance.hasBackgroundWork() && s.stopIfIdle(c) {
 				return nil
@@ -33,21 +33,21 @@ func (s *Supervisor) evictIdle(ctx context.Context, spec *Spec) error {
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			return &FullError{spec.Owner, spec.MaxInstances, ctx.Err()}
+			return &InstanceLimitError{spec.Owner, spec.MaxInstances, ctx.Err()}
 		}
 	}
 }
 
-// idleInstance is an instance that was idle when it was listed.
-type idleInstance struct {
-	*slot
+// evictionCandidate is an instance that was idle when it was listed, and may be stopped to make room for another.
+type evictionCandidate struct {
+	*instanceSlot
 	key      string
 	lastUsed time.Time
 }
 
-// listIdleInstances returns an owner's idle instances, least recently called first, and a channel that is closed when
-// there may be others. It omits an instance whose first call has not arrived.
-func (s *Supervisor) listIdleInstances(owner string) (idle []idleInstance, stirred <-chan struct{}) {
+// listEvictionCandidates returns an owner's idle instances, least recently called first, and a channel that is closed
+// when the list may change. It omits instances that were never called.
+func (s *Supervisor) listEvictionCandidates(owner string) (idle []evictionCandidate, stirred <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for key, sl := range s.instances {
@@ -60,10 +60,10 @@ func (s *Supervisor) listIdleInstances(owner string) (idle []idleInstance, stirr
 			continue
 		}
 		if in := sl.instance; in != nil && in.active == 0 && !in.lastUsed.IsZero() {
-			idle = append(idle, idleInstance{sl, key, in.lastUsed})
+			idle = append(idle, evictionCandidate{sl, key, in.lastUsed})
 		}
 	}
-	slices.SortFunc(idle, func(a, b idleInstance) int { return a.lastUsed.Compare(b.lastUsed) })
+	slices.SortFunc(idle, func(a, b evictionCandidate) int { return a.lastUsed.Compare(b.lastUsed) })
 	if s.roomSignal == nil {
 		s.roomSignal = make(chan struct{})
 	}
@@ -71,7 +71,7 @@ func (s *Supervisor) listIdleInstances(owner string) (idle []idleInstance, stirr
 }
 
 // stopIfIdle retires and stops an instance, unless it has been called since it was listed.
-func (s *Supervisor) stopIfIdle(c idleInstance) bool {
+func (s *Supervisor) stopIfIdle(c evictionCandidate) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	in := c.instance
@@ -79,7 +79,7 @@ func (s *Supervisor) stopIfIdle(c idleInstance) bool {
 		return false
 	}
 	in.logger.Debug("stopped, because its owner needs another instance")
-	s.retireLocked(c.key, c.slot)
+	s.retireLocked(c.key, c.instanceSlot)
 	s.stops.Go(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), s.options.StopTimeout)
 		defer cancel()
@@ -88,7 +88,7 @@ func (s *Supervisor) stopIfIdle(c idleInstance) bool {
 	return true
 }
 
-// signalRoom wakes callers that wait for room. The caller holds mu.
+// signalRoom wakes callers that wait until their owner may start another instance. The caller holds mu.
 func (s *Supervisor) signalRoom() {
 	if s.roomSignal != nil {
 		close(s.roomSignal)

@@ -11,7 +11,7 @@ import (
 )
 
 // owned is a spec of an owner that may have two instances.
-func (f *fixture) owned(owner string, env ...string) *Spec {
+func (f *fixture) owned(owner string, env ...string) *InstanceSpec {
 	s := f.spec(append(env, "BUSY=no")...)
 	s.Owner, s.MaxInstances = owner, 2
 	return s
@@ -62,7 +62,7 @@ func TestWaitForInstanceInUse(t *testing.T) {
 	third := f.owned("one", "N=3")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	var full *FullError
+	var full *InstanceLimitError
 	if _, err := f.Call(ctx, third, request(t, "pid", nil), CallListener{}); !errors.As(err, &full) || full.Owner != "one" {
 		t.Errorf("a call that does not wait: %v", err)
 	}

@@ -99,10 +99,10 @@ func manifest(t testing.TB) *pluginpb.Manifest {
 }
 
 // spec is the test's plugin with an environment.
-func (f *fixture) spec(env ...string) *Spec { return spec(f.manifest, env...) }
+func (f *fixture) spec(env ...string) *InstanceSpec { return spec(f.manifest, env...) }
 
-func spec(m *pluginpb.Manifest, env ...string) *Spec {
-	return &Spec{
+func spec(m *pluginpb.Manifest, env ...string) *InstanceSpec {
+	return &InstanceSpec{
 		Manifest: m,
 		Binary:   hosttest.ProgramPath("tester"),
 		Policy: &pluginpolicy.Policy{
@@ -115,7 +115,7 @@ func spec(m *pluginpb.Manifest, env ...string) *Spec {
 }
 
 // call calls a tool and expects no error on the way.
-func (f *fixture) call(spec *Spec, tool string, args any) *pluginpb.Result {
+func (f *fixture) call(spec *InstanceSpec, tool string, args any) *pluginpb.Result {
 	f.t.Helper()
 	ctx, cancel := context.WithTimeout(f.t.Context(), time.Minute)
 	defer cancel()

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// isPrivate reports whether a directory belongs to this user and is closed to others.
-func isPrivate(info os.FileInfo) bool {
+// isPrivateDir reports whether a directory belongs to this user and is closed to others.
+func isPrivateDir(info os.FileInfo) bool {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	return ok && int(stat.Uid) == os.Getuid() && info.Mode().Perm()&0o077 == 0
 }

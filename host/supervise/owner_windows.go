@@ -2,5 +2,5 @@ package supervise
 
 import "os"
 
-// isPrivate returns true: Windows closes a user's directories to other users by default.
-func isPrivate(os.FileInfo) bool { return true }
+// isPrivateDir returns true, since Windows closes a user's directories to other users.
+func isPrivateDir(os.FileInfo) bool { return true }

@@ -13,15 +13,14 @@ import (
 	"github.com/picoclaw/picoclaw/internal/stdio"
 )
 
-// Limits of a plugin's log. Lines beyond them are only counted.
+// Limits of a plugin's log. Further lines are only counted.
 const (
 	logBurst     = 200     // lines at once
 	logRate      = 50      // lines per second
 	maxLogLength = 4 << 10 // bytes per text
 )
 
-// pluginLogger writes a plugin's log to the host's log. It limits the rate, and escapes control characters and
-// newlines, since the plugin may be untrusted.
+// pluginLogger writes an untrusted plugin's log to the host's log. It limits the rate, and escapes control characters.
 type pluginLogger struct {
 	hclog.Logger
 	limit   *rate.Limiter
@@ -47,7 +46,7 @@ func (l pluginLogger) logLimited(level hclog.Level, message string, args ...any)
 	l.Logger.Log(level, cleanLine(message), clean...)
 }
 
-// isEnabled reports whether the host's log includes a level.
+// isEnabled reports whether the host logs messages of a level.
 func (l pluginLogger) isEnabled(level hclog.Level) bool { return level >= l.GetLevel() }
 
 // Log implements [hclog.Logger].
@@ -70,7 +69,7 @@ func (l pluginLogger) Warn(message string, args ...any) { l.logLimited(hclog.War
 // Error implements [hclog.Logger].
 func (l pluginLogger) Error(message string, args ...any) { l.logLimited(hclog.Error, message, args...) }
 
-// cleanLine shortens a text and escapes it to one line.
+// cleanLine shortens text and escapes it to one line.
 func cleanLine(text string) string {
 	if len(text) > maxLogLength {
 		text = text[:maxLogLength] + "…"
@@ -78,8 +77,8 @@ func cleanLine(text string) string {
 	return escapeControls(text, false)
 }
 
-// goPluginLogger is the logger for hashicorp/go-plugin. It lowers the library's own warnings to debug level, because
-// this package reports these events itself. The plugin's log goes to the logger that Named returns.
+// goPluginLogger is the logger for hashicorp/go-plugin. It logs the library's warnings at debug level, since this
+// package reports the same events. Plugins log to the logger that Named returns.
 type goPluginLogger struct{ hclog.Logger }
 
 // Named returns the logger for the plugin's log. It ignores the name, which the host's logger already has.
@@ -99,7 +98,7 @@ type outputTail struct{ *stdio.Tail }
 // newOutputTail returns an empty tail.
 func newOutputTail() *outputTail { return &outputTail{stdio.NewTail(stderrTailBytes)} }
 
-// String returns the kept output from the first whole line on, with control characters escaped.
+// String returns the kept output, starting with the first complete line. It escapes control characters.
 func (t *outputTail) String() string {
 	text, full := t.Text()
 	if full {
@@ -110,7 +109,7 @@ func (t *outputTail) String() string {
 	return strings.TrimSpace(escapeControls(text, true))
 }
 
-// escapeControls escapes characters that are not printable, except line ends and tabs if lines is set.
+// escapeControls escapes unprintable characters. With lines set it keeps line ends and tabs.
 func escapeControls(text string, lines bool) string {
 	var b strings.Builder
 	for _, r := range strings.ToValidUTF8(text, "\uFFFD") {

@@ -7,8 +7,8 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// describeWorkspace describes the workspace that an instance opens; nil for an instance without one.
-func describeWorkspace(spec *Spec) os.FileInfo {
+// statWorkspace returns the file info of an instance's workspace directory; nil for an instance without a workspace.
+func statWorkspace(spec *InstanceSpec) os.FileInfo {
 	if access := spec.Policy.Grants.Workspace; access == "" || access == pluginpb.NoWorkspace {
 		return nil
 	}
@@ -19,14 +19,14 @@ func describeWorkspace(spec *Spec) os.FileInfo {
 	return info
 }
 
-// stopIfReplaced retires an instance whose workspace was deleted and made anew, and reports whether it did. The instance
-// keeps the old directory open, so that no other has its inode.
-func (s *Supervisor) stopIfReplaced(key string, sl *slot) bool {
+// retireIfWorkspaceReplaced retires an instance whose workspace directory was replaced by another, and reports whether
+// it did. The instance keeps the old directory open, so that the new one has another inode.
+func (s *Supervisor) retireIfWorkspaceReplaced(key string, sl *instanceSlot) bool {
 	in := sl.instance
 	if in.workspace == nil {
 		return false
 	}
-	now := describeWorkspace(in.spec)
+	now := statWorkspace(in.spec)
 	if now == nil || os.SameFile(in.workspace, now) {
 		return false
 	}

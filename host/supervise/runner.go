@@ -21,8 +21,8 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// pipeGrace is the time for reading the last output of a process that has ended. Then the host closes the pipes,
-// which a descendant may hold open forever.
+// pipeGrace is how long the host reads remaining output of an ended process. Then it closes the pipes, which a
+// descendant may hold open forever.
 const pipeGrace = 200 * time.Millisecond
 
 // stopGrace is the time between SIGTERM and SIGKILL.
@@ -31,7 +31,7 @@ const stopGrace = 2 * time.Second
 // pluginRunner starts one plugin process in the sandbox. It implements go-plugin's runner.Runner.
 type pluginRunner struct {
 	launcher    processLauncher
-	spec        *Spec
+	spec        *InstanceSpec
 	binary      string
 	files       string   // directory of the plugin's files
 	handshake   []string // variables of go-plugin: cookie, protocol versions, socket directory
@@ -49,8 +49,8 @@ type pluginRunner struct {
 
 var _ runner.Runner = (*pluginRunner)(nil)
 
-// Start starts the process, and writes the credentials as the first line of its standard input. The pipe stays open
-// while this process lives; its end tells the plugin that the host has ended.
+// Start starts the process, and writes the credentials as the first line of its standard input. The pipe stays open as
+// long as this process lives. Its end tells the plugin that the host has ended.
 func (r *pluginRunner) Start(context.Context) error {
 	cmd := exec.Command(r.binary)
 	cmd.Env = append(append([]string{}, r.spec.Env...), r.handshake...)
@@ -89,7 +89,7 @@ func (r *pluginRunner) closePipesAtExit() {
 	r.pipes.Close()
 }
 
-// Wait waits for the end of the process. A requested end is not an error.
+// Wait waits for the end of the process. It returns no error if the host requested the end.
 func (r *pluginRunner) Wait(ctx context.Context) error {
 	exit, err := r.process.Load().Wait(ctx)
 	if err != nil {
@@ -106,8 +106,8 @@ func (r *pluginRunner) Wait(ctx context.Context) error {
 	return nil
 }
 
-// Kill ends the process and its descendants: with SIGKILL if it has confirmed Drain and no descendant can escape,
-// else with SIGTERM first.
+// Kill ends the process and its descendants. It sends SIGTERM first, unless the process has confirmed Drain and no
+// descendant can escape.
 func (r *pluginRunner) Kill(ctx context.Context) error {
 	process := r.process.Load()
 	if process == nil {
@@ -125,7 +125,7 @@ func (r *pluginRunner) Kill(ctx context.Context) error {
 	return err
 }
 
-// sandboxError returns the reason if the process has ended without running because the sandbox was unavailable; else
+// sandboxError returns why the sandbox was unavailable, if the process ended for this reason without running; else
 // nil.
 func (r *pluginRunner) sandboxError() error {
 	process := r.process.Load()
@@ -144,7 +144,7 @@ func (r *pluginRunner) sandboxError() error {
 	return nil
 }
 
-// markStopRequested notes that the process is about to end on request, unless it has ended by itself.
+// markStopRequested records that the host is about to end the process. It does nothing if the process has ended.
 func (r *pluginRunner) markStopRequested() {
 	if process := r.process.Load(); process != nil {
 		select {
@@ -164,7 +164,7 @@ func (r *pluginRunner) Diagnose(context.Context) string {
 	return "its standard error is empty"
 }
 
-// stderrEnd returns the end of the process's standard error. It waits briefly for output that is not read yet.
+// stderrEnd returns the end of the process's standard error. It waits briefly for unread output.
 func (r *pluginRunner) stderrEnd() string {
 	select {
 	case <-r.stderrDone:
@@ -184,14 +184,13 @@ func (r *pluginRunner) Stderr() io.ReadCloser {
 // Name returns the plugin's id.
 func (r *pluginRunner) Name() string { return r.spec.Manifest.ID }
 
-// eofNotifier is a file that closes a channel when it is read to its end.
+// eofNotifier is a file that closes a channel when a reader reaches its end.
 type eofNotifier struct {
 	*os.File
 	eof  chan struct{}
 	once sync.Once
 }
 
-// Read reads from the file.
 func (f *eofNotifier) Read(p []byte) (int, error) {
 	n, err := f.File.Read(p)
 	if err != nil {
@@ -200,7 +199,7 @@ func (f *eofNotifier) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// ID returns the process id; empty before the start, which go-plugin expects.
+// ID returns the process id. Before the start it is empty, as go-plugin expects.
 func (r *pluginRunner) ID() string {
 	process := r.process.Load()
 	if process == nil {
@@ -209,7 +208,8 @@ func (r *pluginRunner) ID() string {
 	return strconv.Itoa(process.Pid())
 }
 
-// PluginToHost validates the address that the plugin printed.
+// PluginToHost implements go-plugin's runner.Runner. It returns the address that the plugin printed, after
+// checkAddress accepts it.
 func (r *pluginRunner) PluginToHost(network, address string) (string, string, error) {
 	if err := checkAddress(runtime.GOOS, r.socketDir, network, address); err != nil {
 		return "", "", fmt.Errorf("plugin %s %w", r.spec.Manifest.ID, err)
@@ -217,7 +217,7 @@ func (r *pluginRunner) PluginToHost(network, address string) (string, string, er
 	return network, address, nil
 }
 
-// HostToPlugin returns an error, since the host serves no address.
+// HostToPlugin implements go-plugin's runner.Runner. It returns an error, since the host serves no address.
 func (r *pluginRunner) HostToPlugin(network, address string) (string, string, error) {
 	return "", "", fmt.Errorf("the host offers no %s address", network)
 }

@@ -80,7 +80,7 @@ func TestCredentialsDifferPerStart(t *testing.T) {
 }
 
 // The secret is in no place that another process can look into: not in the environment, not on the command line.
-func TestTheSecretIsNotInTheEnvironment(t *testing.T) {
+func TestSecretIsNotInEnvironment(t *testing.T) {
 	each(t, func(t *testing.T, f *fixture) {
 		env := f.call(f.spec(), "environ", nil).GetText()
 		for _, sl := range f.instances {

@@ -17,11 +17,11 @@ import (
 // adds up to 38.
 const maxSocketDir = 65
 
-// lockFile is locked by the host that owns a socket directory.
+// lockFile is the name of the lock file in a socket directory. The host that owns the directory locks it.
 const lockFile = "lock"
 
-// socketDir is the directory of one host's plugin sockets. It is created when needed and locked while the host lives.
-// A later host removes it if the host died.
+// socketDir is the directory of one host's plugin sockets. It is created when needed, and locked while the host lives.
+// Another host removes it if this host dies.
 type socketDir struct {
 	parent string
 	logger hclog.Logger
@@ -31,14 +31,14 @@ type socketDir struct {
 	lock *os.File
 }
 
-// ensureDir returns the directory, and creates it at the first call.
+// ensureDir returns the directory. The first call creates it.
 func (s *socketDir) ensureDir() (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.dir != "" {
 		return s.dir, nil
 	}
-	parent, err := s.usableParent()
+	parent, err := s.chooseParentDir()
 	if err != nil {
 		return "", err
 	}
@@ -61,9 +61,9 @@ func (s *socketDir) ensureDir() (string, error) {
 	return dir, nil
 }
 
-// usableParent returns the run directory, or a temporary directory that only this user may access if the run
-// directory's path is too long for sockets.
-func (s *socketDir) usableParent() (string, error) {
+// chooseParentDir returns the run directory of PICOCLAW_HOME. If its path is too long for sockets, it returns a
+// private temporary directory.
+func (s *socketDir) chooseParentDir() (string, error) {
 	name := fmt.Sprintf("picoclaw-%d", os.Getuid())
 	parent := ""
 	for _, candidate := range []string{s.parent, filepath.Join(os.TempDir(), name), filepath.Join("/tmp", name)} {
@@ -86,13 +86,13 @@ func (s *socketDir) usableParent() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if !info.IsDir() || !isPrivate(info) {
+	if !info.IsDir() || !isPrivateDir(info) {
 		return "", fmt.Errorf("%s must be a directory that only you can access (chmod 700), because it holds plugin sockets", parent)
 	}
 	return parent, nil
 }
 
-// removeStale removes the directories of hosts that have ended.
+// removeStale removes the socket directories of hosts that have ended.
 func (s *socketDir) removeStale(parent string) {
 	entries, err := os.ReadDir(parent)
 	if err != nil {
@@ -130,9 +130,8 @@ func (s *socketDir) removeDir() error {
 	return err
 }
 
-// checkAddress accepts the address that a plugin printed only if it is a socket in the plugin's own directory, or on
-// Windows a loopback address. Otherwise a plugin could make the host dial any address. The peer must also have the
-// instance's key.
+// checkAddress returns an error unless the address that a plugin printed is a socket in the plugin's own directory, or
+// a loopback address on Windows. Otherwise a plugin could make the host connect to any address.
 func checkAddress(goos, socketDir, network, address string) error {
 	if goos == "windows" && network == "tcp" {
 		addr, err := netip.ParseAddrPort(address)

@@ -12,8 +12,8 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpolicy"
 )
 
-// Spec determines an instance: its program, identity and rights.
-type Spec struct {
+// InstanceSpec determines a plugin instance: its program, identity and rights.
+type InstanceSpec struct {
 	// Manifest is the description that the plugin must give of itself.
 	Manifest *pluginpb.Manifest
 	// Binary is the program. Digest identifies the content of program and manifest.
@@ -41,14 +41,14 @@ type Spec struct {
 	err      error
 }
 
-// Key returns a key that is equal for specs that may share an instance. A spec must not change after its first use.
-func (s *Spec) Key() (string, error) {
+// Key returns equal keys for specs that may share an instance. A spec must not change after the first call.
+func (s *InstanceSpec) Key() (string, error) {
 	s.identity.Do(func() { s.key, s.err = s.computeKey() })
 	return s.key, s.err
 }
 
 // computeKey hashes everything that determines the instance.
-func (s *Spec) computeKey() (string, error) {
+func (s *InstanceSpec) computeKey() (string, error) {
 	configure, err := s.Policy.Request()
 	if err != nil {
 		return "", fmt.Errorf("identify an instance of %s: %w", s.Manifest.ID, err)

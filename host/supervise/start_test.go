@@ -34,8 +34,8 @@ func TestStartErrors(t *testing.T) {
 			t.Fatal(err)
 		}
 		copy(program[18:], "\xf7\x00") // the machine: BPF
-		contents := func(text string, exec bool, programs ...string) func(*Spec) {
-			return func(s *Spec) {
+		contents := func(text string, exec bool, programs ...string) func(*InstanceSpec) {
+			return func(s *InstanceSpec) {
 				s.Binary = filepath.Join(hosttest.TempDir(t), "tester")
 				if err := os.WriteFile(s.Binary, []byte(text), 0o755); err != nil {
 					t.Fatal(err)
@@ -45,7 +45,7 @@ func TestStartErrors(t *testing.T) {
 		}
 		for _, test := range []struct {
 			name, want string
-			change     func(*Spec)
+			change     func(*InstanceSpec)
 		}{
 			{"is a script for nothing", "for /nowhere/python3, which is missing or not executable; install it",
 				contents("#!/nowhere/python3 -I\n", true)},
@@ -61,21 +61,21 @@ func TestStartErrors(t *testing.T) {
 			{"is a text", "is neither a program for linux/", contents("echo hi\n", true)},
 			{"is cut off", "is neither a program for linux/", contents("\x7fELF", true)},
 			{"is for other processors", "is a program for EM_BPF, but this machine is", contents(string(program), true)},
-			{"exits at once", "I would rather not", func(s *Spec) { s.Env = []string{"MISBEHAVE=exit"} }},
-			{"says nothing", "did not answer", func(s *Spec) { s.Env = []string{"MISBEHAVE=silent"} }},
-			{"offers TCP", "only unix sockets", func(s *Spec) { s.Env = []string{"MISBEHAVE=tcp"} }},
-			{"offers another's socket", "not in the directory made for it", func(s *Spec) {
+			{"exits at once", "I would rather not", func(s *InstanceSpec) { s.Env = []string{"MISBEHAVE=exit"} }},
+			{"says nothing", "did not answer", func(s *InstanceSpec) { s.Env = []string{"MISBEHAVE=silent"} }},
+			{"offers TCP", "only unix sockets", func(s *InstanceSpec) { s.Env = []string{"MISBEHAVE=tcp"} }},
+			{"offers another's socket", "not in the directory made for it", func(s *InstanceSpec) {
 				s.Env = []string{"MISBEHAVE=elsewhere", "ELSEWHERE=/run/docker.sock"}
 			}},
 			{"speaks protocol 1", "it speaks another version of the plugin protocol than this picoclaw (version 2); " +
-				"rebuild the plugin with the current SDK", func(s *Spec) { s.Env = []string{"MISBEHAVE=older"} }},
-			{"is another program", "Failed to read any lines", func(s *Spec) { s.Binary = stranger }},
-			{"is another plugin", "its description differs", func(s *Spec) {
+				"rebuild the plugin with the current SDK", func(s *InstanceSpec) { s.Env = []string{"MISBEHAVE=older"} }},
+			{"is another program", "Failed to read any lines", func(s *InstanceSpec) { s.Binary = stranger }},
+			{"is another plugin", "its description differs", func(s *InstanceSpec) {
 				other := *s.Manifest
 				other.Version = "2.0.0"
 				s.Manifest = &other
 			}},
-			{"is missing", "nowhere", func(s *Spec) { s.Binary = filepath.Join(f.home, "nowhere", "tester") }},
+			{"is missing", "nowhere", func(s *InstanceSpec) { s.Binary = filepath.Join(f.home, "nowhere", "tester") }},
 		} {
 			t.Run(test.name, func(t *testing.T) {
 				f.options.StartTimeout = 30 * time.Second
@@ -118,7 +118,7 @@ func TestDialsOnlyPluginSocket(t *testing.T) {
 	if err := os.Symlink("/run/docker.sock", link); err != nil {
 		t.Fatal(err)
 	}
-	r := &pluginRunner{socketDir: dir, spec: &Spec{Manifest: &pluginpb.Manifest{ID: "tester"}}}
+	r := &pluginRunner{socketDir: dir, spec: &InstanceSpec{Manifest: &pluginpb.Manifest{ID: "tester"}}}
 	for _, address := range []struct{ network, address string }{
 		{"tcp", "127.0.0.1:80"}, {"unix", "/run/docker.sock"}, {"unix", dir + "/../x"}, {"unix", dir + "/sub/x"},
 		{"unix", file}, {"unix", link}, {"unix", filepath.Join(dir, "missing")}, {"unix", "\x00abstract"}, {"", ""},
@@ -150,7 +150,7 @@ func TestBinaryVerifiedOnce(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "its description differs") {
 			t.Errorf("a binary that is another now was not asked: %v", err)
 		}
-		if f.verified.hasDigest(changed) {
+		if f.verified.isVerified(changed) {
 			t.Error("one that is not what its manifest says is noted as if it were")
 		}
 	})

@@ -11,7 +11,7 @@ import (
 // maxIdleStreams is the number of idle streams kept for later calls.
 const maxIdleStreams = 8
 
-// callStream is a stream that carries one call at a time.
+// callStream is a gRPC stream that carries one call at a time.
 type callStream struct {
 	pluginpb.Plugin_CallClient
 	cancel context.CancelFunc
@@ -25,8 +25,8 @@ type CallListener struct {
 	Answer func(*pluginpb.Question) *pluginpb.Answer
 }
 
-// streamPool holds an instance's streams. Opening a stream costs as much as a small call, so those that delivered a
-// result are reused.
+// streamPool holds an instance's gRPC streams for calls. A new stream costs as much as a small call, so streams are
+// reused after a result.
 type streamPool struct {
 	rpc pluginpb.PluginClient
 
@@ -54,7 +54,7 @@ func (s *streamPool) acquireStream() (*callStream, error) {
 	return &callStream{stream, cancel}, nil
 }
 
-// releaseStream returns a stream that delivered a result.
+// releaseStream puts a stream back into the pool for later calls. Call it only after the stream delivered its result.
 func (s *streamPool) releaseStream(st *callStream) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -97,7 +97,7 @@ func (s *streamPool) callTool(ctx context.Context, req *pluginpb.CallRequest, li
 	return result, err
 }
 
-// exchangeEvents sends a request, passes on events and answers questions until the result arrives.
+// exchangeEvents sends a request, then passes on events and answers questions until the result arrives.
 func exchangeEvents(st *callStream, req *pluginpb.CallRequest, listener CallListener) (*pluginpb.Result, error) {
 	// Ignore Send's error, which is only io.EOF: Recv returns the cause.
 	_ = st.Send(req)

@@ -12,7 +12,7 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-func TestEachCallGetsItsOwnResult(t *testing.T) {
+func TestEachCallGetsItsResult(t *testing.T) {
 	each(t, func(t *testing.T, f *fixture) {
 		spec := f.spec()
 		f.call(spec, "pid", nil)
@@ -56,7 +56,7 @@ func TestLateEventsReachNoOtherCall(t *testing.T) {
 	})
 }
 
-func TestADeadlineReachesTheTool(t *testing.T) {
+func TestDeadlineReachesTool(t *testing.T) {
 	each(t, func(t *testing.T, f *fixture) {
 		for want, limit := range map[string]func() (context.Context, context.CancelFunc){
 			"true":  func() (context.Context, context.CancelFunc) { return context.WithTimeout(t.Context(), time.Minute) },

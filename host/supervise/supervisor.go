@@ -24,7 +24,7 @@ const (
 	DefaultHealthInterval = 10 * time.Second
 )
 
-// processLauncher starts processes in a sandbox, as *isolation.Isolation does.
+// processLauncher starts processes in a sandbox; *isolation.Isolation implements it.
 type processLauncher interface {
 	Start(cmd *exec.Cmd, p isolation.Profile) (*isolation.Process, error)
 }
@@ -60,24 +60,24 @@ type Supervisor struct {
 
 	mu         sync.Mutex
 	closed     bool
-	instances  map[string]*slot
+	instances  map[string]*instanceSlot
 	roomSignal chan struct{} // closed when an instance becomes idle or ends; nil without waiters
 
 	lifecycles sync.WaitGroup // goroutines that follow instances until their end is recorded
 	stops      sync.WaitGroup // instances that stop while the host continues
 }
 
-// slot is the place of one instance. All its callers wait for the same start.
-type slot struct {
+// instanceSlot holds the instance of one spec. All callers wait for the same start.
+type instanceSlot struct {
 	owner    string
 	started  chan struct{}
 	instance *instance // valid once started is closed, unless err is set
 	err      error
 }
 
-// hasEnded reports whether the slot's instance has ended. A caller that saw a crash must get a new instance even
-// before the slot is freed.
-func (sl *slot) hasEnded() bool {
+// hasEnded reports whether the slot's instance has ended. After a crash, callers get a new instance even before
+// freeSlot.
+func (sl *instanceSlot) hasEnded() bool {
 	select {
 	case <-sl.started:
 	default:
@@ -122,7 +122,7 @@ func New(o Options) (*Supervisor, error) {
 		sockets:   &socketDir{parent: o.RunDir, logger: o.Logger},
 		crashes:   &crashStore{dir: o.CrashDir, now: time.Now},
 		verified:  verifiedBinaries{dir: o.CacheDir},
-		instances: make(map[string]*slot),
+		instances: make(map[string]*instanceSlot),
 	}, nil
 }
 
@@ -133,9 +133,9 @@ type CallOutcome struct {
 	StartTime time.Duration
 }
 
-// Call calls a tool in the instance of a spec, and starts the instance if necessary. Errors of the tool are in the
-// result; the error reports that the plugin could not be called.
-func (s *Supervisor) Call(ctx context.Context, spec *Spec, req *pluginpb.CallRequest, listener CallListener) (*CallOutcome, error) {
+// Call calls a tool in the instance of a spec, and starts the instance if necessary. The outcome includes errors of
+// the tool. The error reports that the plugin could not be called.
+func (s *Supervisor) Call(ctx context.Context, spec *InstanceSpec, req *pluginpb.CallRequest, listener CallListener) (*CallOutcome, error) {
 	start := time.Now()
 	in, started, err := s.acquireInstance(ctx, spec)
 	if err != nil {
@@ -156,21 +156,21 @@ func (s *Supervisor) Call(ctx context.Context, spec *Spec, req *pluginpb.CallReq
 	return out, err
 }
 
-// exceededCrashLimit reports whether the crash of an instance was the last one allowed. It waits briefly until the
-// crash is recorded.
+// exceededCrashLimit reports whether the instance's crash exhausted the crash limit. It waits briefly until the crash
+// is recorded.
 func (s *Supervisor) exceededCrashLimit(in *instance) bool {
 	select {
 	case <-in.recorded:
 	case <-time.After(stopGrace):
 	}
 	_, err := s.crashes.startDelay(in.spec.Manifest.ID, in.spec.Digest, in.spec.rights)
-	var failed *DisabledError
+	var failed *CrashLimitError
 	return errors.As(err, &failed)
 }
 
-// acquireInstance returns the running instance of a spec and counts a call on it, which releaseInstance ends. One
-// caller starts the instance, others wait for that start.
-func (s *Supervisor) acquireInstance(ctx context.Context, spec *Spec) (in *instance, started bool, err error) {
+// acquireInstance returns the running instance of a spec and adds a call to it, which releaseInstance removes. The
+// first caller starts the instance, and others wait for that start.
+func (s *Supervisor) acquireInstance(ctx context.Context, spec *InstanceSpec) (in *instance, started bool, err error) {
 	key, err := spec.Key()
 	if err != nil {
 		return nil, false, err
@@ -190,7 +190,7 @@ func (s *Supervisor) acquireInstance(ctx context.Context, spec *Spec) (in *insta
 				}
 				continue
 			}
-			sl = &slot{owner: spec.Owner, started: make(chan struct{})}
+			sl = &instanceSlot{owner: spec.Owner, started: make(chan struct{})}
 			s.instances[key] = sl
 			started = true
 			s.lifecycles.Go(func() { s.runSlot(key, sl, spec) })
@@ -204,14 +204,14 @@ func (s *Supervisor) acquireInstance(ctx context.Context, spec *Spec) (in *insta
 		if sl.err != nil {
 			return nil, started, sl.err
 		}
-		if !s.stopIfReplaced(key, sl) && s.beginCall(sl.instance) {
+		if !s.retireIfWorkspaceReplaced(key, sl) && s.beginCall(sl.instance) {
 			return sl.instance, started, nil
 		}
 	}
 }
 
 // runSlot starts a slot's instance, waits for its end, records a crash, and frees the slot.
-func (s *Supervisor) runSlot(key string, sl *slot, spec *Spec) {
+func (s *Supervisor) runSlot(key string, sl *instanceSlot, spec *InstanceSpec) {
 	start := time.Now()
 	sl.instance, sl.err = s.startWithBackoff(spec)
 	s.options.OnStart(spec.Manifest.ID, time.Since(start), sl.err)
@@ -226,7 +226,7 @@ func (s *Supervisor) runSlot(key string, sl *slot, spec *Spec) {
 		s.retireLocked(key, sl)
 	}
 	close(sl.started)
-	s.awaitEnd(key, sl)
+	s.awaitEndOrIdle(key, sl)
 	crash := sl.instance.crashCause()
 	if crash != nil {
 		s.recordCrash(spec, crash)
@@ -238,7 +238,7 @@ func (s *Supervisor) runSlot(key string, sl *slot, spec *Spec) {
 }
 
 // startWithBackoff starts an instance, after a delay if its plugin has crashed repeatedly.
-func (s *Supervisor) startWithBackoff(spec *Spec) (*instance, error) {
+func (s *Supervisor) startWithBackoff(spec *InstanceSpec) (*instance, error) {
 	wait, err := s.crashes.startDelay(spec.Manifest.ID, spec.Digest, spec.rights)
 	if err != nil {
 		return nil, err
@@ -255,7 +255,7 @@ func (s *Supervisor) startWithBackoff(spec *Spec) (*instance, error) {
 }
 
 // recordCrash stores a crash.
-func (s *Supervisor) recordCrash(spec *Spec, cause error) {
+func (s *Supervisor) recordCrash(spec *InstanceSpec, cause error) {
 	if s.options.CrashDir == "" {
 		return
 	}
@@ -265,7 +265,7 @@ func (s *Supervisor) recordCrash(spec *Spec, cause error) {
 }
 
 // freeSlot removes a slot and wakes callers that wait for room.
-func (s *Supervisor) freeSlot(key string, sl *slot) {
+func (s *Supervisor) freeSlot(key string, sl *instanceSlot) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.instances[key] == sl {
@@ -274,7 +274,7 @@ func (s *Supervisor) freeSlot(key string, sl *slot) {
 	s.signalRoom()
 }
 
-// Close stops all instances. Calls in progress get until ctx is done, or the stop timeout, to finish.
+// Close stops all instances. Running calls may finish until ctx is done or the stop timeout ends.
 func (s *Supervisor) Close(ctx context.Context) error {
 	s.mu.Lock()
 	s.closed = true
@@ -301,8 +301,8 @@ func (s *Supervisor) Close(ctx context.Context) error {
 	return s.sockets.removeDir()
 }
 
-// awaitInstances waits until the end of every instance is recorded, but not for long: a process that can't be killed
-// must not block the host.
+// awaitInstances waits until the end of every instance is recorded. It gives up after a while: a process that can't be
+// killed must not block the host.
 func (s *Supervisor) awaitInstances() {
 	done := make(chan struct{})
 	go func() {

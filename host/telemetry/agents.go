@@ -17,7 +17,7 @@ func (t *Telemetry) TraceTurn(ctx context.Context, agent string) (_ context.Cont
 	return ctx, func(err error) { t.endSpan(span, err) }
 }
 
-// TraceModel starts the trace of a request to a language model; ended receives the token counts.
+// TraceModel starts the trace of a request to a language model. Call ended with the token counts.
 func (t *Telemetry) TraceModel(ctx context.Context, provider, model string) (_ context.Context,
 	ended func(read, written int64, _ error)) {
 	if !t.isExporting() {

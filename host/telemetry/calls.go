@@ -22,7 +22,8 @@ import (
 
 var _ session.Tracer = (*Telemetry)(nil)
 
-// TraceCall starts the trace of a call, within the caller's trace.
+// TraceCall starts the trace of a tool call, as part of the caller's trace. Call the returned function when the call
+// ends.
 func (t *Telemetry) TraceCall(ctx context.Context, r audit.Record) (context.Context, func(audit.Record, *session.Result)) {
 	t.used.Store(true)
 	req := session.RequestOf(ctx)
@@ -61,7 +62,7 @@ func (t *Telemetry) TraceCall(ctx context.Context, r audit.Record) (context.Cont
 	}
 }
 
-// callAttributes returns the attributes of every call.
+// callAttributes returns the attributes that every traced call has.
 func callAttributes(req session.RequestInfo, r audit.Record, called string) []attribute.KeyValue {
 	all := []attribute.KeyValue{
 		operationName.String(executeTool), toolName.String(called), ourTool.String(validUTF8(r.Tool)), ourAgent.String(r.Agent),
@@ -78,7 +79,7 @@ func callAttributes(req session.RequestInfo, r audit.Record, called string) []at
 	return all
 }
 
-// countCall updates the metrics for a call.
+// countCall updates the metrics after a call.
 func (t *Telemetry) countCall(ctx context.Context, req session.RequestInfo, r audit.Record, called string, unknown bool) {
 	if unknown {
 		r.Tool, called = otherTool, otherTool
@@ -97,7 +98,7 @@ func (t *Telemetry) countCall(ctx context.Context, req session.RequestInfo, r au
 	t.mcp.Record(ctx, seconds, metric.WithAttributeSet(attribute.NewSet(with...)))
 }
 
-// TraceStep starts the trace of a step.
+// TraceStep starts the trace of one step of a call.
 func (t *Telemetry) TraceStep(ctx context.Context, s session.CallStep, began time.Time) (context.Context, func(error)) {
 	left := func() {}
 	if what := map[session.CallStep]string{session.Asking: "approval", session.Queueing: "turn"}[s]; what != "" {
@@ -112,7 +113,7 @@ func (t *Telemetry) TraceStep(ctx context.Context, s session.CallStep, began tim
 	}
 }
 
-// endSpan ends a span, as failed unless err is nil.
+// endSpan ends a span. With a non-nil err it marks the span as failed.
 func (t *Telemetry) endSpan(span trace.Span, err error) {
 	if err != nil && span.IsRecording() {
 		kind := otherError
@@ -128,14 +129,15 @@ func (t *Telemetry) endSpan(span trace.Span, err error) {
 	span.End()
 }
 
-// TraceContext returns the current position in the trace.
+// TraceContext returns the current span's identifiers, for propagation to other processes.
 func (t *Telemetry) TraceContext(ctx context.Context) session.TraceParent {
 	carrier := propagation.MapCarrier{}
 	propagation.TraceContext{}.Inject(ctx, carrier)
 	return session.TraceParent{Parent: carrier["traceparent"], State: carrier["tracestate"]}
 }
 
-// joinCallerTrace returns a context in the caller's trace, unless it is already in a local span.
+// joinCallerTrace returns a context with the trace that the caller propagated. It returns ctx if that has a local
+// span.
 func joinCallerTrace(ctx context.Context) context.Context {
 	if trace.SpanContextFromContext(ctx).IsValid() {
 		return ctx
@@ -145,10 +147,10 @@ func joinCallerTrace(ctx context.Context) context.Context {
 		propagation.MapCarrier{"traceparent": from.Parent, "tracestate": from.State})
 }
 
-// redactWindow is how much of a text is searched for secrets; more than is sent, so that no secret is cut in two.
+// redactWindow is how much of a text is searched for secrets. It exceeds maxText, so that no secret is cut in two.
 const redactWindow = 4 * maxText
 
-// redactContent returns a redacted text; empty unless sending content is enabled.
+// redactContent returns text without secrets; empty if the configuration does not allow to send content.
 func (t *Telemetry) redactContent(s string) string {
 	if !t.options.Content {
 		return ""
@@ -156,7 +158,7 @@ func (t *Telemetry) redactContent(s string) string {
 	return redact.RedactText(validUTF8(s[:min(len(s), redactWindow)]))
 }
 
-// validUTF8 replaces invalid UTF-8, which would invalidate the whole request.
+// validUTF8 replaces invalid UTF-8, since it would invalidate a whole export request.
 func validUTF8(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
 // redactArguments returns a call's redacted arguments.

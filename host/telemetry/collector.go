@@ -70,13 +70,13 @@ func (t *Telemetry) startExport(about *resource.Resource) (metric.Reader, error)
 	return metric.NewPeriodicReader(&reportingExporter{figures, t}, metric.WithTimeout(sendTimeout)), nil
 }
 
-// isLoopback reports whether a host is this machine.
+// isLoopback reports whether a host name or address is this machine's loopback.
 func isLoopback(host string) bool {
 	ip, err := netip.ParseAddr(host)
 	return host == "localhost" || err == nil && ip.IsLoopback()
 }
 
-// spanQueue limits the spans passed to its processor, which would otherwise drop spans without counting them.
+// spanQueue limits and counts the spans for the exporter. OpenTelemetry's own queue drops spans without counting them.
 type spanQueue struct {
 	sdktrace.SpanProcessor
 	waiting, sent, failed, dropped atomic.Int64

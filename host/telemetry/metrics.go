@@ -11,13 +11,13 @@ import (
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 )
 
-// maxSeries limits the series of a metric. Further ones are combined under otel_metric_overflow.
+// maxSeries limits the time series of a metric. Further series are combined under otel_metric_overflow.
 const maxSeries = 5000
 
-// otherTool replaces unknown tools, of which agents may call any number.
+// otherTool replaces the names of unknown tools in metrics, since agents may invent any number of names.
 const otherTool = "other"
 
-// instruments are the metrics.
+// instruments are the metrics that Telemetry updates itself.
 type instruments struct {
 	meter              metric.Meter
 	scraped            *sdkmetric.ManualReader // nil unless metrics are served
@@ -63,7 +63,8 @@ func (t *Telemetry) createInstruments(m metric.Meter) error {
 	return errors.Join(errs[:]...)
 }
 
-// AddGauge adds a metric whose value is requested at each export, and may be unknown. labels are names and values.
+// AddGauge adds a metric. Each export calls value, which may report that it is unknown. labels are alternating names
+// and values.
 func (t *Telemetry) AddGauge(name, unit, help string, value func() (float64, bool), labels ...string) error {
 	if t == nil {
 		return nil
@@ -83,7 +84,7 @@ func (t *Telemetry) AddGauge(name, unit, help string, value func() (float64, boo
 	return err
 }
 
-// outcomeAttribute returns the outcome label.
+// outcomeAttribute returns the attribute for success or failure.
 func outcomeAttribute(failed bool) attribute.KeyValue {
 	if failed {
 		return outcomeLabel.String("error")

@@ -37,7 +37,7 @@ const (
 	goroutines  = "go.goroutine.count"
 )
 
-// mcpBuckets are the bucket bounds the conventions specify for mcpDuration, in seconds.
+// mcpBuckets returns the bucket bounds that the conventions specify for mcpDuration, in seconds.
 func mcpBuckets() []float64 {
 	return []float64{0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300}
 }
@@ -69,5 +69,5 @@ const (
 	forLabel      = attribute.Key("for")
 )
 
-// callBuckets are the bucket bounds for calls and starts, in seconds.
+// callBuckets returns the bucket bounds for calls and plugin starts, in seconds.
 func callBuckets() []float64 { return []float64{0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10, 60} }

@@ -30,7 +30,7 @@ func (t *Telemetry) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(appendMetrics(nil, &collected))
 }
 
-// appendMetrics appends all metrics, sorted by name. A type of metric that Telemetry does not create is left out.
+// appendMetrics appends all metrics, sorted by name. It skips metric types that Telemetry does not create.
 func appendMetrics(text []byte, collected *metricdata.ResourceMetrics) []byte {
 	var all []metricdata.Metrics
 	for _, scope := range collected.ScopeMetrics {
@@ -90,7 +90,7 @@ func appendHistogram(text []byte, m metricdata.Metrics, points []metricdata.Hist
 	return appendFamily(text, name, "histogram", m.Description, series)
 }
 
-// appendFamily appends the comments about a metric and its series, sorted by labels.
+// appendFamily appends a metric's comments and its series, sorted by labels.
 func appendFamily(text []byte, name, kind, help string, series []string) []byte {
 	if len(series) == 0 {
 		return text
@@ -100,7 +100,7 @@ func appendFamily(text []byte, name, kind, help string, series []string) []byte 
 	return fmt.Appendf(text, "# HELP %s %s\n# TYPE %s %s\n%s", name, help, name, kind, strings.Join(series, ""))
 }
 
-// sampleLine returns one line: name, labels and value.
+// sampleLine returns a line with name, labels and value.
 func sampleLine(name, labels string, value float64) string {
 	if labels != "" {
 		name += "{" + labels + "}"
@@ -110,7 +110,7 @@ func sampleLine(name, labels string, value float64) string {
 
 func formatFloat(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) }
 
-// labelText returns attributes as labels, sorted by name and separated by commas.
+// labelText formats attributes as Prometheus labels, sorted by name.
 func labelText(attributes attribute.Set) string {
 	escape := strings.NewReplacer(`\`, `\\`, "\n", `\n`, `"`, `\"`)
 	labels := make([]string, 0, attributes.Len())
@@ -129,7 +129,7 @@ func metricName(m metricdata.Metrics) string {
 	return name
 }
 
-// escapeName replaces characters that names in Prometheus cannot have.
+// escapeName replaces characters that Prometheus does not allow in names.
 func escapeName(name string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '_' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' {

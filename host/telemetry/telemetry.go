@@ -28,7 +28,7 @@ import (
 	"go.opentelemetry.io/otel/trace/noop"
 )
 
-// Options configure a [Telemetry]. Errors use the names of the settings.
+// Options configure a [Telemetry]. Errors use the names of the configuration settings.
 type Options struct {
 	Endpoint string            // telemetry.endpoint, base URL of a collector; may be empty
 	Headers  map[string]string // for the collector
@@ -40,7 +40,7 @@ type Options struct {
 	Logger   hclog.Logger
 }
 
-// Telemetry traces and counts calls. It may be used concurrently; a nil one does nothing.
+// Telemetry traces and counts calls. A nil Telemetry does nothing. It is safe for concurrent use.
 type Telemetry struct {
 	options        Options
 	tracer         trace.Tracer
@@ -56,7 +56,7 @@ type Telemetry struct {
 // scopeName is the instrumentation scope.
 const scopeName = "github.com/picoclaw/picoclaw"
 
-// OpenTelemetry starts telemetry. It returns nil if nothing is exported.
+// OpenTelemetry starts telemetry; nil if the options export nothing.
 func OpenTelemetry(o Options) (*Telemetry, error) {
 	if o.Endpoint == "" && !o.Scraped {
 		return nil, nil
@@ -93,13 +93,13 @@ func OpenTelemetry(o Options) (*Telemetry, error) {
 	return t, t.createInstruments(t.meters.Meter(scopeName))
 }
 
-// isExporting reports whether there is a collector.
+// isExporting reports whether spans are exported to a collector.
 func (t *Telemetry) isExporting() bool { return t != nil && t.spans != nil }
 
 // closeTimeout limits the export of remaining data at the end.
 const closeTimeout = 2 * time.Second
 
-// Close sends the remaining data, within closeTimeout.
+// Close exports the remaining data, within closeTimeout.
 func (t *Telemetry) Close(ctx context.Context) {
 	if t == nil {
 		return
@@ -126,10 +126,10 @@ func (t *Telemetry) Close(ctx context.Context) {
 	}
 }
 
-// warnInterval is the minimum time between warnings about the collector.
+// warnInterval is the minimum time between warnings about failed exports.
 const warnInterval = time.Minute
 
-// warnFailure logs a failed export, rate-limited. The collector's text is cut and quoted.
+// warnFailure logs a failed export, at most once per warnInterval. It shortens and quotes the collector's text.
 func (t *Telemetry) warnFailure(err error) {
 	last, now := t.lastWarning.Load(), time.Now().UnixNano()
 	if now-last < int64(warnInterval) || !t.lastWarning.CompareAndSwap(last, now) {

@@ -13,20 +13,20 @@ import (
 // DefaultBaseURL is Anthropic's API.
 const DefaultBaseURL = "https://api.anthropic.com"
 
-// protocolVersion is the implemented protocol version.
+// protocolVersion is the version of Anthropic's protocol that this package implements.
 const protocolVersion = "2023-06-01"
 
 // defaultMaxTokens is used if a request has no limit, since the protocol requires one.
 const defaultMaxTokens = 8192
 
-// Options configure a model; the default base URL is [DefaultBaseURL].
-type Options = agent.Endpoint
+// Options configure a model. The default base URL is [DefaultBaseURL].
+type Options = agent.ModelEndpoint
 
-// Model is a model with this protocol.
+// Model is a language model with Anthropic's Messages API.
 type Model struct {
 	model  string
 	body   map[string]any
-	server *wire.Server
+	server *wire.ModelServer
 }
 
 // New returns a model.
@@ -38,7 +38,7 @@ func New(o Options) (*Model, error) {
 	if o.Key != "" {
 		header["X-Api-Key"] = o.Key
 	}
-	server, err := wire.NewServer("anthropic", o, header)
+	server, err := wire.NewModelServer("anthropic", o, header)
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +54,7 @@ func (m *Model) Generate(ctx context.Context, r agent.ModelRequest, onText func(
 	return m.server.PostRequest(ctx, "v1/messages", body, &replyAssembly{onText: onText, blocks: map[int]*contentBlock{}})
 }
 
-// cacheControl asks the provider to cache everything before it, which makes later requests cheaper.
+// cacheControl asks the provider to cache the request up to this point, which makes later requests cheaper.
 var cacheControl = map[string]any{"type": "ephemeral"}
 
 // encodeRequest returns the body of a request.
@@ -77,7 +77,7 @@ func (m *Model) encodeRequest(r agent.ModelRequest) ([]byte, error) {
 	return wire.EncodeBody(body, m.body)
 }
 
-// convertMessages converts messages to the protocol: tool results belong to the user, and roles alternate.
+// convertMessages converts messages to the protocol, where tool results are user messages and roles alternate.
 func (m *Model) convertMessages(all []agent.Message) []any {
 	var out []any
 	var user []any // blocks of the current user message
@@ -113,7 +113,7 @@ func (m *Model) convertMessages(all []agent.Message) []any {
 	return out
 }
 
-// assistantContent returns the blocks of an assistant message; nil if there are none.
+// assistantContent returns the content blocks of an assistant message; nil if there are none.
 func (m *Model) assistantContent(message agent.Message) any {
 	if message.From == m.server.Protocol && len(message.Extra) > 0 {
 		return message.Extra
@@ -131,7 +131,8 @@ func (m *Model) assistantContent(message agent.Message) any {
 	return blocks
 }
 
-// argumentsObject returns a call's arguments as an object. Invalid arguments are wrapped, so that the model sees them.
+// argumentsObject returns a call's arguments as a JSON object. It wraps invalid arguments, so that the model sees
+// them.
 func argumentsObject(arguments json.RawMessage) json.RawMessage {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(arguments, &fields) == nil && fields != nil {

@@ -102,7 +102,7 @@ func TestBlocksAreSentBackAsTheyCame(t *testing.T) {
 	}
 }
 
-func TestAMalformedAnswerSaysWhatIsWrong(t *testing.T) {
+func TestMalformedReplyNamesProblem(t *testing.T) {
 	for want, raw := range map[string]string{
 		"an event is not one":          `{"type":7}`,
 		"does not say what it is":      `{"type":"error"}`,
@@ -159,7 +159,7 @@ func TestErrorsOfServers(t *testing.T) {
 	}
 }
 
-func TestNothingIsTakenFromTheEnvironment(t *testing.T) {
+func TestEnvironmentIsIgnored(t *testing.T) {
 	t.Setenv("ANTHROPIC_API_KEY", "from-the-environment")
 	t.Setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:1")
 	t.Setenv("ANTHROPIC_CUSTOM_HEADERS", "X-Env: from-the-environment")

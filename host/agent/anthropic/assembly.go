@@ -23,13 +23,13 @@ type replyAssembly struct {
 	finished bool
 }
 
-// contentBlock is a block of an answer.
+// contentBlock is a partial block of a reply.
 type contentBlock struct {
 	fields jsonFields
 	input  strings.Builder // pieces of a call's arguments
 }
 
-// tokenUsage grows during an answer: each new field replaces the previous one.
+// tokenUsage is the usage reported so far. Each new value of a field replaces the previous one.
 type tokenUsage struct {
 	Input      agent.TokenCount `json:"input_tokens"`
 	CacheRead  agent.TokenCount `json:"cache_read_input_tokens"`
@@ -48,10 +48,10 @@ type streamEvent struct {
 	Error   json.RawMessage
 }
 
-// IsComplete reports whether the server ended the answer.
+// IsComplete reports whether the server has ended the reply.
 func (a *replyAssembly) IsComplete() bool { return a.finished }
 
-// AddData adds an event. Unknown events are ignored, as the protocol requires.
+// AddData adds a stream event. It ignores unknown events, as the protocol requires.
 func (a *replyAssembly) AddData(data []byte) (last bool, err error) {
 	err = a.addEvent(data)
 	return a.finished, err
@@ -109,7 +109,7 @@ func (a *replyAssembly) emitText(kind, text string) {
 	}
 }
 
-// addDelta appends the texts of a delta to its block.
+// addDelta appends the text of a delta to its block.
 func (a *replyAssembly) addDelta(b *contentBlock, delta jsonFields) error {
 	switch kind := stringField(delta["type"]); kind {
 	case "":
@@ -190,7 +190,7 @@ func (b *contentBlock) callArguments() json.RawMessage {
 	}
 }
 
-// stringField returns a JSON string, or "" for another type.
+// stringField decodes a JSON string; "" for other types.
 func stringField(raw json.RawMessage) string {
 	var s string
 	_ = json.Unmarshal(raw, &s)

@@ -13,7 +13,7 @@ import (
 	"github.com/picoclaw/picoclaw/internal/stdio"
 )
 
-// ServerName is the name of the session's MCP server.
+// ServerName is the name of picoclaw's MCP server for the program.
 const ServerName = "picoclaw"
 
 // replyAssembly builds a reply from a program's events.
@@ -38,7 +38,7 @@ func (a *replyAssembly) addText(text string) {
 	}
 }
 
-// beginCall records the begin of a call.
+// beginCall records and reports the start of a call. It returns an error if the budget has no calls left.
 func (a *replyAssembly) beginCall(id, tool string, args json.RawMessage) error {
 	if _, known := a.calls[id]; known {
 		return nil
@@ -67,7 +67,7 @@ func (a *replyAssembly) endCall(id, text string, failed bool) {
 	a.request.Observe(agent.Event{Kind: agent.ResultEvent, Call: &c, Result: r})
 }
 
-// buildReply returns the reply of a program that succeeded.
+// buildReply returns the reply after the program has succeeded.
 func (a *replyAssembly) buildReply() (*agent.Reply, error) {
 	a.usage.Calls = a.callCount
 	if a.stop == "" {
@@ -77,24 +77,24 @@ func (a *replyAssembly) buildReply() (*agent.Reply, error) {
 	return &agent.Reply{Message: agent.Message{Role: agent.Assistant, Text: text}, Usage: a.usage, Stop: a.stop}, nil
 }
 
-// protocolError returns the error for unexpected behaviour. The program is not asked again.
+// protocolError returns the error for unexpected output of the program, which must not be retried.
 func (a *replyAssembly) protocolError(format string, args ...any) error {
 	return fmt.Errorf("%s %s, and was ended", a.name, fmt.Sprintf(format, args...))
 }
 
-// foreignToolError returns the error for a program with tools of its own.
+// foreignToolError returns the error for a program that has tools besides picoclaw's.
 func (a *replyAssembly) foreignToolError(what string) error {
 	return a.protocolError("has %s, which is not picoclaw's; use a version that can do without", what)
 }
 
-// statusPattern finds an HTTP status in error texts.
+// statusPattern finds an HTTP status in an error message.
 var statusPattern = lazyregexp.New(`(?i)\bstatus:? ([45]\d\d)\b`)
 
 // tooLongPattern matches errors for conversations that exceed the context window.
 var tooLongPattern = lazyregexp.New(`(?i)prompt is too long|context.?(window|length)|too many (input )?tokens`)
 
-// failureError returns the error of a program that did not answer. It is permanent after calls, which a retry would
-// repeat.
+// failureError returns the error of a program that gave no reply. After calls the error is permanent, since a retry
+// would repeat them.
 func (a *replyAssembly) failureError(status int, why string) error {
 	why = cmp.Or(strings.TrimSpace(why), a.lastError, "it does not say why")
 	if m := statusPattern().FindStringSubmatch(why); status == 0 && m != nil {
@@ -107,10 +107,10 @@ func (a *replyAssembly) failureError(status int, why string) error {
 	return &agent.ModelError{Message: message, Status: status, TooLong: tooLongPattern().MatchString(why)}
 }
 
-// maxMessageBytes limits a program's text in an error.
+// maxMessageBytes limits a program's text in an error message.
 const maxMessageBytes = 2 << 10
 
-// cleanText returns a program's text in one line.
+// cleanText shortens a program's text to one line.
 func cleanText(text string) string {
 	return stdio.Words(strings.Join(strings.Fields(text), " "), maxMessageBytes)
 }

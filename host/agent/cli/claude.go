@@ -10,12 +10,12 @@ import (
 	"github.com/picoclaw/picoclaw/host/agent"
 )
 
-// claudePrefix begins the names of the session's tools.
+// claudePrefix begins the names of picoclaw's tools in Claude Code.
 const claudePrefix = "mcp__" + ServerName + "__"
 
-// claudeArguments returns Claude Code's arguments: JSON in and out, no built-in tools, a single MCP server, no other
-// settings, no prompts, no stored session.
-func claudeArguments(c *CLI, system string, r agent.ModelRequest) []string {
+// claudeArguments returns Claude Code's arguments: JSON input and output, picoclaw's MCP server as the only tools, and
+// no settings, prompts or stored session.
+func claudeArguments(c *ProgramModel, system string, r agent.ModelRequest) []string {
 	servers, _ := json.Marshal(map[string]any{"mcpServers": map[string]any{
 		ServerName: map[string]any{"type": "stdio", "command": c.options.Server[0], "args": c.options.Server[1:]},
 	}})
@@ -40,9 +40,9 @@ func claudeArguments(c *CLI, system string, r agent.ModelRequest) []string {
 	return args
 }
 
-// claudeEnvironment disables features of Claude Code that have no argument: files mentioned with @, instruction files,
-// telemetry and retries.
-func claudeEnvironment(c *CLI) map[string]string {
+// claudeEnvironment returns variables that disable features of Claude Code: files mentioned with @, instruction files,
+// telemetry and retries. Claude Code has no arguments for these.
+func claudeEnvironment(c *ProgramModel) map[string]string {
 	return map[string]string{
 		"ANTHROPIC_BASE_URL":                       c.baseURL(),
 		"CLAUDE_CODE_DISABLE_ATTACHMENTS":          "1",
@@ -67,8 +67,8 @@ func claudeInput(prompt string) ([]byte, error) {
 	return append(line, '\n'), err
 }
 
-// claudeReader parses Claude Code's events.
-type claudeReader struct {
+// claudeEventHandler adds Claude Code's events to a reply.
+type claudeEventHandler struct {
 	*replyAssembly
 	initialised bool // it reported its tools
 	streamed    bool // part of the current text was sent
@@ -107,7 +107,7 @@ type claudeEvent struct {
 	Turns int `json:"num_turns"`
 }
 
-func (c *claudeReader) readEvent(line []byte) error {
+func (c *claudeEventHandler) handleEvent(line []byte) error {
 	var e claudeEvent
 	if err := json.Unmarshal(line, &e); err != nil {
 		return c.protocolError("wrote an invalid event (%v)", err)
@@ -119,7 +119,7 @@ func (c *claudeReader) readEvent(line []byte) error {
 		}
 		return nil
 	case "result":
-		return c.readResult(&e)
+		return c.handleResult(&e)
 	case "control_request":
 		return c.protocolError("sent a request that cannot be answered")
 	case "stream_event", "assistant", "user":
@@ -136,11 +136,11 @@ func (c *claudeReader) readEvent(line []byte) error {
 		}
 		return nil
 	}
-	return c.readMessage(&e)
+	return c.handleMessage(&e)
 }
 
-// checkInit checks the program's tools and servers.
-func (c *claudeReader) checkInit(e *claudeEvent) error {
+// checkInit returns an error if the program has other tools or servers than picoclaw's.
+func (c *claudeEventHandler) checkInit(e *claudeEvent) error {
 	for _, tool := range e.Tools {
 		if !strings.HasPrefix(tool, claudePrefix) {
 			return c.foreignToolError("the tool " + cleanText(tool))
@@ -161,8 +161,8 @@ func (c *claudeReader) checkInit(e *claudeEvent) error {
 	return nil
 }
 
-// readMessage parses a complete message: texts, calls and results.
-func (c *claudeReader) readMessage(e *claudeEvent) error {
+// handleMessage adds the texts, calls and results of a complete message to the reply.
+func (c *claudeEventHandler) handleMessage(e *claudeEvent) error {
 	var blocks []struct {
 		Type, Text string
 		ID, Name   string
@@ -197,7 +197,7 @@ func (c *claudeReader) readMessage(e *claudeEvent) error {
 	return nil
 }
 
-// contentText returns the text of a result: a string or a list of blocks.
+// contentText returns the text of a call's result, which is a string or a list of blocks.
 func contentText(raw json.RawMessage) string {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {
@@ -214,8 +214,8 @@ func contentText(raw json.RawMessage) string {
 	return strings.Join(texts, "\n")
 }
 
-// readResult parses the final event.
-func (c *claudeReader) readResult(e *claudeEvent) error {
+// handleResult handles the final event, which completes the reply or reports an error.
+func (c *claudeEventHandler) handleResult(e *claudeEvent) error {
 	if !c.initialised && !e.IsError {
 		return c.protocolError("answered before it said which tools it has")
 	}

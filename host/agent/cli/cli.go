@@ -30,7 +30,7 @@ import (
 	"github.com/picoclaw/picoclaw/isolation"
 )
 
-// Options configure a [CLI].
+// Options configure a [ProgramModel].
 type Options struct {
 	Vendor  Vendor
 	Model   string   // name used by the program; empty, or the protocol's or program's name, for its default
@@ -50,19 +50,19 @@ type Options struct {
 	Server, Paths []string
 }
 
-// CLI is a model behind a command-line program.
-type CLI struct {
+// ProgramModel is a model behind a command-line program, such as Claude Code.
+type ProgramModel struct {
 	options     Options
 	vendor      *vendorProgram
 	name        string // for errors
-	program     *foundProgram
+	program     *resolvedProgram
 	hosts       []string
 	keyVariable string // environment variable with the key; empty for none
 }
 
-// New returns a model. It starts nothing.
-func New(o Options) (*CLI, error) {
-	c := &CLI{options: o, vendor: vendorPrograms[o.Vendor], name: string(o.Vendor), hosts: o.Hosts}
+// New returns a model. It does not start the program.
+func New(o Options) (*ProgramModel, error) {
+	c := &ProgramModel{options: o, vendor: vendorPrograms[o.Vendor], name: string(o.Vendor), hosts: o.Hosts}
 	if c.vendor == nil {
 		return nil, fmt.Errorf("there is no CLI provider %q; there are %s and %s", o.Vendor, ClaudeVendor, CodexVendor)
 	}
@@ -85,7 +85,7 @@ func New(o Options) (*CLI, error) {
 }
 
 // chooseKeyVariable selects the environment variable for the key.
-func (c *CLI) chooseKeyVariable() error {
+func (c *ProgramModel) chooseKeyVariable() error {
 	switch {
 	case c.options.Secret != "" && !c.options.Sandboxed:
 		return fmt.Errorf("%s has the secret %s as its key, which takes a sandbox that fills it in on the way; set "+
@@ -104,8 +104,9 @@ func (c *CLI) chooseKeyVariable() error {
 	return nil
 }
 
-// Generate implements [agent.Model]. The program makes its calls through the MCP server; the reply has none.
-func (c *CLI) Generate(ctx context.Context, r agent.ModelRequest, onText func(string)) (*agent.Reply, error) {
+// Generate implements [agent.Model]. The program makes its tool calls itself, through picoclaw's MCP server, so the
+// reply has no calls.
+func (c *ProgramModel) Generate(ctx context.Context, r agent.ModelRequest, onText func(string)) (*agent.Reply, error) {
 	if onText == nil {
 		onText = func(string) {}
 	}
@@ -125,8 +126,8 @@ func (c *CLI) Generate(ctx context.Context, r agent.ModelRequest, onText func(st
 	return reply, c.explainKeyError(err)
 }
 
-// explainKeyError adds a hint on sending the secret when the key was rejected.
-func (c *CLI) explainKeyError(err error) error {
+// explainKeyError adds a hint about the configuration of the secret, if the provider rejected the key.
+func (c *ProgramModel) explainKeyError(err error) error {
 	var failed *agent.ModelError
 	if errors.As(err, &failed) && c.options.Secret == c.vendor.keyVariable && c.vendor.secretFormat != "" &&
 		(failed.Status == http.StatusUnauthorized || strings.Contains(failed.Message, "API key")) {
@@ -135,20 +136,20 @@ func (c *CLI) explainKeyError(err error) error {
 	return err
 }
 
-// eventReader parses a program's events.
-type eventReader interface {
-	// readEvent parses one event. An error ends the program.
-	readEvent(line []byte) error
+// eventHandler adds a program's events to a reply.
+type eventHandler interface {
+	// handleEvent parses one event. An error ends the program.
+	handleEvent(line []byte) error
 }
 
-// maxEventBytes limits an event, which may include tool results.
+// maxEventBytes limits the size of an event, which may include tool results.
 const maxEventBytes = 32 << 20
 
-// exitTimeout limits the time from the reply to the program's exit.
+// exitTimeout limits how long a program may run after its reply.
 const exitTimeout = 5 * time.Second
 
 // runProgram runs the program until its reply is complete.
-func (c *CLI) runProgram(ctx context.Context, args []string, input []byte, events eventReader, a *replyAssembly) (*agent.Reply, error) {
+func (c *ProgramModel) runProgram(ctx context.Context, args []string, input []byte, events eventHandler, a *replyAssembly) (*agent.Reply, error) {
 	p := c.confinedProgram(args)
 	pipes, err := stdio.Of(p.Command)
 	if err != nil {
@@ -197,16 +198,16 @@ func (c *CLI) runProgram(ctx context.Context, args []string, input []byte, event
 	case waited != nil && !errors.Is(waited, context.DeadlineExceeded):
 		return nil, fmt.Errorf("%s could not be run: %w", c.name, waited)
 	}
-	return nil, a.failureError(0, fmt.Sprintf("it ended without an answer (%s)%s", exit, c.lastWords(said)))
+	return nil, a.failureError(0, fmt.Sprintf("it ended without an answer (%s)%s", exit, c.stderrEnd(said)))
 }
 
-// readEvents parses a program's events until the reply is complete, or the output ends.
-func readEvents(from io.Reader, events eventReader, a *replyAssembly) error {
+// readEvents passes a program's output to the event handler, until the reply is complete or the output ends.
+func readEvents(from io.Reader, events eventHandler, a *replyAssembly) error {
 	lines := bufio.NewScanner(from)
 	lines.Buffer(make([]byte, 0, 64<<10), maxEventBytes)
 	for !a.done && lines.Scan() {
 		if line := bytes.TrimSpace(lines.Bytes()); len(line) > 0 {
-			if err := events.readEvent(line); err != nil {
+			if err := events.handleEvent(line); err != nil {
 				return err
 			}
 		}
@@ -217,8 +218,8 @@ func readEvents(from io.Reader, events eventReader, a *replyAssembly) error {
 	return nil
 }
 
-// confinedProgram returns the program with its access rights.
-func (c *CLI) confinedProgram(args []string) session.ConfinedProgram {
+// confinedProgram returns the program with the access rights it gets.
+func (c *ProgramModel) confinedProgram(args []string) session.ConfinedProgram {
 	env := c.vendor.environment(c)
 	if c.options.Key != "" {
 		env[c.keyVariable] = c.options.Key
@@ -239,8 +240,8 @@ func (c *CLI) confinedProgram(args []string) session.ConfinedProgram {
 	return p
 }
 
-// lastWords returns the end of the program's stderr.
-func (c *CLI) lastWords(said *stdio.Tail) string {
+// stderrEnd returns the end of the program's standard error for error messages.
+func (c *ProgramModel) stderrEnd(said *stdio.Tail) string {
 	text, _ := said.Text()
 	text = cleanText(text)
 	if c.options.Key != "" {

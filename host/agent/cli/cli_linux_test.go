@@ -48,7 +48,7 @@ func (s *starting) homed(home string) func(session.ConfinedProgram) (*isolation.
 }
 
 // standIn is a script that plays a program, and the model behind it.
-func standIn(t *testing.T, maker cli.Vendor, script string) (*cli.CLI, *starting, string) {
+func standIn(t *testing.T, maker cli.Vendor, script string) (*cli.ProgramModel, *starting, string) {
 	t.Helper()
 	dir := hosttest.TempDir(t)
 	file := filepath.Join(dir, "program")
@@ -144,7 +144,7 @@ func TestARecordedTurn(t *testing.T) {
 }
 
 // What a program has or does besides its hands ends it, and the error names it. It is not asked again.
-func TestOneToolTooManyEndsTheRun(t *testing.T) {
+func TestExtraToolEndsProgram(t *testing.T) {
 	for _, c := range []struct {
 		maker          cli.Vendor
 		line, by, says string
@@ -178,7 +178,7 @@ func TestOneToolTooManyEndsTheRun(t *testing.T) {
 	}
 }
 
-func TestProgramsThatDoNotAnswer(t *testing.T) {
+func TestProgramWithoutReply(t *testing.T) {
 	failing := func(result string) string {
 		return recorded(t, "claude.jsonl", `"subtype": "success", "is_error": false`, result)
 	}
@@ -218,7 +218,7 @@ func TestProgramsThatDoNotAnswer(t *testing.T) {
 }
 
 // A call more than is left ends the program before its result is there.
-func TestCallsAreBounded(t *testing.T) {
+func TestCallBudgetEndsProgram(t *testing.T) {
 	for maker, file := range map[cli.Vendor]string{cli.ClaudeVendor: "claude.jsonl", cli.CodexVendor: "codex.jsonl"} {
 		more := strings.NewReplacer("tu_1", "tu_2", "item_2", "item_9").Replace(recorded(t, file, "", ""))
 		first, _, _ := strings.Cut(strings.TrimPrefix(recorded(t, file, "", ""), "cat > input\n"), `{"type": "result"`)
@@ -233,7 +233,7 @@ func TestCallsAreBounded(t *testing.T) {
 }
 
 // A program that hangs is ended with all that it has started when the turn is.
-func TestAProgramThatHangsEndsWithItsTurn(t *testing.T) {
+func TestHangingProgramEndsWithTurn(t *testing.T) {
 	model, _, dir := standIn(t, cli.ClaudeVendor, "setsid sleep 1000 & echo $! > child.new; mv child.new child; wait")
 	ctx, cancel := context.WithCancel(t.Context())
 	var pid int
@@ -253,7 +253,7 @@ func TestAProgramThatHangsEndsWithItsTurn(t *testing.T) {
 }
 
 // A conversation is told as JSON, so that no message passes for another; a long system prompt is told with it.
-func TestWhatAProgramIsTold(t *testing.T) {
+func TestPromptEncodesConversation(t *testing.T) {
 	model, s, dir := standIn(t, cli.CodexVendor, recorded(t, "codex.jsonl", "", ""))
 	r := agent.ModelRequest{System: strings.Repeat("s", 100<<10), Messages: []agent.Message{
 		{Role: agent.User, Text: "one"},
@@ -275,7 +275,7 @@ func TestWhatAProgramIsTold(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBe(t *testing.T) {
+func TestInvalidOptions(t *testing.T) {
 	s := &starting{}
 	good := cli.Options{Vendor: cli.ClaudeVendor, Command: []string{"/bin/sh"}, Start: s.start, Server: []string{"/bin/true"}}
 	for says, change := range map[string]func(o *cli.Options){
@@ -306,7 +306,7 @@ func TestWhatCannotBe(t *testing.T) {
 	}
 }
 
-func TestARefusedKeySaysHowItIsSent(t *testing.T) {
+func TestRefusedKeyNamesVariable(t *testing.T) {
 	file := filepath.Join(hosttest.TempDir(t), "program")
 	said := `{"type":"result","subtype":"success","is_error":true,"api_error_status":401,"result":"Invalid API key"}`
 	if err := os.WriteFile(file, []byte("#!/bin/sh\necho '"+said+"'\n"), 0o755); err != nil {

@@ -8,15 +8,15 @@ import (
 	"github.com/picoclaw/picoclaw/host/agent"
 )
 
-// codexDisabledFeatures are features that add tools, and one that retries connections for ever. Patches and JavaScript
-// can't be disabled: patches change nothing and end the program, and JavaScript can only call tools.
+// codexDisabledFeatures are the features of Codex that add tools, and one that retries connections forever. Codex
+// can't disable patches and JavaScript. Patches have no effect and end the program, and JavaScript can only call
+// tools.
 var codexDisabledFeatures = []string{"shell_tool", "unified_exec", "shell_snapshot", "view_image", "image_generation", "multi_agent",
 	"goals", "sleep_tool", "apps", "plugins", "skill_search", "tool_suggest", "memories", "hooks", "computer_use",
 	"browser_use", "unbounded_connection_retries"}
 
-// codexArguments returns Codex's arguments: JSON events, no other settings, a read-only sandbox, and a single MCP
-// server.
-func codexArguments(c *CLI, system string, r agent.ModelRequest) []string {
+// codexArguments returns Codex's arguments: JSON events, a read-only sandbox, picoclaw's MCP server, and no settings.
+func codexArguments(c *ProgramModel, system string, r agent.ModelRequest) []string {
 	settings := map[string]string{
 		"mcp_servers." + ServerName: fmt.Sprintf(
 			`{command=%s,args=%s,required=true,default_tools_approval_mode="approve",startup_timeout_sec=60,tool_timeout_sec=86400}`,
@@ -43,10 +43,10 @@ func codexArguments(c *CLI, system string, r agent.ModelRequest) []string {
 	if c.options.Model != "" {
 		args = append(args, "--model", c.options.Model)
 	}
-	return append(append(args, sortedArguments("-c", settings)...), "-")
+	return append(append(args, optionArguments("-c", settings)...), "-")
 }
 
-// quoteTOML returns a string or list in TOML, whose syntax for them is JSON's.
+// quoteTOML encodes a string or list in TOML, whose syntax for them is JSON's.
 func quoteTOML[T string | []string](value T) string {
 	if text, err := json.Marshal(value); err == nil && string(text) != "null" {
 		return string(text)
@@ -54,8 +54,8 @@ func quoteTOML[T string | []string](value T) string {
 	return "[]"
 }
 
-// codexReader parses Codex's events.
-type codexReader struct{ *replyAssembly }
+// codexEventHandler adds Codex's events to a reply.
+type codexEventHandler struct{ *replyAssembly }
 
 // codexEvent has the relevant fields of an event.
 type codexEvent struct {
@@ -82,14 +82,14 @@ type codexEvent struct {
 	}
 }
 
-func (c *codexReader) readEvent(line []byte) error {
+func (c *codexEventHandler) handleEvent(line []byte) error {
 	var e codexEvent
 	if err := json.Unmarshal(line, &e); err != nil {
 		return c.protocolError("wrote an invalid event (%v)", err)
 	}
 	switch e.Type {
 	case "item.started", "item.updated", "item.completed":
-		return c.readItem(&e)
+		return c.handleItem(&e)
 	case "error": // it may continue
 		c.lastError = e.Message
 	case "turn.failed":
@@ -105,8 +105,8 @@ func (c *codexReader) readEvent(line []byte) error {
 	return nil
 }
 
-// readItem parses an item. Unknown item types are errors.
-func (c *codexReader) readItem(e *codexEvent) error {
+// handleItem adds an item to the reply. It returns an error for unknown item types.
+func (c *codexEventHandler) handleItem(e *codexEvent) error {
 	i := &e.Item
 	ended := e.Type == "item.completed"
 	switch i.Type {

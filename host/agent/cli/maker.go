@@ -17,7 +17,7 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/exec"
 )
 
-// Vendor identifies a program, as the protocol of a model does: "claude-cli/sonnet".
+// Vendor identifies a supported program by the prefix of model names such as "claude-cli/sonnet".
 type Vendor string
 
 // The vendors.
@@ -34,33 +34,33 @@ type vendorProgram struct {
 	keyVariables []string // possible variables; nil for any
 	secretFormat string   // how it sends the key, if not as a bearer token
 
-	arguments   func(c *CLI, system string, r agent.ModelRequest) []string
-	environment func(c *CLI) map[string]string
+	arguments   func(c *ProgramModel, system string, r agent.ModelRequest) []string
+	environment func(c *ProgramModel) map[string]string
 	input       func(prompt string) ([]byte, error)
-	reader      func(a *replyAssembly) eventReader
+	reader      func(a *replyAssembly) eventHandler
 }
 
-// vendorPrograms are all supported programs.
+// vendorPrograms are the supported programs.
 var vendorPrograms = map[Vendor]*vendorProgram{
 	ClaudeVendor: {
 		program: "claude", api: "https://api.anthropic.com", keyVariable: "ANTHROPIC_API_KEY",
 		keyVariables: []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"},
 		secretFormat: `{"header": "x-api-key", "value": "{{secret}}"}`,
 		arguments:    claudeArguments, environment: claudeEnvironment, input: claudeInput,
-		reader: func(a *replyAssembly) eventReader { return &claudeReader{replyAssembly: a} },
+		reader: func(a *replyAssembly) eventHandler { return &claudeEventHandler{replyAssembly: a} },
 	},
 	CodexVendor: {
 		program: "codex", api: "https://api.openai.com/v1", keyVariable: "OPENAI_API_KEY",
-		arguments: codexArguments, environment: func(*CLI) map[string]string { return map[string]string{} },
+		arguments: codexArguments, environment: func(*ProgramModel) map[string]string { return map[string]string{} },
 		input:  func(prompt string) ([]byte, error) { return []byte(prompt), nil },
-		reader: func(a *replyAssembly) eventReader { return &codexReader{a} },
+		reader: func(a *replyAssembly) eventHandler { return &codexEventHandler{a} },
 	},
 }
 
-// baseURL returns the URL of the API.
-func (c *CLI) baseURL() string { return cmp.Or(c.options.BaseURL, c.vendor.api) }
+// baseURL returns the URL of the API that the program uses.
+func (c *ProgramModel) baseURL() string { return cmp.Or(c.options.BaseURL, c.vendor.api) }
 
-// apiHosts returns the hosts of an API.
+// apiHosts returns the hosts that the program must reach: the host of base or, if base is empty, of the vendor's API.
 func (m *vendorProgram) apiHosts(base string) ([]string, error) {
 	u, err := url.Parse(cmp.Or(base, m.api))
 	if err != nil || u.Hostname() == "" || u.Scheme != "https" && u.Scheme != "http" {
@@ -69,20 +69,20 @@ func (m *vendorProgram) apiHosts(base string) ([]string, error) {
 	return []string{u.Host}, nil
 }
 
-// programEnvironment returns the whole environment of a program.
+// programEnvironment returns the complete environment of a program.
 func programEnvironment(own map[string]string, paths []string) []string {
 	return exec.Environment(nil, own, paths)
 }
 
-// foundProgram is a program on this machine.
-type foundProgram struct {
+// resolvedProgram is an installed program: the command to start it and the files that it needs.
+type resolvedProgram struct {
 	argv  []string
 	paths []string // files it needs
 }
 
-// findProgram looks up a program. A script installed by npm is run by its interpreter, and its packages are added to
-// paths.
-func findProgram(command []string, name string) (*foundProgram, error) {
+// findProgram searches for an installed program. For a script it adds the interpreter, and the packages installed by
+// npm.
+func findProgram(command []string, name string) (*resolvedProgram, error) {
 	if len(command) == 0 {
 		command = []string{name}
 	}
@@ -93,7 +93,7 @@ func findProgram(command []string, name string) (*foundProgram, error) {
 	if file, err = resolvePath(file); err != nil {
 		return nil, err
 	}
-	f := &foundProgram{argv: append([]string{file}, command[1:]...), paths: []string{packageRoot(file)}}
+	f := &resolvedProgram{argv: append([]string{file}, command[1:]...), paths: []string{packageRoot(file)}}
 	interpreter, err := scriptInterpreter(file)
 	if err != nil || interpreter == "" {
 		return f, err
@@ -118,7 +118,7 @@ func resolvePath(file string) (string, error) {
 	return filepath.EvalSymlinks(file)
 }
 
-// packageRoot returns the node_modules directory that contains a file, or the file itself.
+// packageRoot returns the node_modules directory that contains a file; the file itself if there is none.
 func packageRoot(file string) string {
 	const dir = string(filepath.Separator) + "node_modules" + string(filepath.Separator)
 	if i := strings.Index(file, dir); i >= 0 {
@@ -142,8 +142,8 @@ func scriptInterpreter(file string) (string, error) {
 	return "", nil
 }
 
-// sortedArguments returns an option for each value, sorted.
-func sortedArguments(option string, values map[string]string) []string {
+// optionArguments returns the option with each value as arguments, sorted.
+func optionArguments(option string, values map[string]string) []string {
 	var args []string
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		args = append(args, option, name+"="+values[name])

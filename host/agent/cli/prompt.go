@@ -7,11 +7,11 @@ import (
 	"github.com/picoclaw/picoclaw/host/agent"
 )
 
-// maxArgumentBytes limits a program's argument, with a margin below the kernel's limit.
+// maxArgumentBytes limits a program's argument to less than the kernel's limit.
 const maxArgumentBytes = 96 << 10
 
-// promptText returns a conversation as one prompt. Several messages are encoded as JSON lines, so that no message can
-// imitate another; so is text the program would take for a command.
+// promptText encodes a conversation as one prompt. It encodes several messages as JSON lines, so that no message can
+// imitate another. It does the same for text that the program would interpret as a command.
 func promptText(messages []agent.Message) string {
 	if len(messages) == 1 && messages[0].Role == agent.User {
 		if text := strings.TrimSpace(messages[0].Text); text != "" && strings.IndexByte("/!#", text[0]) < 0 {

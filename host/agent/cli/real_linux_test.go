@@ -148,7 +148,7 @@ func home(t *testing.T) (dir string, server []string) {
 
 // The real programs, with what we tell them, have picoclaw's tools and no others, call them, and read no file by
 // themselves that a prompt mentions.
-func TestTheRealPrograms(t *testing.T) {
+func TestRealPrograms(t *testing.T) {
 	for _, maker := range []cli.Vendor{cli.ClaudeVendor, cli.CodexVendor} {
 		t.Run(string(maker), func(t *testing.T) {
 			command, api := program(t, maker), newAPI(t)
@@ -224,7 +224,7 @@ func checkTools(t *testing.T, maker cli.Vendor, request string) {
 }
 
 // In a sandbox the programs start, with nothing of the workspace and of the network but their API, which is not there.
-func TestTheRealProgramsInASandbox(t *testing.T) {
+func TestRealProgramsInSandbox(t *testing.T) {
 	for _, maker := range []cli.Vendor{cli.ClaudeVendor, cli.CodexVendor} {
 		t.Run(string(maker), func(t *testing.T) {
 			command := program(t, maker)

@@ -12,7 +12,7 @@ import (
 	"sync"
 )
 
-// Step is the answer to one request.
+// Step is the scripted response to one request.
 type Step struct {
 	Text  string // sent word by word
 	Calls []ScriptedCall
@@ -27,13 +27,14 @@ type Step struct {
 	Wait <-chan struct{} // delays the answer; ends with the request
 }
 
-// ScriptedCall is a tool call of an answer. Its arguments are sent in two pieces.
+// ScriptedCall is a tool call in a response. The server sends its arguments in two pieces.
 type ScriptedCall struct{ ID, Tool, Arguments string }
 
-// ScriptedUsage is the token usage of an answer.
+// ScriptedUsage is the token usage of a response.
 type ScriptedUsage struct{ Input, Output, Cached int }
 
-// FakeModel serves both protocols at its URL; OpenAI clients append "/v1".
+// FakeModel is a scripted model server with the protocols of Anthropic and OpenAI. OpenAI clients append "/v1" to its
+// URL.
 type FakeModel struct {
 	*httptest.Server
 
@@ -127,7 +128,7 @@ func (s *FakeModel) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// openAIEvents returns the events of a step, and the final ones.
+// openAIEvents returns the OpenAI stream events of a step. last are the final events.
 func openAIEvents(s Step) (events, last []string) {
 	delta := func(format string, args ...any) {
 		events = append(events, fmt.Sprintf(`{"choices":[{"index":0,"delta":{%s}}]}`, fmt.Sprintf(format, args...)))
@@ -155,7 +156,7 @@ func openAIEvents(s Step) (events, last []string) {
 	return events, append(last, "[DONE]")
 }
 
-// anthropicEvents returns the events of a step, and the final ones.
+// anthropicEvents returns the Anthropic stream events of a step. last are the final events.
 func anthropicEvents(s Step) (events, last []string) {
 	add := func(format string, args ...any) { events = append(events, fmt.Sprintf(format, args...)) }
 	var u ScriptedUsage
@@ -192,7 +193,7 @@ func anthropicEvents(s Step) (events, last []string) {
 	}
 }
 
-// quoteJSON returns a text as JSON.
+// quoteJSON encodes text as a JSON string.
 func quoteJSON(text string) string {
 	out, err := json.Marshal(text)
 	if err != nil {

@@ -27,7 +27,7 @@ type replyAssembly struct {
 	finished     bool // the server ended the answer
 }
 
-// partialCall is a tool call under assembly.
+// partialCall is a tool call of which pieces may be missing.
 type partialCall struct {
 	id, name  string
 	arguments strings.Builder
@@ -41,10 +41,10 @@ func newAssembly(onText func(string)) *replyAssembly {
 	return &replyAssembly{onText: onText, extra: jsonFields{}, callsByIndex: map[int]*partialCall{}, stop: agent.StopEnded}
 }
 
-// IsComplete reports whether the server ended the answer.
+// IsComplete reports whether the server has ended the reply.
 func (a *replyAssembly) IsComplete() bool { return a.finished }
 
-// AddData adds a chunk.
+// AddData adds a stream chunk.
 func (a *replyAssembly) AddData(data []byte) (last bool, err error) {
 	if bytes.HasPrefix(data, []byte("[DONE]")) {
 		return true, nil
@@ -88,13 +88,13 @@ func (a *replyAssembly) addChunk(data []byte) error {
 			}
 		}
 		if c.FinishReason != nil && *c.FinishReason != "" {
-			a.setFinished(*c.FinishReason)
+			a.setStopReason(*c.FinishReason)
 		}
 	}
 	return nil
 }
 
-func (a *replyAssembly) setFinished(reason string) {
+func (a *replyAssembly) setStopReason(reason string) {
 	a.finished = true
 	switch reason {
 	case "length":
@@ -119,7 +119,8 @@ func (a *replyAssembly) addUsage(raw json.RawMessage) {
 	a.usage = agent.Usage{Input: int64(u.Prompt - cached), CacheRead: int64(cached), Output: int64(u.Completion)}
 }
 
-// Fields that are not stored as extra: those parsed here, and those servers reject in requests.
+// Fields of a message that are not stored as extra fields: this package parses them, or servers reject them in
+// requests.
 var (
 	messageFields = []string{"role", "content", "tool_calls", "refusal", "annotations", "audio", "function_call"}
 	callFields    = []string{"index", "id", "type", "function"}
@@ -159,13 +160,13 @@ func (a *replyAssembly) addDelta(raw json.RawMessage) error {
 	}
 	for name, value := range delta {
 		if isPresent(value) && !slices.Contains(messageFields, name) {
-			a.extra[name] = joinFields(a.extra[name], value)
+			a.extra[name] = mergeFieldPieces(a.extra[name], value)
 		}
 	}
 	return nil
 }
 
-// contentText returns the text of a message: a string, or the text parts of a list.
+// contentText returns the text of a message's content, which is a string or a list of parts.
 func contentText(raw json.RawMessage) (string, error) {
 	if !isPresent(raw) {
 		return "", nil
@@ -186,8 +187,7 @@ func contentText(raw json.RawMessage) (string, error) {
 	return text, nil
 }
 
-// addCall adds a piece of a call. Servers may omit the index or the id, or repeat them, so the call is found by
-// heuristics.
+// addCall adds a piece of a tool call. Servers may omit or repeat the index and the id, so findCall guesses the call.
 func (a *replyAssembly) addCall(raw json.RawMessage) error {
 	var piece struct {
 		Index    *int
@@ -201,12 +201,12 @@ func (a *replyAssembly) addCall(raw json.RawMessage) error {
 		return fmt.Errorf("a tool call is not one: %w: %s", err, wire.Snippet(raw))
 	}
 	name := piece.Function.Name
-	arguments, err := argumentText(piece.Function.Arguments)
+	arguments, err := decodeArguments(piece.Function.Arguments)
 	if err != nil {
 		return err
 	}
 	c := a.findCall(piece.Index, piece.ID, name)
-	if c == nil || c.isOther(piece.ID, name, arguments) {
+	if c == nil || c.beginsOtherCall(piece.ID, name, arguments) {
 		if name == "" && piece.ID == "" && c == nil {
 			return fmt.Errorf("a piece of a tool call belongs to none: %s", wire.Snippet(raw))
 		}
@@ -235,7 +235,8 @@ func (a *replyAssembly) addCall(raw json.RawMessage) error {
 	return nil
 }
 
-// findCall returns the call a piece continues: by index, by id, or the last one; nil if it begins a new call.
+// findCall returns the call that a piece continues: by index, by id, or the last call; nil if the piece begins a new
+// call.
 func (a *replyAssembly) findCall(index *int, id, name string) *partialCall {
 	if index != nil {
 		return a.callsByIndex[*index]
@@ -254,8 +255,8 @@ func (a *replyAssembly) findCall(index *int, id, name string) *partialCall {
 	return nil
 }
 
-// isOther reports whether a piece begins another call than c.
-func (c *partialCall) isOther(id, name, arguments string) bool {
+// beginsOtherCall reports whether a piece begins another call than c.
+func (c *partialCall) beginsOtherCall(id, name, arguments string) bool {
 	switch {
 	case name == "" || c.name == "":
 		return false
@@ -268,8 +269,8 @@ func (c *partialCall) isOther(id, name, arguments string) bool {
 	}
 }
 
-// argumentText returns the text of arguments, or a piece of it. Some servers send an object.
-func argumentText(raw json.RawMessage) (string, error) {
+// decodeArguments returns a piece of a call's arguments as text. Some servers send an object instead of text.
+func decodeArguments(raw json.RawMessage) (string, error) {
 	if !isPresent(raw) {
 		return "", nil
 	}
@@ -305,8 +306,8 @@ func (a *replyAssembly) BuildReply(from string) (*agent.Reply, error) {
 	return &agent.Reply{Message: m, Usage: a.usage, Stop: a.stop}, nil
 }
 
-// joinFields joins two pieces of a field: strings and lists are concatenated, otherwise the last wins.
-func joinFields(a, b json.RawMessage) json.RawMessage {
+// mergeFieldPieces merges two pieces of a field. It concatenates strings and lists; otherwise the last piece wins.
+func mergeFieldPieces(a, b json.RawMessage) json.RawMessage {
 	var texts [2]string
 	if json.Unmarshal(a, &texts[0]) == nil && json.Unmarshal(b, &texts[1]) == nil {
 		return wire.MustEncode(texts[0] + texts[1])

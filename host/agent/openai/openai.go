@@ -15,15 +15,15 @@ import (
 // DefaultBaseURL is OpenAI's API.
 const DefaultBaseURL = "https://api.openai.com/v1"
 
-// Options configure a model; the default base URL is [DefaultBaseURL].
-type Options = agent.Endpoint
+// Options configure a model. The default base URL is [DefaultBaseURL].
+type Options = agent.ModelEndpoint
 
-// Model is a model with this protocol.
+// Model is a language model with OpenAI's Chat Completions API.
 type Model struct {
 	model      string
 	limitField string // name of the token limit field
 	body       map[string]any
-	server     *wire.Server
+	server     *wire.ModelServer
 }
 
 // New returns a model.
@@ -35,7 +35,7 @@ func New(o Options) (*Model, error) {
 	if o.Key != "" {
 		header["Authorization"] = "Bearer " + o.Key
 	}
-	server, err := wire.NewServer("openai", o, header)
+	server, err := wire.NewModelServer("openai", o, header)
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +128,7 @@ func (m *Model) assistantMessage(message agent.Message) map[string]any {
 	return out
 }
 
-// addExtra adds a server's stored fields.
+// addExtra adds the stored extra fields of a server's message to out.
 func addExtra(out map[string]any, extra json.RawMessage) {
 	var fields map[string]json.RawMessage
 	if len(extra) == 0 || json.Unmarshal(extra, &fields) != nil {
@@ -141,7 +141,7 @@ func addExtra(out map[string]any, extra json.RawMessage) {
 	}
 }
 
-// argumentsText returns a call's arguments as text.
+// argumentsText encodes a call's arguments as text, as the protocol requires.
 func argumentsText(arguments json.RawMessage) string {
 	var plain string
 	if json.Unmarshal(arguments, &plain) == nil {

@@ -53,7 +53,7 @@ func deltas(calls ...string) []string {
 	return append(all, `{"choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}`, "[DONE]")
 }
 
-func TestCallsArePutTogetherByWhatIsThere(t *testing.T) {
+func TestCallsAreAssembledFromPieces(t *testing.T) {
 	for name, test := range map[string]struct {
 		raw  []string
 		want []made
@@ -112,7 +112,7 @@ func TestCallsArePutTogetherByWhatIsThere(t *testing.T) {
 	}
 }
 
-func TestAServerThatDoesNotStream(t *testing.T) {
+func TestServerWithoutStreaming(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json; charset=utf-8")
 		_, _ = w.Write([]byte("{\n" + `"choices":[{"message":{"role":"assistant","content":"all at once"},"finish_reason":"stop"}]}`))
@@ -129,7 +129,7 @@ func TestAServerThatDoesNotStream(t *testing.T) {
 	}
 }
 
-func TestAMalformedAnswerSaysWhatIsWrong(t *testing.T) {
+func TestMalformedReplyNamesProblem(t *testing.T) {
 	for want, raw := range map[string]string{
 		"no JSON object":                 `{"choices":`,
 		"choices is not a list":          `{"choices":{"a":1}}`,
@@ -153,7 +153,7 @@ func TestAMalformedAnswerSaysWhatIsWrong(t *testing.T) {
 	}
 }
 
-func TestWhatCameBesidesIsSentBack(t *testing.T) {
+func TestExtraFieldsAreReturned(t *testing.T) {
 	m, server := model(t,
 		modeltest.Step{Raw: append([]string{
 			`{"choices":[{"delta":{"role":"assistant","reasoning_content":"let me ","content":"I'll look"}}]}`,
@@ -224,7 +224,7 @@ func TestTextComesInPieces(t *testing.T) {
 	}
 }
 
-func TestAnEndpointAddsAndTakesAway(t *testing.T) {
+func TestEndpointExtraFields(t *testing.T) {
 	server := modeltest.StartServer(modeltest.Step{Text: "x"})
 	defer server.Close()
 	m, err := New(Options{Model: "test", BaseURL: server.URL, Body: map[string]any{"stream_options": nil, "temperature": 0.5}})
@@ -281,7 +281,7 @@ func TestErrorsOfServers(t *testing.T) {
 	}
 }
 
-func TestNoKeyInErrorsOfAnyKind(t *testing.T) {
+func TestErrorsContainNoKey(t *testing.T) {
 	broken := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
 		w.WriteHeader(http.StatusNotFound)
@@ -305,7 +305,7 @@ func TestNoKeyInErrorsOfAnyKind(t *testing.T) {
 	}
 }
 
-func TestNothingIsTakenFromTheEnvironment(t *testing.T) {
+func TestEnvironmentIsIgnored(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "from-the-environment")
 	t.Setenv("OPENAI_ORG_ID", "from-the-environment")
 	t.Setenv("OPENAI_CUSTOM_HEADERS", "X-Env: from-the-environment")
@@ -325,7 +325,7 @@ func TestNothingIsTakenFromTheEnvironment(t *testing.T) {
 	}
 }
 
-func TestWhoeverGivesUpIsToldSo(t *testing.T) {
+func TestCancelledRequestReturnsCancellation(t *testing.T) {
 	m, server := model(t, modeltest.Step{Wait: make(chan struct{})})
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {

@@ -12,8 +12,8 @@ import (
 	"github.com/picoclaw/picoclaw/host/run/internal/wire"
 )
 
-// hookServer passes the questions of the program's hooks to the host. They come on a socket in the program's /tmp, one a
-// connection: a JSON value each way.
+// hookServer passes the questions of the program's hooks to the host. A hook connects to a socket in the program's
+// /tmp, sends one question in JSON, and receives the answer.
 type hookServer struct {
 	listener net.Listener
 
@@ -28,8 +28,8 @@ const (
 	questionGrace = 5 * time.Minute
 )
 
-// listen opens the socket and names it in the program's environment.
-func (h *hookServer) listen(s *supervisor) (err error) {
+// listenHooks opens the socket, and sets the variable with its path in the program's environment.
+func (h *hookServer) listenHooks(s *supervisor) (err error) {
 	h.waiting = map[int]chan json.RawMessage{}
 	if err = os.RemoveAll(wire.HookSocket); err != nil {
 		return err
@@ -41,11 +41,11 @@ func (h *hookServer) listen(s *supervisor) (err error) {
 		s.start.Env = map[string]string{}
 	}
 	s.start.Env[wire.HookVariable] = wire.HookSocket
-	go h.serve(s.socket)
+	go h.serveHooks(s.socket)
 	return nil
 }
 
-func (h *hookServer) serve(host wire.Conn) {
+func (h *hookServer) serveHooks(host wire.Conn) {
 	slots := make(chan struct{}, maxQuestions)
 	for {
 		conn, err := h.listener.Accept()
@@ -56,15 +56,16 @@ func (h *hookServer) serve(host wire.Conn) {
 		go func() {
 			defer func() { _ = conn.Close(); <-slots }()
 			_ = conn.SetDeadline(time.Now().Add(questionGrace))
-			if answer := h.ask(host, conn); answer != nil {
+			if answer := h.askHost(host, conn); answer != nil {
 				_, _ = conn.Write(answer)
 			}
 		}()
 	}
 }
 
-// ask passes one question on, and returns the host's answer; nil for none, which a hook takes for a refusal.
-func (h *hookServer) ask(host wire.Conn, conn net.Conn) json.RawMessage {
+// askHost passes a question to the host and returns the answer. Without an answer it returns nil, which a hook treats
+// as a refusal.
+func (h *hookServer) askHost(host wire.Conn, conn net.Conn) json.RawMessage {
 	var question json.RawMessage
 	if json.NewDecoder(io.LimitReader(conn, maxQuestion)).Decode(&question) != nil {
 		return nil
@@ -80,7 +81,7 @@ func (h *hookServer) ask(host wire.Conn, conn net.Conn) json.RawMessage {
 		delete(h.waiting, id)
 		h.mu.Unlock()
 	}()
-	if host.Send(wire.Event{Hook: &wire.Hook{ID: id, Data: question}}, nil) != nil {
+	if host.Send(wire.SupervisorEvent{Hook: &wire.HookMessage{ID: id, Data: question}}, nil) != nil {
 		return nil
 	}
 	select {
@@ -91,8 +92,8 @@ func (h *hookServer) ask(host wire.Conn, conn net.Conn) json.RawMessage {
 	}
 }
 
-// answer hands an answer of the host to the connection that waits for it.
-func (h *hookServer) answer(a *wire.Hook) {
+// deliverAnswer passes an answer of the host to the connection that waits for it.
+func (h *hookServer) deliverAnswer(a *wire.HookMessage) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if waiting := h.waiting[a.ID]; waiting != nil {
@@ -101,4 +102,4 @@ func (h *hookServer) answer(a *wire.Hook) {
 	}
 }
 
-func (h *hookServer) close() { _ = h.listener.Close() }
+func (h *hookServer) closeListener() { _ = h.listener.Close() }

@@ -9,15 +9,15 @@ import (
 	"github.com/picoclaw/picoclaw/host/run/internal/wire"
 )
 
-// Init starts a program as the foreground job of its terminal and waits for it. The program is not the leader of the
-// session, so it can be stopped and continued as below a shell. terminal is the stream that leads to the terminal. It
-// returns the exit code.
-func Init(terminal string, program []string) (int, error) {
+// RunInit starts a program as the foreground job of its terminal, waits for it, and returns the exit code. This
+// process leads the session, so that the program can be stopped and continued, as under a shell. terminal names the
+// stream that is the terminal.
+func RunInit(terminal string, program []string) (int, error) {
 	stream, err := strconv.Atoi(terminal)
 	if err != nil || len(program) == 0 {
 		return 0, errNoProgram
 	}
-	socket, err := wire.FromFile(os.NewFile(wire.SocketFD, "supervisor"))
+	socket, err := wire.ConnFromFile(os.NewFile(wire.SocketFD, "supervisor"))
 	if err != nil {
 		return 0, err
 	}
@@ -35,7 +35,7 @@ func Init(terminal string, program []string) (int, error) {
 		case err != nil:
 			return 0, err
 		case status.Stopped():
-			_ = socket.Send(wire.Event{Stopped: true}, nil)
+			_ = socket.Send(wire.SupervisorEvent{Stopped: true}, nil)
 		case status.Signaled():
 			return 128 + int(status.Signal()), nil
 		default:

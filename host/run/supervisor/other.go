@@ -6,8 +6,8 @@ import "errors"
 
 var errNotLinux = errors.New("programs are supervised on Linux only")
 
-// Main fails: there is no sandbox for programs on this system.
+// Main returns an error, since this operating system has no sandbox for programs.
 func Main() error { return errNotLinux }
 
-// Init fails as Main does.
-func Init(string, []string) (int, error) { return 0, errNotLinux }
+// RunInit returns an error, as Main does.
+func RunInit(string, []string) (int, error) { return 0, errNotLinux }

@@ -1,8 +1,8 @@
-// Package supervisor is the process of a run inside the sandbox. It makes the terminal, starts the program with the rights of
-// its policy, checks its changes to protected files and records them for undo.
+// Package supervisor is the process of a run inside the sandbox. It creates the terminal, starts the program with the
+// rights of its policy, checks its changes to protected files, and records its changes for undo.
 //
-// It must not decide what the program may do: the host does that, and the sandbox enforces it.
+// It must not decide about the program's rights: the host decides, and the sandbox enforces the decision.
 package supervisor
 
-// InitCommand is the argument with which picoclaw is the parent of the program on its terminal.
+// InitCommand is the hidden command of picoclaw that calls RunInit.
 const InitCommand = "run-init"

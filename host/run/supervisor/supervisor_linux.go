@@ -20,9 +20,9 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
-// Main runs the supervisor until the program has ended. An error has been reported to the host.
+// Main runs the supervisor until the program has ended. It reports errors to the host before it returns them.
 func Main() error {
-	socket, err := wire.FromFile(os.NewFile(wire.SocketFD, "host"))
+	socket, err := wire.ConnFromFile(os.NewFile(wire.SocketFD, "host"))
 	if err != nil {
 		return err
 	}
@@ -31,14 +31,14 @@ func Main() error {
 		err = s.runProgram()
 	}
 	if err != nil {
-		_ = s.socket.Send(wire.Event{Failed: err.Error()}, nil)
+		_ = s.socket.Send(wire.SupervisorEvent{Failed: err.Error()}, nil)
 	}
 	return err
 }
 
 type supervisor struct {
 	socket  wire.Conn
-	start   wire.Start
+	start   wire.StartMessage
 	process *isolation.Process
 	hooks   hookServer
 }
@@ -69,39 +69,40 @@ func (s *supervisor) runProgram() error {
 	if err = errors.Join(isolation.LimitSelf(profile.Limits), iso.FilterSelf(profile)); err != nil {
 		return err
 	}
-	out := wire.Ended{}
+	out := wire.RunOutcome{}
 	finish, err := s.watchChanges(files, &profile, &out)
 	if err != nil {
 		return err
 	}
-	if err = s.hooks.listen(s); err == nil {
-		defer s.hooks.close()
+	if err = s.hooks.listenHooks(s); err == nil {
+		defer s.hooks.closeListener()
 		err = s.startProgram(iso, files, profile)
 	}
 	if err != nil {
 		finish()
 		return err
 	}
-	go s.followHost()
+	go s.handleHostMessages()
 	exit, err := s.process.Wait(context.Background())
 	finish()
 	if err != nil {
 		return err
 	}
-	out.Code, out.Exceeded = exitCode(exit), exit.Exceeded
-	return s.socket.Send(wire.Event{Ended: &out}, nil)
+	out.Code, out.Exceeded = shellExitCode(exit), exit.Exceeded
+	return s.socket.Send(wire.SupervisorEvent{Ended: &out}, nil)
 }
 
-// exitCode returns a shell's exit code for an exit.
-func exitCode(exit isolation.ExitStatus) int {
+// shellExitCode converts an exit status to a shell's exit code.
+func shellExitCode(exit isolation.ExitStatus) int {
 	if signal, ok := exit.Signal.(syscall.Signal); ok {
 		return 128 + int(signal)
 	}
 	return exit.Code
 }
 
-// watchChanges has changes checked and recorded. finish completes both, and writes the outcome down.
-func (s *supervisor) watchChanges(files *workspace.Workspace, profile *isolation.Profile, out *wire.Ended) (finish func(), err error) {
+// watchChanges sets up the check for protected files and the undo recording of a program's changes. finish ends both,
+// and writes the results to out.
+func (s *supervisor) watchChanges(files *workspace.Workspace, profile *isolation.Profile, out *wire.RunOutcome) (finish func(), err error) {
 	if !profile.Confine {
 		out.NoHistory = "agents.defaults.restrict_to_workspace is off"
 		return func() {}, nil
@@ -130,7 +131,7 @@ func (s *supervisor) watchChanges(files *workspace.Workspace, profile *isolation
 	}, nil
 }
 
-// startProgram starts the program, on a terminal if one is wanted, and tells the host.
+// startProgram starts the program, on a terminal if the host requests one, and informs the host.
 func (s *supervisor) startProgram(iso *isolation.Isolation, files *workspace.Workspace, profile isolation.Profile) error {
 	dir, err := files.OpenDir(s.start.Dir)
 	if err != nil {
@@ -145,7 +146,7 @@ func (s *supervisor) startProgram(iso *isolation.Isolation, files *workspace.Wor
 	var control *os.File
 	if s.start.Terminal != nil {
 		var done func()
-		control, done, err = s.useTerminal(cmd)
+		control, done, err = s.openProgramTerminal(cmd)
 		defer done()
 		if err != nil {
 			return err
@@ -154,17 +155,17 @@ func (s *supervisor) startProgram(iso *isolation.Isolation, files *workspace.Wor
 	if s.process, err = iso.Start(cmd, profile); err != nil {
 		return fmt.Errorf("start %s: %w", filepath.Base(s.start.Program[0]), err)
 	}
-	return s.socket.Send(wire.Event{Started: true}, control)
+	return s.socket.Send(wire.SupervisorEvent{Started: true}, control)
 }
 
-// useTerminal makes a terminal for a command, and has this program be its parent there, for job control. done closes what
-// the command has then.
-func (s *supervisor) useTerminal(cmd *osexec.Cmd) (control *os.File, done func(), err error) {
+// openProgramTerminal creates a terminal for cmd, and changes cmd to run through RunInit for job control. done closes
+// the program's end of the terminal in this process.
+func (s *supervisor) openProgramTerminal(cmd *osexec.Cmd) (control *os.File, done func(), err error) {
 	control, terminal, err := pty.OpenPTY(*s.start.Terminal)
 	if err != nil {
 		return nil, func() {}, err
 	}
-	ours, theirs, err := wire.Pair()
+	ours, theirs, err := wire.NewSocketPair()
 	done = func() { _, _, _ = control.Close(), terminal.Close(), theirs.Close() }
 	if err != nil {
 		return nil, func() { _, _ = control.Close(), terminal.Close() }, err
@@ -194,14 +195,14 @@ func (s *supervisor) useTerminal(cmd *osexec.Cmd) (control *os.File, done func()
 	cmd.Path, cmd.Err = self, nil
 	cmd.ExtraFiles = []*os.File{theirs}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setctty: true, Ctty: first}
-	go s.followInit(ours)
+	go s.reportStops(ours)
 	return control, done, nil
 }
 
-// followInit tells the host when the program stops.
-func (s *supervisor) followInit(init wire.Conn) {
+// reportStops tells the host whenever the program stops.
+func (s *supervisor) reportStops(init wire.Conn) {
 	for {
-		var stopped wire.Event
+		var stopped wire.SupervisorEvent
 		if _, err := init.Receive(&stopped); err != nil {
 			return
 		}
@@ -209,16 +210,16 @@ func (s *supervisor) followInit(init wire.Conn) {
 	}
 }
 
-// followHost carries out what the host asks for, and ends the program with the host.
-func (s *supervisor) followHost() {
+// handleHostMessages executes the host's messages. It kills the program if the host ends.
+func (s *supervisor) handleHostMessages() {
 	for {
-		var c wire.Control
+		var c wire.ControlMessage
 		if _, err := s.socket.Receive(&c); err != nil {
 			s.process.Kill()
 			return
 		}
 		if c.Hook != nil {
-			s.hooks.answer(c.Hook)
+			s.hooks.deliverAnswer(c.Hook)
 		}
 		if c.Signal != 0 {
 			_ = s.process.Signal(syscall.Signal(c.Signal))

@@ -20,7 +20,7 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// Options configures the tool.
+// Options configure the tool cron.
 type Options struct {
 	// Store returns an agent's jobs.
 	Store func(agent string) *schedule.Store
@@ -39,8 +39,8 @@ func NewPlugin(o Options) (session.BuiltinPlugin, error) {
 	return session.BuiltinPlugin{ID: "schedule", Doc: "Scheduled jobs of the agent.", Tools: []session.BuiltinTool{cron}}, nil
 }
 
-// arguments are the arguments of a call.
-type arguments struct {
+// cronArguments are the arguments of a call of the tool.
+type cronArguments struct {
 	Action  string `json:"action" jsonschema:"What to do." enum:"add,list,get,update,remove,enable,disable"`
 	JobID   string `json:"job_id,omitempty" jsonschema:"The job, for get, update, remove, enable and disable."`
 	Name    string `json:"name,omitempty" jsonschema:"A short name for the job."`
@@ -53,9 +53,9 @@ type arguments struct {
 	TZ      string `json:"tz,omitempty" jsonschema:"The time zone of cron_expr, such as Europe/Berlin. Defaults to that of the machine."`
 }
 
-// parseSchedule returns the first of at, every and expression that is set, since models fill the others with empty
-// values. It returns false if none is set.
-func (in *arguments) parseSchedule(now time.Time) (schedule.Schedule, bool) {
+// parseSchedule returns the schedule in the first argument of at, every and expression that is not empty, since models
+// fill unused arguments with empty values. It returns false if all are empty.
+func (in *cronArguments) parseSchedule(now time.Time) (schedule.Schedule, bool) {
 	const most = int64(100 * 365 * 24 * 60 * 60) // seconds
 	switch {
 	case in.At > 0:
@@ -73,10 +73,10 @@ func (in *arguments) parseSchedule(now time.Time) (schedule.Schedule, bool) {
 type cronTool struct{ Options }
 
 // handleCall carries out the action of a call.
-func (t cronTool) handleCall(_ context.Context, s *session.Session, in arguments) (string, error) {
+func (t cronTool) handleCall(_ context.Context, s *session.Session, in cronArguments) (string, error) {
 	agent := s.Policy().AgentID()
 	narrowing, now := s.Policy().Narrowing(), time.Now()
-	store := t.Store(agent).Filter(func(j schedule.Job) bool { return narrowing.Includes(JobNarrowing(j)) })
+	store := t.Store(agent).FilterJobs(func(j schedule.Job) bool { return narrowing.Includes(JobNarrowing(j)) })
 	if in.Command != "" {
 		if !t.AllowCommand(agent) {
 			return "", CommandsDisabledError()
@@ -93,7 +93,7 @@ func (t cronTool) handleCall(_ context.Context, s *session.Session, in arguments
 	case "add":
 		when, ok := in.parseSchedule(now)
 		if !ok {
-			return "", invalidArgument(errors.New("a schedule is missing: set at_seconds, every_seconds or cron_expr"))
+			return "", invalidArgumentError(errors.New("a schedule is missing: set at_seconds, every_seconds or cron_expr"))
 		}
 		name, _, _ := strings.Cut(cmp.Or(in.Name, in.Message, in.Command), "\n")
 		j := schedule.Job{Name: shortenName(name), Schedule: when,
@@ -122,14 +122,14 @@ func (t cronTool) handleCall(_ context.Context, s *session.Session, in arguments
 			err = CheckCommand(s, j.Payload.Command)
 		}
 		if err != nil {
-			return "", invalidArgument(err)
+			return "", invalidArgumentError(err)
 		}
 	}
 	j, err := store.UpdateJob(in.JobID, now, func(j *schedule.Job) { j.Enabled = on })
 	return formatResult(in.Action+"d", j, err)
 }
 
-// JobNarrowing returns the restriction of a job's runs.
+// JobNarrowing returns the policy restrictions under which a job runs.
 func JobNarrowing(j schedule.Job) policy.Narrowing {
 	if j.Scope == nil {
 		return policy.Narrowing{}
@@ -137,8 +137,8 @@ func JobNarrowing(j schedule.Job) policy.Narrowing {
 	return policy.Narrowing{Workspace: j.Scope.Workspace, Paths: j.Scope.Paths}
 }
 
-// updateJob changes the properties of a job that the arguments set.
-func (in *arguments) updateJob(j *schedule.Job, now time.Time) {
+// updateJob changes the properties of a job for which there are arguments.
+func (in *cronArguments) updateJob(j *schedule.Job, now time.Time) {
 	j.Name = cmp.Or(shortenName(in.Name), j.Name)
 	j.Payload.Message = cmp.Or(in.Message, j.Payload.Message)
 	j.Payload.Command = cmp.Or(in.Command, j.Payload.Command)
@@ -150,19 +150,19 @@ func (in *arguments) updateJob(j *schedule.Job, now time.Time) {
 	}
 }
 
-// CommandsDisabledError returns the error for a job with a command if tools.cron.allow_command is false.
+// CommandsDisabledError returns the error for jobs with a command while tools.cron.allow_command is false.
 func CommandsDisabledError() *session.Error {
 	return &session.Error{Code: pluginpb.CodeAccessDenied, Message: "jobs may not run commands",
 		Rule: "tools.cron.allow_command", Hint: "the operator can set tools.cron.allow_command to true"}
 }
 
-// callExplainer decides calls without making them, as *session.Session does.
+// callExplainer decides on calls without making them; *session.Session implements it.
 type callExplainer interface {
 	ExplainCall(tool string, arguments json.RawMessage) (guard.Decision, *session.Error)
 }
 
-// CheckCommand returns an error if a job could not run a command. Each run decides the command again as a call of
-// exec, and nobody is there to approve it.
+// CheckCommand returns an error if a job could not run a command. Each run decides on the command again, as a call of
+// exec without a person to approve it.
 func CheckCommand(s callExplainer, command string) error {
 	arguments, err := json.Marshal(map[string]string{"command": command})
 	if err != nil {
@@ -181,8 +181,8 @@ func CheckCommand(s callExplainer, command string) error {
 	return nil
 }
 
-// invalidArgument converts an error to a tool error.
-func invalidArgument(err error) error {
+// invalidArgumentError converts an error to a tool error.
+func invalidArgumentError(err error) error {
 	if own := (*session.Error)(nil); errors.As(err, &own) {
 		return err
 	}
@@ -197,10 +197,10 @@ func shortenName(name string) string {
 	return name
 }
 
-// formatResult describes the job that an action changed.
+// formatResult describes an action and the job that it changed.
 func formatResult(action string, j schedule.Job, err error) (string, error) {
 	if err != nil {
-		return "", invalidArgument(err)
+		return "", invalidArgumentError(err)
 	}
 	return "Cron job " + action + ": " + describeJob(j), nil
 }
@@ -236,11 +236,11 @@ func listJobs(store *schedule.Store) (string, error) {
 	return strings.Join(lines, "\n"), nil
 }
 
-// getJob describes a job with the output of its last run.
+// getJob describes a job and the output of its last run.
 func getJob(store *schedule.Store, id string) (string, error) {
 	j, err := store.Job(id)
 	if err != nil {
-		return "", invalidArgument(err)
+		return "", invalidArgumentError(err)
 	}
 	lines := []string{describeJob(j)}
 	for _, part := range []struct{ name, text string }{

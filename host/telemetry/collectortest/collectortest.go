@@ -17,7 +17,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Collector records what it receives.
+// Collector is an OpenTelemetry collector that records received spans and metrics.
 type Collector struct {
 	*httptest.Server
 
@@ -140,7 +140,8 @@ func (c *Collector) SpansNamed(name string) (found []Span) {
 	return found
 }
 
-// Metrics returns the latest values by metric name and attributes as fmt prints a map; of a histogram, the count.
+// Metrics returns the latest value of each metric. Keys are the name and the attributes as fmt prints a map. The value
+// of a histogram is its count.
 func (c *Collector) Metrics() map[string]float64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -132,14 +132,14 @@ func (h Home) StartAttacks() func(what, at, with string) clitest.CallAnswer {
 }
 
 // ListServers returns the servers in `picoclaw mcp list`, by name.
-func (h Home) ListServers() map[string]inventory.Server {
+func (h Home) ListServers() map[string]inventory.ServerInfo {
 	h.T.Helper()
 	out, said, code := h.Run("mcp", "list", "--output", "json")
-	var all []inventory.Server
+	var all []inventory.ServerInfo
 	if err := json.Unmarshal([]byte(out), &all); err != nil || code != 0 {
 		h.T.Fatalf("%v: %s%s", err, out, said)
 	}
-	found := map[string]inventory.Server{}
+	found := map[string]inventory.ServerInfo{}
 	for _, one := range all {
 		found[one.Name] = one
 	}

@@ -19,7 +19,7 @@ import (
 const CloseTimeout = 5 * time.Second
 
 // OpenHost opens a host with the tools of plugins only, for calls of an agent.
-func OpenHost(f *cli.Factory, agent string) (*host.Assembly, error) {
+func OpenHost(f *cli.Factory, agent string) (*host.Runtime, error) {
 	cfg, err := f.Config(agent)
 	if err != nil {
 		return nil, err
@@ -28,7 +28,7 @@ func OpenHost(f *cli.Factory, agent string) (*host.Assembly, error) {
 }
 
 // AssembleHost opens a host with a configuration and options. Its errors have exit code 3.
-func AssembleHost(f *cli.Factory, cfg *config.Config, o host.Options) (*host.Assembly, error) {
+func AssembleHost(f *cli.Factory, cfg *config.Config, o host.Options) (*host.Runtime, error) {
 	logger, err := f.NewLogger(cfg)
 	if err != nil {
 		return nil, err
@@ -39,7 +39,7 @@ func AssembleHost(f *cli.Factory, cfg *config.Config, o host.Options) (*host.Ass
 	}
 	o.Config, o.Logger, o.SelfTest, o.Version = cfg, logger, attack, f.Version
 	o.Token = func(agent string) (string, error) { return AgentToken(cfg.Home().Path, agent) }
-	all, err := host.OpenAssembly(o)
+	all, err := host.OpenRuntime(o)
 	if err != nil {
 		return nil, cli.StartError(err)
 	}
@@ -51,14 +51,14 @@ func AssembleHost(f *cli.Factory, cfg *config.Config, o host.Options) (*host.Ass
 type SessionOpener func(h *session.Host, agent string, origin session.Origin) (*session.Session, error)
 
 // OpenSession opens a host and a session for calls of an agent. done closes the host.
-func OpenSession(f *cli.Factory, agent string, origin session.Origin) (s *session.Session, h *host.Assembly,
+func OpenSession(f *cli.Factory, agent string, origin session.Origin) (s *session.Session, h *host.Runtime,
 	done func(), err error) {
 	return OpenSessionWith(f, (*session.Host).OpenSession, agent, origin)
 }
 
 // OpenSessionWith is like OpenSession, but opens the session with open.
 func OpenSessionWith(f *cli.Factory, open SessionOpener, agent string, origin session.Origin) (s *session.Session,
-	h *host.Assembly, done func(), err error) {
+	h *host.Runtime, done func(), err error) {
 	h, err = OpenHost(f, agent)
 	if err != nil {
 		return nil, nil, nil, err

@@ -18,8 +18,8 @@ import (
 	"github.com/picoclaw/picoclaw/host/agent"
 )
 
-// Assembler builds a reply from the events of an answer.
-type Assembler interface {
+// ReplyAssembler builds a reply from the events of a response.
+type ReplyAssembler interface {
 	// AddData adds the data of an event, and reports whether it is the last. An error the server sends is a
 	// [ServerError].
 	AddData(data []byte) (last bool, err error)
@@ -29,16 +29,16 @@ type Assembler interface {
 	BuildReply(from string) (*agent.Reply, error)
 }
 
-// ServerError is an error a server sends within an answer.
+// ServerError is an error that a server sends within a response.
 type ServerError json.RawMessage
 
 func (t ServerError) Error() string { return string(t) }
 
-// maxAnswerBytes limits an answer.
+// maxAnswerBytes limits the size of a response.
 const maxAnswerBytes = 64 << 20
 
-// PostRequest posts a body to a path below the base URL and assembles the answer.
-func (s *Server) PostRequest(ctx context.Context, path string, body []byte, a Assembler) (*agent.Reply, error) {
+// PostRequest posts a body to a path below the base URL, and assembles the reply from the response.
+func (s *ModelServer) PostRequest(ctx context.Context, path string, body []byte, a ReplyAssembler) (*agent.Reply, error) {
 	ctx, heard, end := withSilenceTimeout(ctx)
 	defer end()
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, s.url.JoinPath(path).String(), bytes.NewReader(body))
@@ -87,7 +87,7 @@ func (s *Server) PostRequest(ctx context.Context, path string, body []byte, a As
 	return reply, nil
 }
 
-// answerEvents returns the data of an answer's events. An answer without streaming is one event.
+// answerEvents returns the data of a response's events. A response without streaming is one event.
 func answerEvents(response *http.Response) func(yield func([]byte, error) bool) {
 	return func(yield func([]byte, error) bool) {
 		body := http.MaxBytesReader(nil, response.Body, maxAnswerBytes)
@@ -99,8 +99,8 @@ func answerEvents(response *http.Response) func(yield func([]byte, error) bool) 
 	}
 }
 
-// statusError returns the error for a response with another status than 200.
-func (s *Server) statusError(response *http.Response) error {
+// statusError returns the error for a response whose status is not 200.
+func (s *ModelServer) statusError(response *http.Response) error {
 	said, err := io.ReadAll(io.LimitReader(response.Body, 64<<10))
 	if err != nil {
 		said = nil // the status is enough
@@ -113,12 +113,12 @@ func (s *Server) statusError(response *http.Response) error {
 	return s.responseError(response.StatusCode, response.Header, message)
 }
 
-// silenceTimeout is the maximum time without data from a server.
+// silenceTimeout limits the time without data from a server.
 const silenceTimeout = 10 * time.Minute
 
 var errSilent = fmt.Errorf("no data for %s", silenceTimeout)
 
-// withSilenceTimeout returns a context that ends when heard was not called for silenceTimeout.
+// withSilenceTimeout returns a context that ends when the caller has not called heard for silenceTimeout.
 func withSilenceTimeout(ctx context.Context) (listening context.Context, heard, end func()) {
 	listening, cancel := context.WithCancelCause(ctx)
 	timer := time.AfterFunc(silenceTimeout, func() { cancel(errSilent) })
@@ -128,7 +128,7 @@ func withSilenceTimeout(ctx context.Context) (listening context.Context, heard, 
 	}
 }
 
-// MustEncode returns a decoded JSON value as JSON.
+// MustEncode encodes a value that was decoded from JSON.
 func MustEncode(v any) json.RawMessage {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -137,7 +137,7 @@ func MustEncode(v any) json.RawMessage {
 	return text
 }
 
-// Snippet returns the beginning of a text, for errors.
+// Snippet returns the beginning of a text for error messages.
 func Snippet(raw []byte) string {
 	const most = 120
 	if len(raw) > most {
@@ -146,7 +146,7 @@ func Snippet(raw []byte) string {
 	return string(raw)
 }
 
-// EncodeBody returns the JSON of a request, without HTML escapes, merged with an endpoint's extra fields.
+// EncodeBody returns a request as JSON without HTML escapes, merged with the extra fields of the endpoint.
 func EncodeBody(body, extra map[string]any) ([]byte, error) {
 	maps.Copy(body, extra)
 	maps.DeleteFunc(body, func(_ string, value any) bool { return value == nil })
@@ -158,7 +158,7 @@ func EncodeBody(body, extra map[string]any) ([]byte, error) {
 }
 
 // readEvents returns the data of the events in a text/event-stream, without surrounding space. It skips events without
-// data, and the last one if no blank line ends it.
+// data, and an incomplete last event.
 func readEvents(r io.Reader) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		lines := bufio.NewScanner(r)

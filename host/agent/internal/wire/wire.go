@@ -19,8 +19,8 @@ import (
 	"github.com/picoclaw/picoclaw/internal/lazyregexp"
 )
 
-// Server is a model's HTTP server.
-type Server struct {
+// ModelServer is the HTTP server of a model.
+type ModelServer struct {
 	Protocol string // protocol and host, which identify stored extra data
 	name     string // model and host, for errors
 	url      *url.URL
@@ -29,9 +29,9 @@ type Server struct {
 	client   *http.Client
 }
 
-// NewServer returns a server with the headers of a protocol. Errors contain neither the key nor the endpoint's header
-// values.
-func NewServer(protocol string, at agent.Endpoint, header map[string]string) (*Server, error) {
+// NewModelServer returns a server with the headers of a protocol. Its errors contain neither the key nor the
+// endpoint's header values.
+func NewModelServer(protocol string, at agent.ModelEndpoint, header map[string]string) (*ModelServer, error) {
 	u, err := url.Parse(at.BaseURL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, fmt.Errorf("model %s: its base URL is not one of http or https", at.Model)
@@ -39,7 +39,7 @@ func NewServer(protocol string, at agent.Endpoint, header map[string]string) (*S
 	if at.Model == "" {
 		return nil, errors.New("the model has no name")
 	}
-	s := &Server{Protocol: protocol + " " + u.Host, name: fmt.Sprintf("model %s at %s", at.Model, u.Host),
+	s := &ModelServer{Protocol: protocol + " " + u.Host, name: fmt.Sprintf("model %s at %s", at.Model, u.Host),
 		url: u, header: http.Header{}, client: &http.Client{}}
 	for _, headers := range []map[string]string{header, at.Headers} {
 		for name, value := range headers {
@@ -58,14 +58,14 @@ func NewServer(protocol string, at agent.Endpoint, header map[string]string) (*S
 	return s, nil
 }
 
-// minSecretLength is the minimum length of secrets removed from texts.
+// minSecretLength is the minimum length of secrets that sanitizeText removes.
 const minSecretLength = 6
 
-// maxMessageBytes limits a server's text in an error.
+// maxMessageBytes limits a server's text in an error message.
 const maxMessageBytes = 600
 
-// sanitizeText returns a text in one line without secrets.
-func (s *Server) sanitizeText(text string) string {
+// sanitizeText shortens a server's text to one line without secrets.
+func (s *ModelServer) sanitizeText(text string) string {
 	for _, secret := range s.secrets {
 		if len(secret) >= minSecretLength {
 			text = strings.ReplaceAll(text, secret, "[secret]")
@@ -82,7 +82,7 @@ func (s *Server) sanitizeText(text string) string {
 var tooLongPattern = lazyregexp.New(`(?i)context_length_exceeded|context[ _](length|window|size)|prompt is too long|` +
 	`too many (input )?tokens|input is too long`)
 
-// errorStatuses are the HTTP statuses of errors within an answer, by type.
+// errorStatuses maps the types of errors within a response to HTTP statuses.
 var errorStatuses = map[string]int{
 	"invalid_request_error": http.StatusBadRequest,
 	"authentication_error":  http.StatusUnauthorized,
@@ -93,7 +93,7 @@ var errorStatuses = map[string]int{
 	"overloaded_error":      529,
 }
 
-// parseError parses the various forms of server errors.
+// parseError parses the error formats of various servers.
 func parseError(raw json.RawMessage) (status int, message string) {
 	status, message = http.StatusBadGateway, string(raw)
 	var said struct {
@@ -120,8 +120,8 @@ func parseError(raw json.RawMessage) (status int, message string) {
 	return status, message
 }
 
-// responseError returns the error for a response with another status than 200.
-func (s *Server) responseError(status int, header http.Header, message string) *agent.ModelError {
+// responseError returns the error for a response that reports a failure.
+func (s *ModelServer) responseError(status int, header http.Header, message string) *agent.ModelError {
 	e := &agent.ModelError{
 		Status: status, RetryAfter: retryAfter(header, time.Now()),
 		TooLong: status < 500 && status != http.StatusTooManyRequests && tooLongPattern().MatchString(message),
@@ -136,7 +136,7 @@ func (s *Server) responseError(status int, header http.Header, message string) *
 	return e
 }
 
-// retryAfter returns the delay a server requests.
+// retryAfter returns the delay that a server requests before a retry.
 func retryAfter(h http.Header, now time.Time) time.Duration {
 	const longest = 1e6 // seconds; more is nonsense
 	text := h.Get("Retry-After")
@@ -149,15 +149,15 @@ func retryAfter(h http.Header, now time.Time) time.Duration {
 	return 0
 }
 
-// malformedError returns the error for an invalid answer.
-func (s *Server) malformedError(err error) *agent.ModelError {
+// malformedError returns the error for a response that can't be parsed.
+func (s *ModelServer) malformedError(err error) *agent.ModelError {
 	return &agent.ModelError{Status: http.StatusOK,
 		Message: fmt.Sprintf("%s sent a malformed answer: %s", s.name, s.sanitizeText(err.Error()))}
 }
 
-// connectionError returns the error for a missing or incomplete answer; a nil err stands for an early end. It returns
-// the context's error if that has ended.
-func (s *Server) connectionError(ctx context.Context, err error) error {
+// connectionError returns the error for a missing or incomplete response; a nil err means that the response ended
+// early. It returns the context's error if the context has ended.
+func (s *ModelServer) connectionError(ctx context.Context, err error) error {
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, errSilent):
 		err = errSilent

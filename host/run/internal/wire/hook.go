@@ -1,6 +1,7 @@
 package wire
 
-// HookSocket is where a program's hooks reach its supervisor, and HookVariable names it to them.
+// HookSocket is the path of the supervisor's socket for hooks. HookVariable is the environment variable with this
+// path.
 const (
 	HookSocket   = "/tmp/.picoclaw-hook"
 	HookVariable = "PICOCLAW_HOOK_SOCKET"

@@ -18,8 +18,8 @@ import (
 // SocketFD is the descriptor of the supervisor's socket.
 const SocketFD = 3
 
-// Start is the first message to the supervisor.
-type Start struct {
+// StartMessage is the first message to the supervisor. It describes the program and its access.
+type StartMessage struct {
 	Policy  *pluginpolicy.Policy `json:"policy"`
 	Program []string             `json:"program"` // absolute path and arguments
 	Env     map[string]string    `json:"env"`
@@ -31,30 +31,30 @@ type Start struct {
 	Streams  [3]bool   `json:"streams"`
 }
 
-// Control is a later message to the supervisor.
-type Control struct {
-	Signal   int   `json:"signal,omitempty"`   // to the program and its descendants
-	Continue bool  `json:"continue,omitempty"` // after [Event.Stopped]
-	Hook     *Hook `json:"hook,omitempty"`     // answer to [Event.Hook]
+// ControlMessage is a later message to the supervisor: a signal, a continuation, or an answer for a hook.
+type ControlMessage struct {
+	Signal   int          `json:"signal,omitempty"`   // to the program and its descendants
+	Continue bool         `json:"continue,omitempty"` // after [Event.Stopped]
+	Hook     *HookMessage `json:"hook,omitempty"`     // answer to [Event.Hook]
 }
 
-// Hook is a question of the program's hook, or the answer to it.
-type Hook struct {
+// HookMessage is a question of the program's hook, or the host's answer.
+type HookMessage struct {
 	ID   int             `json:"id"` // of the question
 	Data json.RawMessage `json:"data"`
 }
 
-// Event is a message from the supervisor. One field is set.
-type Event struct {
-	Started bool   `json:"started,omitempty"` // with the descriptor of the terminal, if there is one
-	Stopped bool   `json:"stopped,omitempty"` // the program was stopped, as by Ctrl-Z
-	Failed  string `json:"failed,omitempty"`  // why it can't be started
-	Hook    *Hook  `json:"hook,omitempty"`    // a question of the program's hook
-	Ended   *Ended `json:"ended,omitempty"`
+// SupervisorEvent is a message from the supervisor. Exactly one field is set.
+type SupervisorEvent struct {
+	Started bool         `json:"started,omitempty"` // with the descriptor of the terminal, if there is one
+	Stopped bool         `json:"stopped,omitempty"` // the program was stopped, as by Ctrl-Z
+	Failed  string       `json:"failed,omitempty"`  // why it can't be started
+	Hook    *HookMessage `json:"hook,omitempty"`    // a question of the program's hook
+	Ended   *RunOutcome  `json:"ended,omitempty"`
 }
 
-// Ended says how the program ended and what it changed.
-type Ended struct {
+// RunOutcome says how the program ended and what it changed.
+type RunOutcome struct {
 	Code     int    `json:"code"`
 	Exceeded string `json:"exceeded,omitempty"` // the limit it was ended for
 
@@ -64,28 +64,28 @@ type Ended struct {
 	NoHistory string               `json:"no_history,omitempty"` // why nothing was recorded
 }
 
-// maxPacket limits a message.
+// maxPacket limits the size of a message.
 const maxPacket = 1 << 20
 
-// Conn is one end of the socket.
+// Conn is one end of the socket between host and supervisor.
 type Conn struct{ *net.UnixConn }
 
-// Pair returns the host's end of a socket, and the supervisor's as a file.
-func Pair() (Conn, *os.File, error) {
+// NewSocketPair returns the host's end of a new socket, and the supervisor's end as a file.
+func NewSocketPair() (Conn, *os.File, error) {
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return Conn{}, nil, fmt.Errorf("make a socket: %w", err)
 	}
 	theirs := os.NewFile(uintptr(fds[1]), "supervisor")
-	ours, err := FromFile(os.NewFile(uintptr(fds[0]), "host"))
+	ours, err := ConnFromFile(os.NewFile(uintptr(fds[0]), "host"))
 	if err != nil {
 		_ = theirs.Close()
 	}
 	return ours, theirs, err
 }
 
-// FromFile takes over a file that is an end of the socket.
-func FromFile(f *os.File) (Conn, error) {
+// ConnFromFile returns the connection of a file that is an end of the socket. It closes the file.
+func ConnFromFile(f *os.File) (Conn, error) {
 	defer func() { _ = f.Close() }()
 	c, err := net.FileConn(f)
 	if err != nil {
@@ -98,7 +98,7 @@ func FromFile(f *os.File) (Conn, error) {
 	return Conn{socket}, errors.Join(socket.SetReadBuffer(maxPacket), socket.SetWriteBuffer(maxPacket))
 }
 
-// Send sends a message, with a file if it is not nil.
+// Send sends a message as JSON, with a file unless it is nil.
 func (c Conn) Send(message any, file *os.File) error {
 	data, err := json.Marshal(message)
 	if err != nil {
@@ -115,7 +115,7 @@ func (c Conn) Send(message any, file *os.File) error {
 	return err
 }
 
-// Receive reads a message and the file that came with it, or nil.
+// Receive reads a message, and returns the file that came with it; nil if none came.
 func (c Conn) Receive(message any) (*os.File, error) {
 	data, rights := make([]byte, maxPacket), make([]byte, unix.CmsgSpace(4))
 	n, m, _, _, err := c.ReadMsgUnix(data, rights)
@@ -127,15 +127,15 @@ func (c Conn) Receive(message any) (*os.File, error) {
 	}
 	var file *os.File
 	if m > 0 {
-		if file, err = fileFrom(rights[:m]); err != nil {
+		if file, err = receivedFile(rights[:m]); err != nil {
 			return nil, err
 		}
 	}
 	return file, json.Unmarshal(data[:n], message)
 }
 
-// fileFrom returns the file in a control message, ready for the poller.
-func fileFrom(rights []byte) (*os.File, error) {
+// receivedFile returns the file in a control message, with deadlines enabled.
+func receivedFile(rights []byte) (*os.File, error) {
 	messages, err := unix.ParseSocketControlMessage(rights)
 	if err != nil {
 		return nil, err

@@ -129,7 +129,7 @@ func (o *Options) runTask(ctx context.Context, c *host.Conversation) error {
 	view := &turnView{out: terminal.NewWriter(o.Err)}
 	began := time.Now()
 	outcome, err := c.RunTurn(ctx, o.message, view.showEvent)
-	if host.IsTurnEnd(err) {
+	if host.IsHookTurnEnd(err) {
 		fmt.Fprintln(o.Err, err)
 		err = nil
 	}

@@ -25,7 +25,7 @@ type ReplayOptions struct {
 	filter audit.Filter
 	output cli.OutputFormat
 
-	host     *host.Assembly
+	host     *host.Runtime
 	sessions map[sessionKey]*session.Session
 	table    *terminal.Table
 	rows     int

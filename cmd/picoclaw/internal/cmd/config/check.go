@@ -107,7 +107,7 @@ func (o *CheckOptions) checkAll() checkResult {
 		result.Faults = append(result.Faults, wrong...)
 		return result
 	}
-	all, err := host.OpenAssembly(host.Options{Config: cfg})
+	all, err := host.OpenRuntime(host.Options{Config: cfg})
 	if err != nil {
 		result.Faults = append(result.Faults, newConfigFault(err))
 		return result

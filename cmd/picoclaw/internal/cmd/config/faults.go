@@ -39,7 +39,7 @@ func checkWorkspace(cfg *config.Config, id string) error {
 // plugin refuses.
 func findBrokenPlugins(cfg *config.Config, h *session.Host) []configFault {
 	var broken []configFault
-	if err := h.Plugins().LockError(); err != nil {
+	if err := h.Plugins().LockFileError(); err != nil {
 		broken = append(broken, newConfigFault(err))
 	}
 	add := func(key string, err error) {

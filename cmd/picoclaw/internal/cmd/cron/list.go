@@ -123,7 +123,7 @@ func (v *LogOptions) showLog() error {
 }
 
 // readRuns returns the latest runs of all jobs or of one job, which may have been removed.
-func (v *Options) readRuns(limit int) ([]schedule.Record, error) {
+func (v *Options) readRuns(limit int) ([]schedule.RunRecord, error) {
 	if limit < 1 {
 		return nil, cli.UsageErrorf("--limit %d: want 1 or more", limit)
 	}
@@ -134,7 +134,7 @@ func (v *Options) readRuns(limit int) ([]schedule.Record, error) {
 	return runs, cli.FailedError(err)
 }
 
-func printRun(out *terminal.Writer, r schedule.Record) {
+func printRun(out *terminal.Writer, r schedule.RunRecord) {
 	style := terminal.Bad
 	switch r.Status {
 	case schedule.OK:

@@ -72,9 +72,9 @@ type runningWorker struct {
 // configAssembly makes a worker's calls with one version of the configuration.
 type configAssembly struct {
 	app          *cli.Factory
-	all          *host.Assembly // for calls of gateway clients
-	cli          *host.Assembly // for picoclaw call, without built-in tools
-	file         string         // configuration file
+	all          *host.Runtime // for calls of gateway clients
+	cli          *host.Runtime // for picoclaw call, without built-in tools
+	file         string        // configuration file
 	agents       []string
 	trust        []string // keys that may sign fleet configurations
 	stopWatching context.CancelFunc

@@ -44,7 +44,7 @@ type Options struct {
 	onConnectionLost func(error)                            // ends the gateway
 	hostOptions      host.Options
 	console          *web.Console // nil for none
-	operator         host.Operator
+	operator         host.ConsoleActions
 }
 
 func NewCmdGateway(f *cli.Factory, runF func(*Options) error) *cobra.Command {
@@ -117,7 +117,7 @@ func (o *Options) runGateway(ctx context.Context) error {
 		return cli.StartError(err)
 	}
 	defer telemetry.Close(context.WithoutCancel(ctx))
-	o.hostOptions = host.Options{Schedules: &host.Schedules{}, Shares: &quota.Ledger{}, Grace: drain,
+	o.hostOptions = host.Options{Schedules: &host.AgentSchedulers{}, Shares: &quota.Ledger{}, Grace: drain,
 		Telemetry: telemetry}
 	options := gateway.Options{
 		Home: home.Path, Address: address, Version: o.Version, Logger: logger.Named("gateway"),
@@ -166,7 +166,7 @@ func isLoopback(hostName string) bool {
 }
 
 // openLocalInstance opens a host with the current configuration.
-func (o *Options) openLocalInstance() (gateway.Instance, error) {
+func (o *Options) openLocalInstance() (gateway.Runtime, error) {
 	cfg, err := o.ReloadConfig(o.configFile)
 	if err != nil {
 		return nil, err
@@ -188,12 +188,12 @@ func (o *Options) openLocalInstance() (gateway.Instance, error) {
 		defer cancel()
 		return nil, errors.Join(err, assembly.Close(ctx))
 	}
-	o.operator.SetAssembly(assembly)
+	o.operator.SetRuntime(assembly)
 	return assembly, nil
 }
 
 // openFleetInstance opens an instance that serves the agents of a fleet.
-func (o *Options) openFleetInstance(cfg *config.Config) (gateway.Instance, error) {
+func (o *Options) openFleetInstance(cfg *config.Config) (gateway.Runtime, error) {
 	logger, err := o.NewLogger(cfg)
 	if err != nil {
 		return nil, err

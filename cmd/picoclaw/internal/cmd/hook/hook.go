@@ -23,7 +23,7 @@ import (
 type Options struct {
 	*cli.Factory
 	agent  string
-	client *clienthook.Client
+	client *clienthook.HookFormat
 }
 
 // maxEventBytes limits the size of a client's event, which may contain a whole file.
@@ -40,16 +40,16 @@ decided is denied.
 
 The hook advises and records. What confines the client is picoclaw run, which installs the hook for its programs. For a
 client outside the sandbox, picoclaw init --client NAME --level guard writes it into the project's settings.
-Clients: ` + strings.Join(clienthook.Names(), ", ") + ".",
+Clients: ` + strings.Join(clienthook.ClientNames(), ", ") + ".",
 		Example: strings.Trim(`
   picoclaw hook claude < event.json
   picoclaw hook --agent reader gemini < event.json`, "\n"),
-		ValidArgs: clienthook.Names(),
+		ValidArgs: clienthook.ClientNames(),
 		Args: func(_ *cobra.Command, args []string) (err error) {
 			if len(args) != 1 {
-				return cli.UsageErrorf("name the client: %s", strings.Join(clienthook.Names(), ", "))
+				return cli.UsageErrorf("name the client: %s", strings.Join(clienthook.ClientNames(), ", "))
 			}
-			if o.client, err = clienthook.FindClient(args[0]); err != nil {
+			if o.client, err = clienthook.FindFormat(args[0]); err != nil {
 				return cli.UsageErrorf("%v", err)
 			}
 			return nil
@@ -67,7 +67,7 @@ func (o *Options) runHook(ctx context.Context) error {
 	if err != nil {
 		d = guard.Decision{Verdict: guard.Deny, Rule: "hook", Reason: "the call can't be decided: " + err.Error()}
 	}
-	_, err = o.Out.Write(o.client.WriteAnswer(d))
+	_, err = o.Out.Write(o.client.FormatAnswer(d))
 	return cli.FailedError(err)
 }
 
@@ -86,8 +86,8 @@ func (o *Options) decideEvent(ctx context.Context) (d guard.Decision, err error)
 		return d, err
 	case call == nil:
 		return guard.Decision{Verdict: guard.Allow}, nil
-	case run.InsideRun():
-		return run.AskHook(call)
+	case run.IsInsideRun():
+		return run.DecideInHost(call)
 	}
 	return o.decideByConfig(ctx, call)
 }

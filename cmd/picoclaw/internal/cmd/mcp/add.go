@@ -176,7 +176,7 @@ func (o *serverOptions) installServer(ctx context.Context, s *install.Plugins, n
 	}
 	defer p.Discard()
 	p.Declared = o.declaredDigest
-	if err = s.Catalog.CheckNames(p.Manifest); err != nil {
+	if err = s.Catalog.CheckToolNames(p.Manifest); err != nil {
 		return cli.FailedError(fmt.Errorf("%s was not added: %w", name, err))
 	}
 	if state := session.PluginStateDir(s.Config.Home().Path, name); pin == nil && hasFiles(state) {

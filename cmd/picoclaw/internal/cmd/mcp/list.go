@@ -136,7 +136,7 @@ func (o *ShowOptions) showServer() error {
 		return err
 	}
 	all := s.ListServers()
-	i := slices.IndexFunc(all, func(server inventory.Server) bool { return server.Name == o.name })
+	i := slices.IndexFunc(all, func(server inventory.ServerInfo) bool { return server.Name == o.name })
 	if i < 0 {
 		_, err := findServer(s, o.name)
 		return err
@@ -165,7 +165,7 @@ func (o *ShowOptions) showServer() error {
 }
 
 // printAcceptedTools prints the accepted grants and tools of a server.
-func printAcceptedTools(s *install.Plugins, out *terminal.Writer, server inventory.Server, pin *store.InstalledPlugin) {
+func printAcceptedTools(s *install.Plugins, out *terminal.Writer, server inventory.ServerInfo, pin *store.InstalledPlugin) {
 	fmt.Fprintf(out, "  granted   %s\n", terminal.CleanLine(inventory.GrantText(&pin.Grants)))
 	for _, text := range inventory.ExplainGrants(pin.Grants) {
 		fmt.Fprintf(out, "            %s\n", terminal.CleanLine(text))

@@ -34,7 +34,7 @@ func TestGoSDKServers(t *testing.T) {
 		t.Errorf("%+v", all)
 	}
 	out, _, code := h.Run("mcp", "show", "greeter", "--output", "json")
-	var shown inventory.Server
+	var shown inventory.ServerInfo
 	if err := json.Unmarshal([]byte(out), &shown); err != nil || code != 0 || len(shown.Tools) != 14 { // ten tools, two prompts, two resources
 		t.Errorf("%v: %s", err, out)
 	}

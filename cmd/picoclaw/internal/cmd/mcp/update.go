@@ -105,7 +105,7 @@ func (o *serverOptions) rebuildServer(ctx context.Context) error {
 	if len(withdrawals) == 0 || o.Differs {
 		return nil
 	}
-	fmt.Fprintf(o.Err, differentToolsWarning, name, inventory.WithdrawnNames(withdrawals))
+	fmt.Fprintf(o.Err, differentToolsWarning, name, inventory.QuarantinedToolNames(withdrawals))
 	return nil
 }
 

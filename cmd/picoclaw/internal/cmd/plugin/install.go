@@ -82,7 +82,7 @@ func stagePackage(s *install.Plugins, source string) (*store.StagedPackage, erro
 		p.Discard()
 		return nil, cli.FailedError(fmt.Errorf("plugin %s comes with picoclaw; an installed one can't take its place", p.Manifest.ID))
 	}
-	if err := s.Catalog.CheckNames(p.Manifest); err != nil {
+	if err := s.Catalog.CheckToolNames(p.Manifest); err != nil {
 		p.Discard()
 		return nil, cli.FailedError(fmt.Errorf("plugin %s can't be installed: %w", p.Manifest.ID, err))
 	}

@@ -104,7 +104,7 @@ func (o *InfoOptions) showInfo() error {
 	return err
 }
 
-func printPlugin(f *cli.Factory, p inventory.Plugin) {
+func printPlugin(f *cli.Factory, p inventory.PluginInfo) {
 	out := terminal.NewWriter(f.Out)
 	fmt.Fprintf(out, "%s %s  %s\n", out.Paint(terminal.Bold, p.ID), terminal.CleanLine(p.Version), terminal.CleanLine(p.Doc))
 	line := func(name, value string) {

@@ -39,7 +39,7 @@ func NewCmdTerminalInit(f *cli.Factory, runF func(*SandboxCommandOptions) error)
 			return nil
 		},
 		RunE: func(*cobra.Command, []string) error {
-			code, err := supervisor.Init(o.arguments[0], o.arguments[1:])
+			code, err := supervisor.RunInit(o.arguments[0], o.arguments[1:])
 			switch {
 			case err != nil:
 				return cli.FailedError(err)

@@ -104,7 +104,7 @@ func (o *Options) runProgram(ctx context.Context) error {
 	}
 	ctx, release := h.WithAgentStop(context.WithoutCancel(ctx), s.Policy().AgentID())
 	defer release()
-	result, err := run.Start(ctx, options, plan)
+	result, err := run.RunProgram(ctx, options, plan)
 	if result == nil {
 		return cli.FailedError(err)
 	}
@@ -128,7 +128,7 @@ func parseEnvFlags(entries []string) (map[string]string, error) {
 }
 
 // printSummary prints what the program changed and which accesses were refused, if standard error is a terminal.
-func (o *Options) printSummary(preset *run.Preset, r *run.Result, failure error) {
+func (o *Options) printSummary(preset *run.Preset, r *run.RunResult, failure error) {
 	out := terminal.NewWriter(o.Err)
 	if failure != nil {
 		fmt.Fprintln(o.Err, "picoclaw:", failure)

@@ -11,7 +11,7 @@ import (
 )
 
 // printPlan prints what the program could see, reach and change, without running it.
-func (o *Options) printPlan(s *session.Session, p *run.Plan) error {
+func (o *Options) printPlan(s *session.Session, p *run.RunPlan) error {
 	say := func(title, format string, args ...any) {
 		fmt.Fprintf(o.Out, "%-9s %s\n", title, fmt.Sprintf(format, args...))
 	}

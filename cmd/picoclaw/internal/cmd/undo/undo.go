@@ -142,7 +142,7 @@ func (v *toolOptions) callTool(cmd *cobra.Command, arguments map[string]any) err
 
 // findRun returns the run that the command is about: the one in --run, or else the newest one of the current project.
 // It returns nil for changes outside runs.
-func (v *toolOptions) findRun() (*run.Record, error) {
+func (v *toolOptions) findRun() (*run.RunRecord, error) {
 	if v.run == "" && (v.agent != "" || v.Workspace != "") {
 		return nil, nil
 	}
@@ -161,8 +161,8 @@ func (v *toolOptions) findRun() (*run.Record, error) {
 	if v.run != "" {
 		project = ""
 	}
-	all, err := run.Records(home, project)
-	at := slices.IndexFunc(all, func(r run.Record) bool { return v.run == "" || r.ID == v.run })
+	all, err := run.ListRecords(home, project)
+	at := slices.IndexFunc(all, func(r run.RunRecord) bool { return v.run == "" || r.ID == v.run })
 	switch {
 	case err != nil:
 		return nil, err
@@ -174,7 +174,7 @@ func (v *toolOptions) findRun() (*run.Record, error) {
 	return nil, nil
 }
 
-func agentOfRun(r *run.Record) string {
+func agentOfRun(r *run.RunRecord) string {
 	if r == nil {
 		return ""
 	}
