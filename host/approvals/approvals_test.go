@@ -33,7 +33,7 @@ type outcome struct {
 	err    error
 }
 
-func TestTheFirstAnswerCounts(t *testing.T) {
+func TestFirstAnswerCounts(t *testing.T) {
 	d := NewQueue(t.TempDir(), time.Hour)
 	// What is no UTF-8 reads otherwise than it was written, and is answered all the same.
 	w, ended := begin(t, t.Context(), d, Call{Tool: "x.y", Arguments: json.RawMessage(`{"a": "<b>"}`), Reason: "\xff"})
@@ -48,8 +48,7 @@ func TestTheFirstAnswerCounts(t *testing.T) {
 	}
 }
 
-// An answer to what was shown of another call, or that was put there otherwise, is none.
-func TestAnAnswerNamesItsCall(t *testing.T) {
+func TestAnswerAppliesToItsCallOnly(t *testing.T) {
 	d := NewQueue(t.TempDir(), time.Hour)
 	first, ended := begin(t, t.Context(), d, Call{Tool: "x.y", Arguments: json.RawMessage(`{}`)})
 	second, other := begin(t, t.Context(), d, Call{Tool: "x.y", Arguments: json.RawMessage(`{}`)})
@@ -72,7 +71,7 @@ func TestAnAnswerNamesItsCall(t *testing.T) {
 	}
 }
 
-func TestNobodyAnswers(t *testing.T) {
+func TestUnansweredCallTimesOut(t *testing.T) {
 	home := t.TempDir()
 	d := NewQueue(home, time.Millisecond)
 	if a, err := d.WaitForAnswer(t.Context(), Call{}, func(context.Context, *WaitingCall) {}); a != nil || err != nil {
@@ -89,7 +88,7 @@ func TestNobodyAnswers(t *testing.T) {
 	}
 }
 
-func TestSoManyWait(t *testing.T) {
+func TestWaitingCallsAreLimited(t *testing.T) {
 	d := NewQueue(t.TempDir(), time.Hour)
 	ctx, cancel := context.WithCancel(t.Context())
 	var all []<-chan outcome
@@ -111,8 +110,7 @@ func TestSoManyWait(t *testing.T) {
 	}
 }
 
-// One that is too long to be shown would keep all others from being listed.
-func TestACallThatIsTooLongDoesNotWait(t *testing.T) {
+func TestOversizedCallDoesNotWait(t *testing.T) {
 	d := NewQueue(t.TempDir(), time.Millisecond)
 	long := Call{Arguments: json.RawMessage(`"` + strings.Repeat(" ", maxFileBytes) + `"`)}
 	_, err := d.WaitForAnswer(t.Context(), long, func(context.Context, *WaitingCall) { t.Error("it waits") })

@@ -44,7 +44,7 @@ func read(t *testing.T, path string) []Record {
 	return all
 }
 
-func TestTheFileIsItsOwnersAndItsLinesAreJSON(t *testing.T) {
+func TestLogFileModeAndFormat(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "logs", "audit.jsonl")
 	log := open(t, path, LogOptions{SyncEach: true})
 	for range 10 {
@@ -108,7 +108,7 @@ func TestLongArgumentsAreCut(t *testing.T) {
 	}
 }
 
-func TestSecretsAreCut(t *testing.T) {
+func TestSecretsAreRemoved(t *testing.T) {
 	const secret = "hunter2hunter2"
 	line, err := json.Marshal(Record{Error: "password=" + secret, Args: map[string]any{
 		"env":     map[string]any{"API_TOKEN": secret},

@@ -10,9 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What can't be written is kept, and written in its order when that is possible again. /dev/full is a disk that is
-// full.
-func TestRecordsWaitForRoom(t *testing.T) {
+func TestPendingEntriesAreWrittenLater(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	if err := os.Symlink("/dev/full", path); err != nil {
 		t.Fatal(err)
@@ -41,7 +39,7 @@ func TestRecordsWaitForRoom(t *testing.T) {
 	}
 }
 
-func TestLostRecordsAreTold(t *testing.T) {
+func TestDroppedEntriesAreReported(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	if err := os.Symlink("/dev/full", path); err != nil {
 		t.Fatal(err)
@@ -67,8 +65,7 @@ func TestLostRecordsAreTold(t *testing.T) {
 	}
 }
 
-// Another process that holds the lock for good is an error, not a host that hangs.
-func TestAnotherProcessHoldsTheLock(t *testing.T) {
+func TestHeldLockTimesOut(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	log := open(t, path, LogOptions{})

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-func TestFollowingGoesOnAcrossFiles(t *testing.T) {
+func TestFollowContinuesAcrossFiles(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "logs", "audit.jsonl")
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -50,7 +50,7 @@ func TestFollowingGoesOnAcrossFiles(t *testing.T) {
 	}
 }
 
-func TestFollowingWaitsForALogToBegin(t *testing.T) {
+func TestFollowWaitsForMissingLog(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "logs", "audit.jsonl")
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -66,13 +66,13 @@ func TestFollowingWaitsForALogToBegin(t *testing.T) {
 	}
 }
 
-func TestALogThatDoesNotExistIsEmpty(t *testing.T) {
+func TestMissingLogIsEmpty(t *testing.T) {
 	if got := read(t, filepath.Join(t.TempDir(), "logs", "audit.jsonl")); len(got) != 0 {
 		t.Errorf("%v", got)
 	}
 }
 
-func TestReadingEnds(t *testing.T) {
+func TestReadStopsAtCallbackError(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	log := open(t, path, LogOptions{})
 	for range 3 {
@@ -114,7 +114,7 @@ func TestFilters(t *testing.T) {
 	}
 }
 
-func TestSummary(t *testing.T) {
+func TestToolStats(t *testing.T) {
 	var s ToolStatsCollector
 	for i := range 200 {
 		s.AddRecord(Record{Tool: "a", Decision: "allow", Millis: float64(200 - i), Bytes: 2})

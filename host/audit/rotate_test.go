@@ -61,7 +61,7 @@ func startWriter(t *testing.T, path string, size, count, id int) func() error {
 	return cmd.Wait
 }
 
-func TestSeveralProcessesRotateAndLoseNothing(t *testing.T) {
+func TestConcurrentRotationLosesNothing(t *testing.T) {
 	const writers, count, size = 4, 300, 4000
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	var waits []func() error
@@ -97,8 +97,7 @@ func TestSeveralProcessesRotateAndLoseNothing(t *testing.T) {
 	}
 }
 
-// Each goroutine has a log of its own, as a process has, and the race detector looks at them.
-func TestLogsOfOneProcess(t *testing.T) {
+func TestConcurrentLogsInProcess(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	var running sync.WaitGroup
 	for range 3 {
@@ -146,7 +145,7 @@ func TestOldFilesAreRemoved(t *testing.T) {
 	}
 }
 
-func TestALineWithoutAnEndDoesNotSpoilTheNext(t *testing.T) {
+func TestIncompleteLineIsFinished(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	if err := os.WriteFile(path, []byte(`{"time":"2026-`), 0o600); err != nil {
 		t.Fatal(err)
@@ -162,7 +161,7 @@ func TestALineWithoutAnEndDoesNotSpoilTheNext(t *testing.T) {
 	}
 }
 
-func TestARemovedFileIsMadeAgain(t *testing.T) {
+func TestRemovedFileIsRecreated(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	log := open(t, path, LogOptions{})
 	for range 2 {

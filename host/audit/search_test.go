@@ -58,7 +58,7 @@ func searchAll(t *testing.T, path string, q LogQuery) (all []Record) {
 	}
 }
 
-func TestASearchFindsWhatReadingFinds(t *testing.T) {
+func TestSearchFindsSameAsRead(t *testing.T) {
 	begin := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	path, _ := writeVarious(t, 6000, begin)
 	all := read(t, path)
@@ -82,7 +82,7 @@ func TestASearchFindsWhatReadingFinds(t *testing.T) {
 	}
 }
 
-func TestASearchGoesOnWhereItWasWhenFilesArePutAside(t *testing.T) {
+func TestSearchContinuesAfterRotation(t *testing.T) {
 	begin := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	path, log := writeVarious(t, 100, begin)
 	first, err := SearchLog(path, LogQuery{Limit: 10})
@@ -118,7 +118,7 @@ func TestASearchGoesOnWhereItWasWhenFilesArePutAside(t *testing.T) {
 	}
 }
 
-func TestASearchLeavesOutWhatIsNoRecord(t *testing.T) {
+func TestSearchSkipsInvalidLines(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	line := func(i int) []byte {
 		text, err := variousRecord(i, time.Unix(0, 0)).encodeShortened()
@@ -143,14 +143,14 @@ func TestASearchLeavesOutWhatIsNoRecord(t *testing.T) {
 	}
 }
 
-func TestASearchOfNothingFindsNothing(t *testing.T) {
+func TestSearchOfMissingLogIsEmpty(t *testing.T) {
 	page, err := SearchLog(filepath.Join(t.TempDir(), "logs", "audit.jsonl"), LogQuery{Limit: 10})
 	if err != nil || len(page.Records) != 0 || page.Next != "" {
 		t.Errorf("%+v, %v", page, err)
 	}
 }
 
-func TestASearchReadsABoundedPart(t *testing.T) {
+func TestSearchReadsBoundedPart(t *testing.T) {
 	begin := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	path, _ := writeVarious(t, maxParsed+100, begin)
 	q := LogQuery{Filter: Filter{Text: "<>"}, Limit: 1} // no line is told by its bytes not to have it

@@ -38,8 +38,7 @@ func verified(t *testing.T, path string) *VerifyResult {
 	return v
 }
 
-// Several processes that write and rotate at the same time make one chain.
-func TestSeveralProcessesMakeOneChain(t *testing.T) {
+func TestConcurrentWritersShareChain(t *testing.T) {
 	const writers, count, size = 4, 200, 4000
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	var waits []func() error
@@ -58,7 +57,7 @@ func TestSeveralProcessesMakeOneChain(t *testing.T) {
 	}
 }
 
-func TestWhatIsDoneToALogShows(t *testing.T) {
+func TestVerifyDetectsTampering(t *testing.T) {
 	lines := func(text []byte) [][]byte { return bytes.SplitAfter(text, []byte("\n")) }
 	for name, c := range map[string]struct {
 		alter func(text []byte) []byte
@@ -142,8 +141,7 @@ func aForger(t *testing.T, path string, n int) {
 	}
 }
 
-// Who writes all of it anew, or takes the last records off, is found by a head that was noted before.
-func TestAHeadThatWasNotedIsStillThere(t *testing.T) {
+func TestVerifyFindsNotedHash(t *testing.T) {
 	path, head := chained(t, 10, LogOptions{})
 	log := open(t, path, LogOptions{})
 	if err := log.Write(record("later")); err != nil {
@@ -168,8 +166,7 @@ func TestAHeadThatWasNotedIsStillThere(t *testing.T) {
 	}
 }
 
-// The chain goes on from file to file. The oldest may be gone, and no other.
-func TestFilesThatAreMissing(t *testing.T) {
+func TestVerifyDetectsMissingFiles(t *testing.T) {
 	path, _ := chained(t, 40, LogOptions{MaxSize: 1000})
 	files, err := rotatedFiles(path)
 	if err != nil || len(files) < 5 {
@@ -193,8 +190,7 @@ func TestFilesThatAreMissing(t *testing.T) {
 	}
 }
 
-// A log that is taken away from a host that runs goes on from where it was.
-func TestALogThatIsTakenAwayShows(t *testing.T) {
+func TestVerifyDetectsRemovedLog(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	write := func(log *Log, count int) {
 		t.Helper()
@@ -231,8 +227,7 @@ func TestALogThatIsTakenAwayShows(t *testing.T) {
 	}
 }
 
-// A record of a version without chains comes before those with one; what a power failure has cut is passed over.
-func TestTheChainBeginsBehindWhatWasThere(t *testing.T) {
+func TestVerifyAcceptsOldEntries(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	const old = `{"time":"2026-01-01T00:00:00Z","tool":"old","decision":"allow"}` + "\n"
 	if err := os.WriteFile(path, []byte(old+old), 0o600); err != nil {
@@ -267,7 +262,7 @@ func TestTheChainBeginsBehindWhatWasThere(t *testing.T) {
 	}
 }
 
-func TestALogThatIsNotThereIsInOrder(t *testing.T) {
+func TestVerifyAcceptsMissingLog(t *testing.T) {
 	if v, err := VerifyLog(filepath.Join(t.TempDir(), "no", "audit.jsonl"), ""); err != nil || v.Records != 0 ||
 		v.Head != "" {
 		t.Errorf("it is %+v, %v", v, err)

@@ -58,7 +58,7 @@ func testimony(t *testing.T, path, from string) *WitnessReport {
 	return said
 }
 
-func TestAWitnessTellsACutFromAChange(t *testing.T) {
+func TestWitnessTellsCutFromChange(t *testing.T) {
 	cut := func(lines int) func(*testing.T, string) {
 		return func(t *testing.T, path string) {
 			text, err := os.ReadFile(path)
@@ -108,8 +108,7 @@ func TestAWitnessTellsACutFromAChange(t *testing.T) {
 	}
 }
 
-// Counts go on over files that were put aside, also when the oldest are gone, and over several writers.
-func TestAWitnessOfRotatedFiles(t *testing.T) {
+func TestWitnessCountsRotatedFiles(t *testing.T) {
 	path, to := witnessed(t, 90, LogOptions{MaxSize: 1000, MaxFiles: 4})
 	said := testimony(t, path, to)
 	if said.Verdict != LogMatches || said.Count != 90 || said.Note.Count != 90 || said.Checked < 1 {
@@ -123,7 +122,7 @@ func TestAWitnessOfRotatedFiles(t *testing.T) {
 	}
 }
 
-func TestAWitnessOfSeveralWriters(t *testing.T) {
+func TestWitnessWithSeveralWriters(t *testing.T) {
 	path, to := filepath.Join(t.TempDir(), "audit.jsonl"), filepath.Join(t.TempDir(), "witness.jsonl")
 	var running sync.WaitGroup
 	for range 3 {
@@ -136,8 +135,7 @@ func TestAWitnessOfSeveralWriters(t *testing.T) {
 	}
 }
 
-// A witness that can't be reached is complained of once, and told what is newest when it can be.
-func TestAWitnessThatFails(t *testing.T) {
+func TestFailedWitnessIsReportedOnce(t *testing.T) {
 	var mu sync.Mutex
 	var lines bytes.Buffer
 	broken, asked := true, make(chan struct{}, 100)
@@ -184,8 +182,7 @@ func TestAWitnessThatFails(t *testing.T) {
 	}
 }
 
-// Who closes a log does not wait for a witness that hangs.
-func TestAWitnessThatHangs(t *testing.T) {
+func TestCloseDespiteHangingWitness(t *testing.T) {
 	release := make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		select {

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestAnAgentSetsWhatIsSetForAll(t *testing.T) {
+func TestAgentOverridesCommonSettings(t *testing.T) {
 	c := mustLoad(t, `{
 "agents": {
   "defaults": {"workspace": "/srv/ws", "allow_read_outside_workspace": true},
@@ -127,7 +127,7 @@ func TestWorkspaceFlag(t *testing.T) {
 	}
 }
 
-func TestAnEmptyListOfAgentsHasMain(t *testing.T) {
+func TestEmptyAgentListHasMain(t *testing.T) {
 	c := mustLoad(t, `{"agents": {"agents": []}}`)
 	if got := mustAgent(t, c, "main").Workspace; got != filepath.Join(c.Home().Path, "workspace") {
 		t.Errorf("main's workspace is %s", got)

@@ -22,7 +22,7 @@ func given(t *testing.T, central, own string, variables ...string) (*Config, err
 	return i.load(variables...)
 }
 
-func TestWhatAFleetGivesStandsBelowTheMachinesOwn(t *testing.T) {
+func TestFileOverridesFleetConfig(t *testing.T) {
 	c, err := given(t, `{"agents": {"list": [{"id": "theirs", "tools": {"disabled": ["rm"]}}]},
 			"tools": {"disabled": ["exec"], "exec": {"timeout_seconds": 5}}, "network": {"allow": ["a.example"]},
 			"log": {"level": "info"}, "isolation": {"expose_paths": [{"source": "/theirs"}, {"source": "/more"}]}}`,
@@ -62,7 +62,7 @@ func TestWhatAFleetGivesStandsBelowTheMachinesOwn(t *testing.T) {
 	}
 }
 
-func TestAFleetDoesNotSayWhomAMachineTrusts(t *testing.T) {
+func TestFleetConfigCannotSetLocalKeys(t *testing.T) {
 	for _, text := range []string{`{"fleet": {"trust": ["x"]}}`,
 		`{"secrets": {"X": {"from": {"env": "X"}, "hosts": ["a.example"]}}}`} {
 		if _, err := given(t, text, ""); err == nil || !strings.Contains(err.Error(), "each machine's own") {

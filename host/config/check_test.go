@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestCheckFindsEverything(t *testing.T) {
+func TestLoadReportsAllErrors(t *testing.T) {
 	i := newInstance(t)
 	i.write("config.json", `{
   "agents": {"agents": [
@@ -59,7 +59,7 @@ func TestCheckFindsEverything(t *testing.T) {
 	}
 }
 
-func TestCheckOfWhatIsRight(t *testing.T) {
+func TestLoadAcceptsValidConfig(t *testing.T) {
 	i := newInstance(t)
 	i.write("config.json", `{"tools": {"set": "all"}}`)
 	c, faults := LoadWithAllErrors(LoadOptions{Environ: i.environ()})

@@ -55,7 +55,7 @@ func TestVariables(t *testing.T) {
 	}
 }
 
-func TestFaultsOfVariables(t *testing.T) {
+func TestVariableErrors(t *testing.T) {
 	for variable, want := range map[string]string{
 		"PICOCLAW_TOOLS_SETT=all":                        "PICOCLAW_TOOLS_SETT: sets no known key; the nearest known variable is PICOCLAW_TOOLS_SET",
 		"PICOCLAW_tools_set=all":                         "PICOCLAW_tools_set: sets no known key; the nearest known variable is PICOCLAW_TOOLS_SET",

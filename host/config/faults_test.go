@@ -104,13 +104,13 @@ var jsonFaults = []struct{ text, want string }{
 	{strings.Repeat(" ", maxFileBytes+1), `FILE: the configuration file can't be read: it is larger than 4194304 bytes`},
 }
 
-func TestFaultsOfJSONFiles(t *testing.T) {
+func TestJSONFileErrors(t *testing.T) {
 	for _, fault := range jsonFaults {
 		checkFault(t, "config.json", fault.text, fault.want)
 	}
 }
 
-func TestFaultsOfYAMLFiles(t *testing.T) {
+func TestYAMLFileErrors(t *testing.T) {
 	for _, fault := range []struct{ text, want string }{
 		{"tools:\n  exce: {}\n", `FILE:2: tools.exce: unknown key; the nearest known key is tools.exec`},
 		{"tools:\n  set: all\n  set: all\n", `FILE:3: tools.set: the key is here twice, first at FILE:2; remove one of them`},
@@ -167,7 +167,7 @@ func checkFault(t *testing.T, name, text, want string) {
 	}
 }
 
-func TestEmptyFilesOfYAMLAreDefaults(t *testing.T) {
+func TestEmptyYAMLHasDefaults(t *testing.T) {
 	for _, text := range []string{"", "# nothing\n", "---\n", "null\n", "{}\n"} {
 		i := newInstance(t)
 		i.write("config.yaml", text)

@@ -10,8 +10,7 @@ import (
 	"testing"
 )
 
-// A file that may be there but can't be seen must not count as missing: what it forbids would be allowed.
-func TestAHomeThatCantBeSearchedIsAnError(t *testing.T) {
+func TestUnreadableHomeIsAnError(t *testing.T) {
 	if home := os.Getenv("UNSEARCHABLE_HOME"); home != "" {
 		_, err := Load(LoadOptions{Environ: []string{"PICOCLAW_HOME=" + home}})
 		if !errors.Is(err, fs.ErrPermission) {
@@ -50,7 +49,7 @@ func TestAHomeThatCantBeSearchedIsAnError(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	cmd := exec.Command(self, "-test.run=^TestAHomeThatCantBeSearchedIsAnError$")
+	cmd := exec.Command(self, "-test.run=^TestUnreadableHomeIsAnError$")
 	cmd.Env = []string{"UNSEARCHABLE_HOME=" + closed}
 	cmd.Dir = "/"
 	if os.Geteuid() == 0 {

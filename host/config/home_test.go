@@ -46,7 +46,7 @@ func TestHome(t *testing.T) {
 	}
 }
 
-func TestWhichFile(t *testing.T) {
+func TestConfigFileSelection(t *testing.T) {
 	i := newInstance(t)
 	i.write("named.json", `{"tools": {"set": "all"}}`)
 	i.write("config.yml", `{tools: {set: module}}`)
@@ -90,7 +90,7 @@ func TestWhichFile(t *testing.T) {
 	}
 }
 
-func TestAByteOrderMarkIsPassedOver(t *testing.T) {
+func TestByteOrderMarkIsSkipped(t *testing.T) {
 	if c := mustLoad(t, "\ufeff{\"tools\": {\"set\": \"all\"}}"); mustAgent(t, c, "").Tools.Set != "all" {
 		t.Error("the file was not read")
 	}

@@ -128,7 +128,7 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-func TestLayersAndTheirOrigins(t *testing.T) {
+func TestLayersAndOrigins(t *testing.T) {
 	c := mustLoad(t, `// A comment first.
 {
   "tools": {
@@ -159,7 +159,7 @@ func TestLayersAndTheirOrigins(t *testing.T) {
 	}
 }
 
-func TestYAMLIsReadAsJSONIs(t *testing.T) {
+func TestYAMLEqualsJSON(t *testing.T) {
 	asJSON := mustLoad(t, `{"agents": {"defaults": {"workspace": "~/ws"}, "list": [{"id": "a", "tools": {"disabled": ["exec", "w*"]}}]},
 		"isolation": {"enabled": true, "expose_paths": [{"source": "~/go", "target": "/go", "mode": "rw"}]},
 		"plugins": {"x-1": {"config": {"n": 16, "deep": {"a.b": [1.5, true, null, "s"]}}}}}`)
@@ -207,7 +207,7 @@ plugins:
 	}
 }
 
-func TestExposedPathsAreJoinedByTarget(t *testing.T) {
+func TestExposePathsAreJoinedByTarget(t *testing.T) {
 	c := mustLoad(t, `{"isolation": {"expose_paths": [
 		{"source": "/a", "target": ""}, {"source": "/b", "target": "/t"}, {"source": "/c", "target": "/t/", "mode": "rw"}]}}`,
 		`PICOCLAW_ISOLATION_EXPOSE_PATHS=[{"source": "/d", "target": "/a", "mode": "rw"}, {"source": "/e"}]`)
@@ -228,7 +228,7 @@ func TestExposedPathsAreJoinedByTarget(t *testing.T) {
 	}
 }
 
-func TestWhatIsReturnedBelongsToTheCaller(t *testing.T) {
+func TestReturnedValuesAreCopies(t *testing.T) {
 	c := mustLoad(t, `{"agents": {"agents": [{"id": "a", "tools": {"disabled": ["x"]}, "modules": [{"module": "filesystem", "actions": ["read"]}]}]},
 		"plugins": {"p": {"config": {"l": ["x"]}, "grants": {"env": ["X"]}}}}`)
 	a := mustAgent(t, c, "a")

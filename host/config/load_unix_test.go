@@ -9,8 +9,7 @@ import (
 	"testing"
 )
 
-// A configuration that everybody can write is nobody's decision.
-func TestAConfigurationThatEverybodyCanWriteIsRefused(t *testing.T) {
+func TestWorldWritableConfigIsRefused(t *testing.T) {
 	for name, c := range map[string]struct {
 		file, dir os.FileMode
 		want      string

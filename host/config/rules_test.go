@@ -9,8 +9,7 @@ import (
 const ownRule = `{"id": "tf", "programs": "terraform tofu", "verb": "destroy", "why": "destroys", "operands": 1,
 	"hit": ["terraform destroy"]}`
 
-// Rules in JSON, in YAML and in a variable are the same, and an agent's own replace those for all.
-func TestRules(t *testing.T) {
+func TestCommandRules(t *testing.T) {
 	i := newInstance(t)
 	i.write("config.json", `{"tools": {"exec": {"rules": [`+ownRule+`, // the one
 ]}}, "agents": {"agents": [{"id": "a"},
@@ -58,7 +57,7 @@ tools:
 	}
 }
 
-func TestFaultsOfRules(t *testing.T) {
+func TestCommandRuleErrors(t *testing.T) {
 	const ok = `"id": "tf", "programs": "terraform", "why": "destroys"`
 	for _, fault := range []struct{ text, want string }{
 		{`{}`, `FILE:1: tools.exec.rules: must be a list of rules, not an object`},

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestAgentsThatRun(t *testing.T) {
+func TestAgentLoopSettings(t *testing.T) {
 	c := mustLoad(t, `{
 		"model_list": [{"model_name": "big", "model": "openai/gpt-5.2", "api_key": "$KEY", "context_window": 200000}],
 		"heartbeat": {"interval": 7},

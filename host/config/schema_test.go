@@ -11,8 +11,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// The structs are filled by the names in the table, so each must have the other's.
-func TestTheStructsHaveTheKeysOfTheTable(t *testing.T) {
+func TestStructsMatchKeyTable(t *testing.T) {
 	var file struct {
 		Schema string `koanf:"$schema"`
 		Agents struct {
@@ -90,7 +89,7 @@ func fieldNames(typ reflect.Type, name string, have map[string]bool) {
 	}
 }
 
-func TestTheTable(t *testing.T) {
+func TestKeyTable(t *testing.T) {
 	names := map[string]bool{}
 	for _, row := range KnownKeys() {
 		if names[row.Name] {

@@ -59,8 +59,7 @@ func TestRefusedTargets(t *testing.T) {
 	}
 }
 
-// TestOtherSpellings tries what stands for an allowed name.
-func TestOtherSpellings(t *testing.T) {
+func TestSpellingsOfAllowedName(t *testing.T) {
 	s := newServers(t)
 	port := s.start("xn--bcher-kva.test", echo)
 	w := s.serve(ProxyOptions{Policy: compile(t, PolicyRules{Allow: []string{"bücher.test:" + port}, Hosts: local("BÜCHER.test")})})
@@ -71,7 +70,7 @@ func TestOtherSpellings(t *testing.T) {
 	}
 }
 
-func TestRefusalTells(t *testing.T) {
+func TestRefusalNamesSetting(t *testing.T) {
 	s := newServers(t)
 	port := s.start("api.test", echo)
 	w := s.serve(ProxyOptions{Policy: compile(t, PolicyRules{
@@ -131,8 +130,7 @@ func TestConnectToPort22(t *testing.T) {
 	}
 }
 
-// TestRebinding has a name resolve to a public address first and to this machine then.
-func TestRebinding(t *testing.T) {
+func TestDNSRebindingIsRefused(t *testing.T) {
 	s := newServers(t)
 	port := s.startPlain(echo)
 	names := &counting{f: func(_ string, call int64) []string {
@@ -177,7 +175,7 @@ func TestRebinding(t *testing.T) {
 	}
 }
 
-func TestRedirectIsTheClients(t *testing.T) {
+func TestRedirectTargetIsRefused(t *testing.T) {
 	s := newServers(t)
 	port := s.start("a.test", http.RedirectHandler("http://169.254.169.254/latest", http.StatusFound))
 	w := s.serve(ProxyOptions{Policy: compile(t, PolicyRules{Allow: []string{"a.test:" + port}, Hosts: local("a.test"),
@@ -188,8 +186,7 @@ func TestRedirectIsTheClients(t *testing.T) {
 	}
 }
 
-// TestOneName has the target, the name in TLS and the one in the request differ.
-func TestOneName(t *testing.T) {
+func TestHostNamesMustAgree(t *testing.T) {
 	s := newServers(t)
 	opaque, looked := s.start("a.test", echo), s.start("a.test", echo)
 	w := s.serve(ProxyOptions{Policy: compile(t, PolicyRules{
@@ -231,8 +228,7 @@ func TestOneName(t *testing.T) {
 	}
 }
 
-// TestKeptAlive switches the host on a connection that is kept.
-func TestKeptAlive(t *testing.T) {
+func TestHostChangeOnKeptConnection(t *testing.T) {
 	s := newServers(t)
 	port := s.startPlain(echo)
 	w := s.serve(ProxyOptions{Policy: compile(t, PolicyRules{Allow: []string{"a.test:" + port}, Hosts: local("a.test", "b.test")})})
@@ -263,8 +259,7 @@ func TestKeptAlive(t *testing.T) {
 	}
 }
 
-// TestUpgradeToHTTP2 asks for a protocol in which requests would be sent that nobody checks.
-func TestUpgradeToHTTP2(t *testing.T) {
+func TestHTTP2UpgradeIsDropped(t *testing.T) {
 	got := make(chan http.Header, 1)
 	s := newServers(t)
 	port := s.startPlain(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got <- r.Header }))
@@ -279,8 +274,7 @@ func TestUpgradeToHTTP2(t *testing.T) {
 	}
 }
 
-// TestSmuggling sends requests that two programs could divide in two ways.
-func TestSmuggling(t *testing.T) {
+func TestRequestSmugglingIsRefused(t *testing.T) {
 	var mu sync.Mutex
 	var seen []string
 	s := newServers(t)

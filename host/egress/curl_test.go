@@ -10,8 +10,7 @@ import (
 	"testing"
 )
 
-// TestCurl has a program of others use the proxy in all its ways, with nothing but the usual variables.
-func TestCurl(t *testing.T) {
+func TestCurlUsesProxy(t *testing.T) {
 	curl, err := exec.LookPath("curl")
 	if err != nil {
 		t.Fatal("there is no curl; `.ci/install tests` installs it")

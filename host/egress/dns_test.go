@@ -37,7 +37,7 @@ func ask(t testing.TB, n *dnsServer, name string, kind dnsmessage.Type) dnsmessa
 	return m
 }
 
-func TestNames(t *testing.T) {
+func TestDNSAnswers(t *testing.T) {
 	var refused []string
 	n := newDNSServer(compile(t, PolicyRules{
 		Allow: []string{"*.example.org", "files.example.net:8443", "bücher.example"}, Ask: []string{"ask.example.com"},
@@ -80,7 +80,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-func TestNamesBounded(t *testing.T) {
+func TestDNSLeasesAreLimited(t *testing.T) {
 	n := newDNSServer(compile(t, PolicyRules{Allow: []string{"*"}}), func(target, Decision) {})
 	n.maxLeases = 300
 	kept := n.assignAddr("kept.test")
@@ -104,7 +104,7 @@ func TestNamesBounded(t *testing.T) {
 	}
 }
 
-func TestNamesRefuseOthers(t *testing.T) {
+func TestDNSRefusesOtherQueries(t *testing.T) {
 	n := newDNSServer(compile(t, PolicyRules{Allow: []string{"*"}}), func(target, Decision) {})
 	var m dnsmessage.Message
 	_ = m.Unpack(question(t, "a.test.", dnsmessage.TypeA))
@@ -138,8 +138,7 @@ func TestNamesRefuseOthers(t *testing.T) {
 	}
 }
 
-// TestNamesServed asks as a program does.
-func TestNamesServed(t *testing.T) {
+func TestDNSServesResolver(t *testing.T) {
 	w := newServers(t).serve(ProxyOptions{Policy: compile(t, PolicyRules{Allow: []string{"a.test"}})})
 	r := net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, "udp", w.dns)

@@ -45,8 +45,7 @@ func (c *busyConn) Close() error {
 	return c.Conn.Close()
 }
 
-// TestConnections has many more connections made than a proxy has room for, most of which say nothing.
-func TestConnections(t *testing.T) {
+func TestConnectionsAreLimited(t *testing.T) {
 	const room, clients = 8, 300
 	s := newServers(t)
 	port := s.startPlain(echo)
@@ -90,8 +89,7 @@ func TestConnections(t *testing.T) {
 	}
 }
 
-// TestSlowBody has a body never end, and the proxy closed.
-func TestSlowBody(t *testing.T) {
+func TestCloseEndsSlowBody(t *testing.T) {
 	reached := make(chan bool)
 	s := newServers(t)
 	port := s.startPlain(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -113,8 +111,7 @@ func TestSlowBody(t *testing.T) {
 	}
 }
 
-// TestSilentClient has a connection that is idle for long end.
-func TestSilentClient(t *testing.T) {
+func TestSilentClientIsClosed(t *testing.T) {
 	w := newServers(t).serve(ProxyOptions{Policy: compile(t, PolicyRules{})})
 	ours, theirs := net.Pipe()
 	defer ours.Close()
@@ -148,8 +145,7 @@ func tcpPair(t testing.TB) (a, b net.Conn) {
 	return a, b
 }
 
-// TestHalfClosed has one side end, and the other answer then.
-func TestHalfClosed(t *testing.T) {
+func TestHalfClosedTunnel(t *testing.T) {
 	user, inside := tcpPair(t)
 	outside, server := tcpPair(t)
 	go func() {
@@ -176,8 +172,7 @@ func TestHalfClosed(t *testing.T) {
 	}
 }
 
-// TestIdleTunnel has neither side say anything.
-func TestIdleTunnel(t *testing.T) {
+func TestIdleTunnelIsClosed(t *testing.T) {
 	_, inside := tcpPair(t)
 	outside, _ := tcpPair(t)
 	if _, _, err := copyBothWays(inside, outside, time.Millisecond); err == nil {
@@ -185,7 +180,7 @@ func TestIdleTunnel(t *testing.T) {
 	}
 }
 
-func TestAuthority(t *testing.T) {
+func TestCertificateAuthority(t *testing.T) {
 	a, err := NewCertificateAuthority()
 	if err != nil {
 		t.Fatal(err)
@@ -215,7 +210,7 @@ func TestAuthority(t *testing.T) {
 	}
 }
 
-func TestBundle(t *testing.T) {
+func TestCertBundle(t *testing.T) {
 	a, err := NewCertificateAuthority()
 	if err != nil {
 		t.Fatal(err)

@@ -91,7 +91,7 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-func TestAny(t *testing.T) {
+func TestAnyNameEntry(t *testing.T) {
 	p := compile(t, PolicyRules{Allow: []string{"*"}, Deny: []string{"*.evil.test"}})
 	for host, want := range map[string]Verdict{"a.test": Allow, "x.evil.test": Deny, "8.8.8.8": Deny} {
 		if got := p.Decide(host, 443).Verdict; got != want {
@@ -104,7 +104,7 @@ func TestAny(t *testing.T) {
 	}
 }
 
-func TestAnd(t *testing.T) {
+func TestPolicyIntersect(t *testing.T) {
 	agent := compile(t, PolicyRules{Allow: []string{"a.test", "b.test", "c.test:9"}, Ask: []string{"d.test"},
 		Methods: map[string][]string{"a.test": {"GET", "PUT"}}})
 	plugin := compile(t, PolicyRules{Allow: []string{"*.test", "a.test", "b.test:9", "c.test:9", "d.test", "e.test:10"},
@@ -150,7 +150,7 @@ func TestNarrowestMethods(t *testing.T) {
 	}
 }
 
-func TestReaches(t *testing.T) {
+func TestAllowedAddresses(t *testing.T) {
 	p := compile(t, PolicyRules{Allow: []string{"*", "10.1.0.0/16", "0.0.0.0/0"}, Deny: []string{"8.8.8.0/24", "10.1.1.0/24"},
 		Hosts: local("local.test")})
 	name := target{name: "x.test", port: 443}

@@ -14,7 +14,7 @@ const value = "real-value-0123456789"
 
 var dummy = NewPlaceholder(len(value))
 
-func TestPlaceholder(t *testing.T) {
+func TestNewPlaceholder(t *testing.T) {
 	for _, n := range []int{8, 20, 28, 40, 300} {
 		if a, b := NewPlaceholder(n), NewPlaceholder(n); len(a) != n || a == b || n >= 28 && !strings.HasPrefix(a, "placeholder-") {
 			t.Error(n, a, b)
@@ -27,8 +27,7 @@ func token(hosts ...string) Secret {
 	return Secret{"TOKEN", dummy, value, hosts, "Authorization", "Bearer {{secret}}"}
 }
 
-// TestPrinted has a proxy printed, which has its secrets.
-func TestPrinted(t *testing.T) {
+func TestPrintedProxyHidesSecrets(t *testing.T) {
 	w, _, _ := newSecretProxy(t, echo)
 	for _, format := range []string{"%v", "%+v", "%#v", "%s"} {
 		if text := fmt.Sprintf(format, []any{w.Secrets, w.secrets[0].Secret}); strings.Contains(text, value) {
@@ -79,8 +78,7 @@ func newSecretProxy(t *testing.T, h http.HandlerFunc) (w *testProxy, with, witho
 	return w, "https://a.test:" + bound, "https://b.test:" + other
 }
 
-// TestPut shows what the servers get.
-func TestPut(t *testing.T) {
+func TestSecretIsInjected(t *testing.T) {
 	got := make(chan string, 1)
 	w, with, without := newSecretProxy(t, func(_ http.ResponseWriter, r *http.Request) {
 		b, _ := io.ReadAll(r.Body)
@@ -133,8 +131,7 @@ func TestPut(t *testing.T) {
 	}
 }
 
-// TestEcho has the server send the value in all ways there are.
-func TestEcho(t *testing.T) {
+func TestEchoedSecretIsRedacted(t *testing.T) {
 	w, with, _ := newSecretProxy(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Echo", r.Header.Get("Authorization"))
 		w.Header().Set("Link", value)
@@ -162,8 +159,7 @@ func TestEcho(t *testing.T) {
 	}
 }
 
-// TestEarlyHints looks at the response before the last as it is on the wire.
-func TestEarlyHints(t *testing.T) {
+func TestEarlyHintsAreRedacted(t *testing.T) {
 	w, with, _ := newSecretProxy(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Link", value)
 		w.WriteHeader(http.StatusEarlyHints)
@@ -176,8 +172,7 @@ func TestEarlyHints(t *testing.T) {
 	}
 }
 
-// TestEncoded has the server compress what it was asked not to.
-func TestEncoded(t *testing.T) {
+func TestCompressedResponseIsRefused(t *testing.T) {
 	asked := make(chan string, 2)
 	w, with, without := newSecretProxy(t, func(w http.ResponseWriter, r *http.Request) {
 		asked <- r.Header.Get("Accept-Encoding") + r.Header.Get("Range")
@@ -193,8 +188,7 @@ func TestEncoded(t *testing.T) {
 	}
 }
 
-// TestUpgraded has a connection to a host with a secret become another protocol.
-func TestUpgraded(t *testing.T) {
+func TestUpgradedConnectionWithSecret(t *testing.T) {
 	w, with, _ := newSecretProxy(t, func(w http.ResponseWriter, r *http.Request) {
 		c, rw, err := http.NewResponseController(w).Hijack()
 		if err != nil {

@@ -68,7 +68,7 @@ func TestParseHost(t *testing.T) {
 	}
 }
 
-func TestParseAuthority(t *testing.T) {
+func TestParseHostPort(t *testing.T) {
 	for text, want := range map[string]string{
 		"example.com:8443":   "example.com:8443",
 		"example.com":        "example.com:80",

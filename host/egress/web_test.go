@@ -95,8 +95,7 @@ func TestUntrustedAuthority(t *testing.T) {
 	}
 }
 
-// TestEager sends a request before the answer to CONNECT, by a query that isn't touched.
-func TestEager(t *testing.T) {
+func TestRequestBeforeConnectAnswer(t *testing.T) {
 	s := newServers(t)
 	port := s.startPlain(echo)
 	w := s.serve(ProxyOptions{Policy: compile(t, PolicyRules{Allow: []string{"a.test:" + port}, Hosts: local("a.test")})})
@@ -111,8 +110,7 @@ func TestEager(t *testing.T) {
 	}
 }
 
-// TestUnreachable asks for a server that isn't there.
-func TestUnreachable(t *testing.T) {
+func TestUnreachableServer(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -135,8 +133,7 @@ func TestUnreachable(t *testing.T) {
 	}
 }
 
-// TestTransparent connects as a program that knows of no proxy.
-func TestTransparent(t *testing.T) {
+func TestTransparentClient(t *testing.T) {
 	for _, limited := range []bool{false, true} {
 		s := newServers(t)
 		cert, err := s.issueCert(target{name: "a.test"})
@@ -191,8 +188,7 @@ func TestTransparent(t *testing.T) {
 	}
 }
 
-// TestTransparentUnknown connects to an address that is assigned to no name.
-func TestTransparentUnknown(t *testing.T) {
+func TestUnassignedAddressIsRefused(t *testing.T) {
 	w := newServers(t).serve(ProxyOptions{Policy: compile(t, PolicyRules{Allow: []string{"*"}})})
 	c, err := net.Dial("tcp", "127.1.2.3:"+w.web)
 	if err != nil {
@@ -206,8 +202,7 @@ func TestTransparentUnknown(t *testing.T) {
 	w.refusal()
 }
 
-// TestTrailers has a call as gRPC makes them: HTTP/2, both ways at once, with trailers.
-func TestTrailers(t *testing.T) {
+func TestGRPCTrailers(t *testing.T) {
 	s := newServers(t)
 	port := s.start("a.test", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Trailer", "Grpc-Status")

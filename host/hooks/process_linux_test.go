@@ -264,8 +264,7 @@ func TestObserverStartTimeout(t *testing.T) {
 	h.Close(t.Context())
 }
 
-// A process that ends when its input does is let do so; one that does not is ended.
-func TestProcessesEndWithTheHost(t *testing.T) {
+func TestProcessesEndWithHost(t *testing.T) {
 	h, w := newRespondingProcess(t, `{}`, `"before_tool"`)
 	h.runBeforeCall(t.Context(), w, execCall("ls"))
 	_, c, err := h.processes[0].runningChild(t.Context(), w)

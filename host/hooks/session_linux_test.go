@@ -116,8 +116,7 @@ if q["command"] == %q:
 	})
 }
 
-// A process lives on between calls and is confined as well; a hook sees what it is granted and nothing of the home.
-func TestProcessesAndGrantsInASession(t *testing.T) {
+func TestProcessesAndGrantsInSession(t *testing.T) {
 	withAndWithoutSandbox(t, func(t *testing.T, isolated bool) {
 		s, workspace := openSession(t, isolated, `{
 			"processes": {"gate": {"command": ["python3", "talker.py"], "intercept": ["before_tool"], "workspace": "rw"}},

@@ -130,8 +130,7 @@ func TestArgumentKeyOfClientIsIgnored(t *testing.T) {
 	}
 }
 
-// Arguments whose call never began are forgotten at the end of their request.
-func TestStoredArgumentsEndWithTheirRequest(t *testing.T) {
+func TestStoredArgumentsEndWithRequest(t *testing.T) {
 	t.Parallel()
 	stored := 0
 	h := newTestLimiter(nil)

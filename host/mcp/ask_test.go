@@ -72,8 +72,7 @@ func TestElicitationWithoutClientSupport(t *testing.T) {
 	}
 }
 
-// What a tool logs goes to clients that have asked for it, and as much of it as they have.
-func TestAToolLogsToItsClient(t *testing.T) {
+func TestToolLogsReachClient(t *testing.T) {
 	const plain, more = `"data":"plain","level":"info","logger":"test.tell"`,
 		`"data":{"message":"with more","n":1},"level":"warning","logger":"test.tell"`
 	for level, want := range map[string][]string{"": nil, "debug": {plain, more}, "warning": {more}, "error": nil} {
@@ -94,7 +93,7 @@ func TestAToolLogsToItsClient(t *testing.T) {
 	}
 }
 
-func TestAResultOfSeveralBlocks(t *testing.T) {
+func TestResultWithSeveralBlocks(t *testing.T) {
 	c := talkTo(t, "2025-11-25")
 	c.send(toolCall("7", "blocks"))
 	const want = `"content":[{"type":"text","text":"a"},` +

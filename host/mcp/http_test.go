@@ -78,7 +78,7 @@ const (
 	ping = `{"jsonrpc":"2.0","id":2,"method":"ping"}`
 )
 
-func TestSessionsAreBoundedInNumber(t *testing.T) {
+func TestSessionsAreLimited(t *testing.T) {
 	send := serve(t, HTTPOptions{MaxSessions: 3})
 	var began sync.Map
 	var opened, refused atomic.Int64
@@ -116,8 +116,7 @@ func TestSessionsAreBoundedInNumber(t *testing.T) {
 	})
 }
 
-// What does not initialize is no session: it uses none up.
-func TestOnlyInitializingMakesASession(t *testing.T) {
+func TestOnlyInitializeCreatesSession(t *testing.T) {
 	send := serve(t, HTTPOptions{MaxSessions: 1})
 	for range 5 {
 		send("", ping)

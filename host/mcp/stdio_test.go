@@ -13,7 +13,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
-func TestBrokenLineIsAnswered(t *testing.T) {
+func TestInvalidLineIsAnswered(t *testing.T) {
 	ping := `{"jsonrpc":"2.0","id":7,"method":"ping"}`
 	for name, test := range map[string]struct {
 		line string
@@ -70,7 +70,7 @@ func TestBrokenLineIsAnswered(t *testing.T) {
 	}
 }
 
-func TestClosingEndsAWaitingRead(t *testing.T) {
+func TestCloseEndsPendingRead(t *testing.T) {
 	reader, _ := io.Pipe()
 	c, err := Streams{Reader: reader, Writer: io.Discard}.newStreamConn(new(argumentStore)).Connect(t.Context())
 	if err != nil {
@@ -182,9 +182,7 @@ func TestClientThatReadsNothing(t *testing.T) {
 	}
 }
 
-// What has an id and is neither a request nor an answer is no message; nor is a request under the id of one that is not
-// answered yet.
-func TestABrokenRequestIsAnswered(t *testing.T) {
+func TestInvalidRequestIsAnswered(t *testing.T) {
 	c := talkTo(t, "2025-06-18")
 	c.send(toolCall("7", "wait"))
 	for message, want := range map[string]string{

@@ -21,7 +21,7 @@ func digests(t *testing.T, texts ...string) []string {
 	return out
 }
 
-func TestWhatDoesNotMatterIsNotInTheDigest(t *testing.T) {
+func TestDigestIgnoresExplanations(t *testing.T) {
 	for _, same := range [][2]string{
 		{`{}`, `{"tools": {"set": "picoclaw", "exec": {"timeout_seconds": 60}}}`},
 		{`{"tools": {"disabled": ["a", "b"]}}`, `{"tools": {"disabled": ["b", "a", "b"]}}`},
@@ -36,7 +36,7 @@ func TestWhatDoesNotMatterIsNotInTheDigest(t *testing.T) {
 	}
 }
 
-func TestWhatMattersIsInTheDigest(t *testing.T) {
+func TestDigestCoversPermissions(t *testing.T) {
 	texts := []string{
 		`{}`,
 		`{"agents": {"defaults": {"restrict_to_workspace": false}}}`,

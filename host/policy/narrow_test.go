@@ -78,8 +78,7 @@ func TestNarrowKeepsNameOfWorkspace(t *testing.T) {
 	}
 }
 
-// What a session was narrowed to can be kept and applied again, and to another agent's policy.
-func TestNarrowingIsAppliedAgain(t *testing.T) {
+func TestNarrowingCanBeReapplied(t *testing.T) {
 	parent := must(t, `{}`)
 	mkdir := func(names ...string) {
 		for _, name := range names {
@@ -126,7 +125,7 @@ func TestNarrowingIsAppliedAgain(t *testing.T) {
 	}
 }
 
-func TestNarrowingCovers(t *testing.T) {
+func TestNarrowingIncludes(t *testing.T) {
 	whole, a, ab := Narrowing{}, Narrowing{Workspace: "/w/a", Paths: []string{"/w/a"}}, Narrowing{Workspace: "/w/a/b"}
 	two, like := Narrowing{Paths: []string{"/w/a/b", "/w/c"}}, Narrowing{Paths: []string{"/w/ab"}}
 	for i, c := range []struct {

@@ -49,7 +49,7 @@ func must(t *testing.T, text string) *Policy {
 	return p
 }
 
-func TestTheDefaultsAreTheSeeds(t *testing.T) {
+func TestDefaultPolicy(t *testing.T) {
 	home := tempHome(t)
 	p, err := resolveIn(t, home, `{}`, "")
 	if err != nil {
@@ -109,7 +109,7 @@ func TestAgentsDiffer(t *testing.T) {
 	}
 }
 
-func TestTheDigestIsOfWhatIsAllowed(t *testing.T) {
+func TestEqualPermissionsHaveEqualDigest(t *testing.T) {
 	home := tempHome(t)
 	dir := filepath.Join(home, "shared")
 	if err := os.Mkdir(dir, 0o755); err != nil {
@@ -129,7 +129,7 @@ func TestTheDigestIsOfWhatIsAllowed(t *testing.T) {
 	}
 }
 
-func TestKernelPathsAreWhatThePolicyImplies(t *testing.T) {
+func TestKernelPaths(t *testing.T) {
 	for text, want := range map[string]struct{ write, read []string }{
 		`{}`: {write: []string{"W"}},
 		`{"tools": {"allow_read_paths": ["^/etc/hosts$", "^/proc/.*"]}}`: {write: []string{"W"},
@@ -176,7 +176,7 @@ func TestSandboxPathsNameTheWorkspace(t *testing.T) {
 	}
 }
 
-func TestAPolicyCantBeChanged(t *testing.T) {
+func TestPolicyIsImmutable(t *testing.T) {
 	p := must(t, `{"tools": {"allow_read_paths": ["^/etc/hosts$"]}}`)
 	p.GuardPolicy().AllowReadPaths[0] = ".*"
 	p.KernelPaths().ReadOnly[0] = "/"
@@ -185,8 +185,7 @@ func TestAPolicyCantBeChanged(t *testing.T) {
 	}
 }
 
-// BenchmarkFor measures what the host pays for one agent at every start, besides loading the configuration.
-func BenchmarkFor(b *testing.B) {
+func BenchmarkResolvePolicy(b *testing.B) {
 	cfg, err := config.Load(config.LoadOptions{Environ: []string{"PICOCLAW_HOME=" + b.TempDir(),
 		"PICOCLAW_TOOLS_ALLOW_READ_PATHS=^/etc/hosts$,^/proc/.*,^/sys/class/net/[^/]+/address$"}})
 	if err != nil {

@@ -11,8 +11,7 @@ import (
 	"github.com/picoclaw/picoclaw/internal/paths"
 )
 
-// Patterns are thrown together from pieces that have surprised people, and paths are made to match them.
-func TestNoMatchLiesOutsideOfThePrefix(t *testing.T) {
+func TestMatchesAreBelowLiteralPrefix(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	pieces := []string{
 		"^", "^", "^/", "/", "/", "/etc", "/a", "a", "b", "hosts", `\.`, ".", ".*", "[^/]+", "[ab]", "[.]", "(", ")", "(?:",

@@ -134,8 +134,7 @@ func kernelAccess(k KernelPaths, path string) string {
 
 var accesses = map[guard.Access]string{guard.Read: "ro", guard.List: "ro", guard.Write: "rw", guard.Delete: "rw"}
 
-// The kernel's wall opens all that the guard allows, but for what binds the agent, and never lets it write that.
-func TestTheKernelOpensWhatTheGuardAllows(t *testing.T) {
+func TestKernelPathsCoverGuard(t *testing.T) {
 	w := newWorld(t)
 	allowed := 0
 	for range 150 {
@@ -174,8 +173,7 @@ func TestTheKernelOpensWhatTheGuardAllows(t *testing.T) {
 	}
 }
 
-// Whatever a child asks for, it is refused or gets no more than its parent has.
-func TestNoChildIsWiderThanItsParent(t *testing.T) {
+func TestChildIsNeverWider(t *testing.T) {
 	w := newWorld(t)
 	made, refused, narrower := 0, 0, 0
 	for range 50 {

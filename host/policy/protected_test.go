@@ -9,8 +9,7 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard"
 )
 
-// No whitelist opens the instance root or the configuration file to the agent that they bind.
-func TestTheInstanceRootIsProtected(t *testing.T) {
+func TestHomeIsProtected(t *testing.T) {
 	home := tempHome(t)
 	p, err := resolveIn(t, home, `{"tools": {"allow_read_paths": ["/"], "allow_write_paths": ["/"]}}`, "")
 	if err != nil {
@@ -49,8 +48,7 @@ func TestNetworkFromGitKeepsRemotes(t *testing.T) {
 	}
 }
 
-// A preview resolves as For does, and makes nothing.
-func TestPreviewMakesNothing(t *testing.T) {
+func TestPreviewCreatesNothing(t *testing.T) {
 	home := tempHome(t)
 	cfg := load(t, home, `{}`)
 	p, err := PreviewPolicy(cfg, "")

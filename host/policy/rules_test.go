@@ -20,7 +20,7 @@ func ruleIDs(p *Policy) string {
 	return ids
 }
 
-func TestAnAgentsRulesReplaceThoseForAll(t *testing.T) {
+func TestAgentRulesReplaceCommonRules(t *testing.T) {
 	home := tempHome(t)
 	for agent, want := range map[string]string{
 		"main": "own-deny@config.json own-ask@config.json own-allow@config.json ", "other": "theirs@config.json ", "free": "",
@@ -35,8 +35,7 @@ func TestAnAgentsRulesReplaceThoseForAll(t *testing.T) {
 	}
 }
 
-// A child has all of its parent's rules, and can't have others.
-func TestAChildHasItsParentsRules(t *testing.T) {
+func TestChildKeepsParentRules(t *testing.T) {
 	parent := must(t, ownRules)
 	for _, child := range []Narrowing{{}, {Workspace: "."}, {Paths: []string{"."}}} {
 		p, err := parent.NarrowPolicy(child)

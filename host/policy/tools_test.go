@@ -29,7 +29,7 @@ var (
 	everything = []tool{readFile, writeFile, appendFile, listDir, read, insert, grep, execute, foreign}
 )
 
-func TestWhichToolsAreAllowed(t *testing.T) {
+func TestAllowedTools(t *testing.T) {
 	for text, want := range map[string][]tool{
 		`{}`:                         {readFile, writeFile, appendFile, listDir, insert, grep, execute, foreign},
 		`"tools": {"set": "module"}`: {read, insert, grep, foreign},
@@ -64,7 +64,7 @@ func TestWhichToolsAreAllowed(t *testing.T) {
 	}
 }
 
-func TestARefusedToolNamesTheSetting(t *testing.T) {
+func TestDisabledToolNamesSetting(t *testing.T) {
 	p := must(t, `{
 "agents": {"agents": [{"id": "a", "plugins": {"disabled": ["weather"]},
   "modules": [{"module": "filesystem", "actions": ["read", "grep"]}]}]},
@@ -95,8 +95,7 @@ func TestARefusedToolNamesTheSetting(t *testing.T) {
 	}
 }
 
-// A tool that clients have to search for is allowed all the same, and has to be searched for in a child session, too.
-func TestWhichToolsAreDeferred(t *testing.T) {
+func TestDeferredTools(t *testing.T) {
 	home := tempHome(t)
 	p, err := resolveIn(t, home, `{"tools": {"deferred": ["write_*", "weather.*", "grep"]},
 		"agents": {"agents": [{"id": "a", "tools": {"deferred": ["*_file", "weather.*"]}}]}}`, "a")

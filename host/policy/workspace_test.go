@@ -50,7 +50,7 @@ func (r root) with(t *testing.T, file, workspace, more string) (*Policy, error) 
 	return ResolvePolicy(cfg, "")
 }
 
-func TestWorkspacesThatAreRefused(t *testing.T) {
+func TestRefusedWorkspaces(t *testing.T) {
 	r := newRoot(t)
 	file := filepath.Join(r.home, "config.json")
 	for workspace, want := range map[string]string{
@@ -85,7 +85,7 @@ func TestWorkspacesThatAreRefused(t *testing.T) {
 	}
 }
 
-func TestWorkspacesThatAreMade(t *testing.T) {
+func TestWorkspaceCreation(t *testing.T) {
 	r := newRoot(t)
 	file := filepath.Join(r.home, "config.json")
 	for workspace, want := range map[string]string{
@@ -109,7 +109,7 @@ func TestWorkspacesThatAreMade(t *testing.T) {
 	}
 }
 
-func TestAWorkspaceWithTheConfigurationInItIsRefused(t *testing.T) {
+func TestWorkspaceWithConfigIsRefused(t *testing.T) {
 	r := newRoot(t)
 	project := filepath.Join(r.dir, "project")
 	_, err := r.with(t, filepath.Join(project, "picoclaw.json"), project, "")
@@ -123,7 +123,7 @@ func TestAWorkspaceWithTheConfigurationInItIsRefused(t *testing.T) {
 	}
 }
 
-func TestTheWholeFileSystemNeedsToBeAskedFor(t *testing.T) {
+func TestRootWorkspaceNeedsSetting(t *testing.T) {
 	r := newRoot(t)
 	p, err := r.with(t, filepath.Join(r.home, "config.json"), "/", `, "allow_root_workspace": true`)
 	if err != nil {
@@ -151,15 +151,14 @@ func TestPolicyNeedsHome(t *testing.T) {
 	}
 }
 
-func TestAnUnknownAgent(t *testing.T) {
+func TestUnknownAgent(t *testing.T) {
 	if _, err := resolveIn(t, tempHome(t), `{"agents": {"agents": [{"id": "coder"}]}}`, "codr"); err == nil ||
 		!strings.Contains(err.Error(), `there is no agent "codr"; the nearest is "coder"`) {
 		t.Errorf("the error is %v", err)
 	}
 }
 
-// Whoever comes first makes an agent's workspace, and nobody takes it for something else while it is made.
-func TestSessionsThatBeginAtOnceMakeOneWorkspace(t *testing.T) {
+func TestConcurrentSessionsCreateWorkspace(t *testing.T) {
 	r := newRoot(t)
 	for n := range 300 {
 		path := filepath.Join(r.home, "ws", strconv.Itoa(n))

@@ -25,7 +25,7 @@ func take(t *testing.T, l *Ledger, agent string, with AgentLimits) *CallSlot {
 	return turn
 }
 
-func TestOneAgentsFullQueueHoldsNobodyElse(t *testing.T) {
+func TestFullQueueDelaysOneAgentOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, with := &Ledger{}, AgentLimits{Calls: 2}
 		first, second := take(t, l, "greedy", with), take(t, l, "greedy", with)
@@ -107,8 +107,7 @@ func TestCommandsWaitForCommandsOnly(t *testing.T) {
 	})
 }
 
-// A command that waits for a person lets the next one run; one that can't have a slot of calls gives its own back.
-func TestCommandSlotIsGivenBack(t *testing.T) {
+func TestPausedCommandFreesSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, with := &Ledger{}, AgentLimits{Calls: 1, Commands: 1}
 		ctx, turn, err := l.AcquireSlot(t.Context(), "a", with, most, quiet)
@@ -129,7 +128,7 @@ func TestCommandSlotIsGivenBack(t *testing.T) {
 	})
 }
 
-func TestTurnsComeInOrderAndNeverTooMany(t *testing.T) {
+func TestSlotsAreGivenInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, with := &Ledger{}, AgentLimits{Calls: 3}
 		var mu sync.Mutex
@@ -168,7 +167,7 @@ func TestTurnsComeInOrderAndNeverTooMany(t *testing.T) {
 	})
 }
 
-func TestLimitsHoldUnderManyAtOnce(t *testing.T) {
+func TestLimitsHoldUnderConcurrency(t *testing.T) {
 	l, with := &Ledger{}, AgentLimits{Calls: 4}
 	var running [2]atomic.Int64
 	var calls sync.WaitGroup
@@ -202,7 +201,7 @@ func TestLimitsHoldUnderManyAtOnce(t *testing.T) {
 	}
 }
 
-func TestAWaitEnds(t *testing.T) {
+func TestWaitTimesOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, with := &Ledger{}, AgentLimits{Calls: 1}
 		defer take(t, l, "a", with).Release()
@@ -215,7 +214,7 @@ func TestAWaitEnds(t *testing.T) {
 	})
 }
 
-func TestWhoWaitsForAPersonHasNoPlace(t *testing.T) {
+func TestPausedCallFreesSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, with := &Ledger{}, AgentLimits{Calls: 1}
 		ctx, turn, err := l.AcquireSlot(t.Context(), "a", with, most, quiet)
@@ -243,7 +242,7 @@ func TestWhoWaitsForAPersonHasNoPlace(t *testing.T) {
 	})
 }
 
-func TestAMinutesCallsAndOutput(t *testing.T) {
+func TestRatesPerMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, with := &Ledger{}, AgentLimits{PerMinute: 60, Output: 600}
 		began := time.Now()
@@ -287,8 +286,7 @@ func TestAMinutesCallsAndOutput(t *testing.T) {
 	})
 }
 
-// A new configuration keeps the counts, and its calls are held to its own limits.
-func TestOtherLimitsKeepTheCount(t *testing.T) {
+func TestChangedLimitsKeepCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Ledger{}
 		before, after := AgentLimits{Calls: 2, PerMinute: 60}, AgentLimits{Calls: 1, PerMinute: 30}

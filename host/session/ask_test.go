@@ -40,8 +40,7 @@ func openAsking(t *testing.T, a session.Approvals) *session.Session {
 	return s
 }
 
-// The caller is told that the call waits for a person.
-func TestACallerIsToldThatItsCallWaits(t *testing.T) {
+func TestWaitingCallSendsProgress(t *testing.T) {
 	later := told{make(chan string)}
 	s := openAsking(t, later)
 	first := true

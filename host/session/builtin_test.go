@@ -51,8 +51,7 @@ func openSession(t *testing.T, h *session.Host) *session.Session {
 	return s
 }
 
-// A tool of the program's own is decided, switched and recorded as any other.
-func TestOwnToolsAreCalledAsAnyOther(t *testing.T) {
+func TestBuiltinToolsAreCheckedAndLogged(t *testing.T) {
 	type later struct {
 		Command string `json:"command" claim:"command"`
 	}
@@ -116,8 +115,7 @@ func (h *hooks) After(context.Context, *session.Session, session.HookCall, *sess
 	return h.after
 }
 
-// Hooks take away, and what they change is decided on anew.
-func TestHooksOnlyTakeAway(t *testing.T) {
+func TestHooksOnlyRestrict(t *testing.T) {
 	with := &hooks{}
 	s := openSession(t, openWith(t, session.HostOptions{Hooks: with}))
 	write := func() *session.Result {
@@ -160,8 +158,7 @@ func TestHooksOnlyTakeAway(t *testing.T) {
 	}
 }
 
-// A stop ends what runs, keeps new calls out, and is taken back by a start.
-func TestAStopEndsWhatRuns(t *testing.T) {
+func TestStopCancelsRunningCalls(t *testing.T) {
 	h := openWith(t, session.HostOptions{})
 	home, s := h.Config().Home().Path, openSession(t, h)
 	ended := make(chan *session.Result)
@@ -198,8 +195,7 @@ func TestAStopEndsWhatRuns(t *testing.T) {
 	}
 }
 
-// A program of the operator's sees of the workspace what it is given, and nothing of the instance root.
-func TestAProgramRunsThroughIsolation(t *testing.T) {
+func TestConfinedProgramRunsIsolated(t *testing.T) {
 	for _, isolated := range []string{"true", "false"} {
 		t.Run("isolation "+isolated, func(t *testing.T) {
 			h := openWith(t, session.HostOptions{}, "PICOCLAW_ISOLATION_ENABLED="+isolated)

@@ -19,8 +19,7 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/undo"
 )
 
-// The time that a person takes for a tool's form is not the call's.
-func TestTheCallsTimeStandsStillWhileAPersonFillsInAForm(t *testing.T) {
+func TestFormPausesCallTimeout(t *testing.T) {
 	s, tool := &Session{policy: &policy.Policy{}}, &catalog.Tool{
 		Plugin: &catalog.Plugin{Manifest: &pluginpb.Manifest{ID: "p"}}, Spec: &pluginpb.Spec{Name: "t"}}
 	synctest.Test(t, func(t *testing.T) {
@@ -74,7 +73,7 @@ func told(pieces ...CallEvent) []CallEvent {
 	return all
 }
 
-func TestOutputComesInWholeCharacters(t *testing.T) {
+func TestOutputSplitsAtCharacters(t *testing.T) {
 	out := func(text string) CallEvent { return CallEvent{Output: []byte(text)} }
 	err := func(text string) CallEvent { return CallEvent{Output: []byte(text), Stderr: true} }
 	half := CallEvent{Done: 1, Total: 2, Message: "half"}

@@ -15,8 +15,7 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard"
 )
 
-// Arguments in the forms that models send are used as the schema has them, by the guard, the tool and the audit log.
-func TestArgumentsAsModelsSendThem(t *testing.T) {
+func TestArgumentConversions(t *testing.T) {
 	type input struct {
 		Paths []string `json:"paths" claim:"read"`
 		Times int      `json:"times,omitempty"`

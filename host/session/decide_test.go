@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestURIsOfFilesArePaths(t *testing.T) {
+func TestFileURIPaths(t *testing.T) {
 	for text, want := range map[string][]string{
 		"file:///etc/passwd":            {"/etc/passwd"},
 		"FiLe:///etc/passwd":            {"/etc/passwd"},

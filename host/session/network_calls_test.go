@@ -18,9 +18,7 @@ import (
 	"github.com/picoclaw/picoclaw/host/session"
 )
 
-// A refusal is in the result and the record of the call that names the host, whoever else calls meanwhile; one that no
-// call names is told to all of them as such.
-func TestRefusalIsToldToItsCall(t *testing.T) {
+func TestRefusedConnectionIsInResult(t *testing.T) {
 	home := hosttest.TempDir(t)
 	if err := os.WriteFile(filepath.Join(home, "config.json"), []byte(`{"isolation": {"enabled": true},
 "network": {"allow": ["allowed.test"], "hosts": {"allowed.test": ["127.0.0.1"]}}}`), 0o600); err != nil {

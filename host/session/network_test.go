@@ -24,8 +24,7 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard"
 )
 
-// A person decides on the hosts of network.ask, once in a call for each of them. Where there is none they are refused.
-func TestAPersonIsAskedForAHost(t *testing.T) {
+func TestNetworkAskAsksPerson(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, "hello from "+r.Host)
 	}))

@@ -47,9 +47,7 @@ func holding(t *testing.T, s *session.Session) (release func()) {
 	}
 }
 
-// An agent's calls wait for each other, those of its subagents too. Its own tools hold no place, so that those who wait
-// for a subagent's calls don't wait for themselves.
-func TestAnAgentsCallsWaitForTheirTurn(t *testing.T) {
+func TestConcurrentCallsAreLimited(t *testing.T) {
 	ledger := &quota.Ledger{}
 	work, err := session.NewBuiltinTool("work", "Has a subagent work.",
 		func(ctx context.Context, s *session.Session, _ struct{}) (string, error) {
@@ -145,8 +143,7 @@ func TestCommandWaitsForCommands(t *testing.T) {
 	}
 }
 
-// A host of another configuration goes on with the count.
-func TestHostsShareACount(t *testing.T) {
+func TestHostsShareQuotaLedger(t *testing.T) {
 	ledger := &quota.Ledger{}
 	first := openSession(t, openWith(t, session.HostOptions{QuotaLedger: ledger}, onlyOne))
 	second := openSession(t, openWith(t, session.HostOptions{QuotaLedger: ledger}, onlyOne))
@@ -160,8 +157,7 @@ func TestHostsShareACount(t *testing.T) {
 	}
 }
 
-// A call that can't be made in time is refused and recorded, also one of a tool that does not exist.
-func TestACallThatCantHaveItsTurnIsRefused(t *testing.T) {
+func TestLongQuotaWaitIsRefused(t *testing.T) {
 	var records []audit.Record
 	h := openWith(t, session.HostOptions{OnCallEnd: func(r audit.Record, _ *session.Result) { records = append(records, r) }},
 		"PICOCLAW_AGENTS_DEFAULTS_LIMITS_CALLS_PER_MINUTE=1", "PICOCLAW_TOOLS_EXEC_TIMEOUT_SECONDS=1")
@@ -177,8 +173,7 @@ func TestACallThatCantHaveItsTurnIsRefused(t *testing.T) {
 	}
 }
 
-// With room for one plugin process, one ends for the other; not while it has a command in the background.
-func TestPluginsMakeRoomForEachOther(t *testing.T) {
+func TestPluginLimitStopsIdleInstance(t *testing.T) {
 	s := openSession(t, openWith(t, session.HostOptions{}, "PICOCLAW_AGENTS_DEFAULTS_LIMITS_PLUGINS=1"))
 	for range 2 {
 		if r := call(t, s, "exec", map[string]any{"command": "true"}); r.Err != nil {

@@ -59,8 +59,7 @@ func call(t *testing.T, s *session.Session, tool string, args map[string]any) *s
 	return s.Call(t.Context(), tool, raw, nil)
 }
 
-// A spawned session, of whatever origin, can do what its parent can or less: in every wall, not only in the guard.
-func TestASpawnedSessionIsNarrower(t *testing.T) {
+func TestSpawnedSessionIsNarrower(t *testing.T) {
 	h := open(t, "PICOCLAW_ISOLATION_ENABLED=true")
 	parent, err := h.OpenSession("", session.Main)
 	if err != nil {
@@ -124,8 +123,7 @@ func TestExplainDecidesAsCallDoes(t *testing.T) {
 	}
 }
 
-// A spawned session is bound by its parent's own rules for commands.
-func TestASpawnedSessionHasItsParentsRules(t *testing.T) {
+func TestSpawnedSessionKeepsCommandRules(t *testing.T) {
 	h := open(t, `PICOCLAW_TOOLS_EXEC_RULES=[{"id": "own", "programs": "mytool", "why": "does it", "hit": ["mytool"]}]`)
 	parent, err := h.OpenSession("", session.Main)
 	if err != nil {
@@ -143,9 +141,7 @@ func TestASpawnedSessionHasItsParentsRules(t *testing.T) {
 	}
 }
 
-// What a person is to be asked about inside the workspace is changed if they agree, by whatever way the call takes, and
-// by nobody else; what is denied is nobody's to allow.
-func TestAProtectedPathIsChangedIfAPersonAgrees(t *testing.T) {
+func TestProtectedPathNeedsApproval(t *testing.T) {
 	for _, isolated := range []string{"true", "false"} {
 		h := open(t, "PICOCLAW_ISOLATION_ENABLED="+isolated)
 		s, err := h.OpenSession("", session.CLI)
@@ -219,8 +215,7 @@ func TestAProtectedPathIsChangedIfAPersonAgrees(t *testing.T) {
 	}
 }
 
-// Another agent that works for a narrowed session has no more than that session, and its own policy besides.
-func TestDelegateIsNarrowed(t *testing.T) {
+func TestDelegateKeepsRestrictions(t *testing.T) {
 	h := open(t, `PICOCLAW_AGENTS_AGENTS=[{"id": "main", "workspace": "~/w"}, {"id": "same", "workspace": "~/w"}, `+
 		`{"id": "inside", "workspace": "~/w/sub/deep"}, {"id": "far", "workspace": "~/far"}]`)
 	wide, err := h.OpenSession("main", session.MCP)
@@ -257,8 +252,7 @@ func TestDelegateIsNarrowed(t *testing.T) {
 	}
 }
 
-// Commands in the background are those of the sessions with their policy.
-func TestNarrowedSessionHasNoCommandsOfWiderOnes(t *testing.T) {
+func TestNarrowedSessionHidesOtherCommands(t *testing.T) {
 	h := open(t)
 	wide, err := h.OpenSession("", session.MCP)
 	if err != nil {

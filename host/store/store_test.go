@@ -129,8 +129,7 @@ func TestSignatures(t *testing.T) {
 	}
 }
 
-// A file of the store that is swapped all the time while it is copied is copied as it was installed, or not at all.
-func TestWhatIsCopiedIsWhatWasInstalled(t *testing.T) {
+func TestSwappedFileIsNotCopied(t *testing.T) {
 	s := OpenStore(t.TempDir())
 	p, err := s.StagePackage(good(t), SigningKeys{})
 	if err != nil {
@@ -236,8 +235,7 @@ func FuzzLock(f *testing.F) {
 	})
 }
 
-// Who a plugin is for is what was accepted last; one tool that is switched on gives nobody the plugin.
-func TestAPluginIsForItsAgents(t *testing.T) {
+func TestPluginAgents(t *testing.T) {
 	s := OpenStore(t.TempDir())
 	stage := func(version string, agents ...string) *StagedPackage {
 		p, err := s.StagePackage(written(t, "p.tar.gz", archive(t, map[string]string{"p/p": "#!/bin/sh\n",
@@ -284,7 +282,7 @@ func TestAPluginIsForItsAgents(t *testing.T) {
 	check("given to another", "third", true)
 }
 
-func TestDiff(t *testing.T) {
+func TestDiffManifests(t *testing.T) {
 	old, err := pluginpb.ParseManifest([]byte(manifest))
 	if err != nil {
 		t.Fatal(err)

@@ -15,8 +15,7 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard"
 )
 
-// Deletions that undo takes back are allowed where it does, and nowhere else; and a preview decides as a session does.
-func TestDeletionsAreAllowedWhereTheyAreKept(t *testing.T) {
+func TestUndoableDeletionsAreAllowed(t *testing.T) {
 	if !isolation.CanNoticeChanges() {
 		t.Skip("this machine does not tell of changes to files")
 	}
@@ -53,8 +52,7 @@ func TestDeletionsAreAllowedWhereTheyAreKept(t *testing.T) {
 	}
 }
 
-// A child session's deletions stay in its own workspace; and what a shell in the background is told counts as well.
-func TestDeletionsOfAChildAndOfAShell(t *testing.T) {
+func TestUndoableDeletionsOfChildAndShell(t *testing.T) {
 	if !isolation.CanNoticeChanges() {
 		t.Skip("this machine does not tell of changes to files")
 	}

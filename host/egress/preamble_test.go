@@ -26,7 +26,7 @@ func hello(t testing.TB, name string) []byte {
 	return buf[:n]
 }
 
-func TestReadOpening(t *testing.T) {
+func TestReadClientPreamble(t *testing.T) {
 	secure := string(hello(t, "api.example.com"))
 	for _, c := range []struct {
 		text         string

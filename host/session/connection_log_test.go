@@ -8,8 +8,7 @@ import (
 	"github.com/picoclaw/picoclaw/host/egress"
 )
 
-// However often a command connects, the record of it stays short, and nothing of it is left out of the sums.
-func TestWhatIsReachedOftenIsRecordedInShort(t *testing.T) {
+func TestFrequentConnectionsShareEntries(t *testing.T) {
 	var records []audit.Record
 	l := connectionLog{write: func(r audit.Record) error { records = append(records, r); return nil }}
 	note := func(host string, sent int64) {
