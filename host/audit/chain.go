@@ -13,7 +13,7 @@ import (
 // reveals. The first line of a file also has "follows", the last chain hash of the previous file, "begins", the hash of
 // the log's first line, and "count", the number of lines before it, since older files may be deleted.
 
-// chainHash is the chain hash of one line in hex. It is empty before the first line.
+// chainHash is a hash of one line and all lines before it, in hex. It is empty before the first line.
 type chainHash string
 
 const (
@@ -62,8 +62,8 @@ func splitChainedLine(line []byte) (record []byte, c chainHash, ok bool) {
 	return append(bytes.Clone(line[:at]), '}'), c, true
 }
 
-// maxTail limits the part of a file's end that is searched for a line with a hash. After a power failure the last line
-// may have none.
+// maxTail limits the part of a file's end in which a line with a hash is searched. After a power failure the last line
+// may have no hash.
 const maxTail = 64 << 10
 
 // lastChainHash returns the hash of the last line of a file that has a hash; empty if no line has one.

@@ -113,8 +113,8 @@ func parseFilterTime(text string, now time.Time) (time.Time, error) {
 	return time.Time{}, fmt.Errorf("%q: want how long ago, such as 90m, 24h or 7d, or a time, such as 2006-01-02 or 2006-01-02T15:04:05Z", text)
 }
 
-// lineFilter rejects lines by their bytes, because parsing takes much longer. It rejects only lines that the filter
-// would reject. A line must contain one text of each set.
+// lineFilter rejects lines by their bytes, because parsing takes much longer. It never rejects a line that the filter
+// selects. Each element is a set of texts, of which a line must contain at least one.
 type lineFilter [][][]byte
 
 func (f Filter) newLineFilter() lineFilter {

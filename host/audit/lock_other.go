@@ -4,10 +4,10 @@ package audit
 
 import "os"
 
-// withDirLock runs do. These systems can't rename open files, so each file has one writer.
+// withDirLock runs do without a lock. These systems can't rename open files, so each file has one writer.
 func (l *Log) withDirLock(do func() error) error { return do() }
 
-// withSharedDirLock runs do while no writer rotates files.
+// withSharedDirLock runs do without a lock, since this system has one writer per file.
 func withSharedDirLock(_ *os.File, do func() error) error { return do() }
 
 // ignoreUnsupportedSync drops all errors: these systems can't sync directories.

@@ -14,7 +14,7 @@ import (
 )
 
 // Record is one call in the log. A call with an effect has two entries: one at its begin, and a complete one at its
-// end. Readers return one Record for both. [Record.IsOpen] reports a call without an end.
+// end. Readers return one Record for both entries.
 type Record struct {
 	Time     time.Time      `json:"time"` // when the call arrived, UTC
 	Agent    string         `json:"agent"`
@@ -44,7 +44,8 @@ const Begun = "begun"
 // IsOpen reports whether the log has no end of the call, because it is running or its host was killed.
 func (r Record) IsOpen() bool { return r.State == Begun }
 
-// Approval records who answered an approval request, by which way and when. A record without an answer has none.
+// Approval records the answer to an approval request: who gave it, in which way and when. A call without an answer has
+// no Approval.
 type Approval struct {
 	By   string    `json:"by,omitempty"` // user, if known
 	Way  string    `json:"way"`          // client: in the calling client; cli: picoclaw approvals; console

@@ -10,7 +10,7 @@ import (
 // Source is a layer of the configuration in which a value can be set.
 type Source int
 
-// The sources, each standing above the ones before it.
+// Sources in increasing order of precedence.
 const (
 	DefaultSource  Source = iota // built in
 	FileSource                   // configuration file

@@ -128,5 +128,5 @@ func (c *Config) Telemetry() Telemetry {
 	return t
 }
 
-// Hooks returns the hooks as a JSON object with the keys below hooks.
+// Hooks returns the section hooks of the configuration as a JSON object.
 func (c *Config) Hooks() json.RawMessage { return slices.Clone(c.hooks) }

@@ -123,9 +123,9 @@ func (b *countingBody) Read(into []byte) (int, error) {
 // Close closes the underlying body.
 func (b *countingBody) Close() error { return b.body.Close() }
 
-// limitedBodyReader reads a body of known length. At the end it returns EOF without another read of the body. The
-// transport makes such a read after it has sent the body. By then the HTTP/1 server has closed the body, so the read
-// would fail and the transport would cut off the response.
+// limitedBodyReader reads a body of known length, and then returns EOF without another read. The transport makes that
+// read after it has sent the body. Because the HTTP/1 server has closed the body by then, the read would fail, and the
+// transport would cut off the response.
 type limitedBodyReader struct {
 	from io.Reader
 	left int64

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// ipResolver resolves names to addresses. A *net.Resolver is one.
+// ipResolver resolves names to addresses, as *net.Resolver does.
 type ipResolver interface {
 	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
 }

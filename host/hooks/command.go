@@ -31,7 +31,7 @@ const (
 	maxReason = 4 << 10 // of a reason, or of a hook's standard error
 )
 
-// defaultTimeout is the timeout of a command hook that sets none.
+// defaultTimeout is the timeout of command hooks without a configured timeout.
 const defaultTimeout = 60 * time.Second
 
 // commandHookRunner runs the command of a command hook, which has the form of Claude Code's settings.

@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// httpAccessGate passes on only requests for this server that have its token. Without it, web pages and other users'
-// programs could send requests: a page can reach this machine, even by a DNS name of its own.
+// httpAccessGate passes on only requests that are for this server and have its token. It refuses requests of other
+// users' programs and of web pages, even under a DNS name that points to this machine.
 type httpAccessGate struct {
 	hosts []string
 	token string
@@ -49,8 +49,8 @@ func (g *httpAccessGate) refuseAndClose(w http.ResponseWriter, status int, text 
 	writeError(w, status, text)
 }
 
-// IsAllowedHost reports whether a Host header is localhost, an IP address, or one of the names. DNS rebinding needs a
-// name: an attacker can point it to this address.
+// IsAllowedHost reports whether a Host header is localhost, an IP address, or one of the names. Other names are refused
+// because an attacker can point a name to this machine (DNS rebinding).
 func IsAllowedHost(host string, names []string) bool {
 	name := host
 	if h, _, err := net.SplitHostPort(host); err == nil {

@@ -40,7 +40,7 @@ type localSession interface {
 	SpawnSession(origin session.Origin, narrower policy.Narrowing) (*session.Session, error)
 }
 
-// A session that is no localSession is never narrowed to a client's roots.
+// *session.Session must be a localSession. Otherwise clients' roots would have no effect.
 var _ localSession = (*session.Session)(nil)
 
 // Server serves a session's tools to MCP clients.

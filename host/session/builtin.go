@@ -12,8 +12,8 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/schema"
 )
 
-// BuiltinPlugin is a group of tools the host serves itself, such as spawn. Their calls go through policy, guard and
-// audit log like any plugin's.
+// BuiltinPlugin is a group of tools that the host serves itself, such as spawn. Policy, guard and audit log apply to
+// their calls as to a plugin's.
 type BuiltinPlugin struct {
 	ID    string
 	Doc   string // one sentence

@@ -50,7 +50,7 @@ func invalidArgumentError(t *catalog.Tool, err error) *Error {
 	return e
 }
 
-// callTimeout returns the timeout of a call. A command the call runs has a shorter one.
+// callTimeout returns the timeout of a call. The command of a call has a shorter timeout.
 func (s *Session) callTimeout() time.Duration {
 	limits := s.policy.CallLimits()
 	if s.origin == Cron && limits.CronTimeout > 0 {

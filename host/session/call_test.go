@@ -54,7 +54,7 @@ func TestUndoIDNeedsUndoStore(t *testing.T) {
 		{with, &pluginpb.Result{Undo: "1"}, "1"},
 		{with, structured, ""},
 		{&pluginpolicy.Policy{}, &pluginpb.Result{Undo: "1"}, ""},
-		{with, &pluginpb.Result{Undo: strings.Repeat("1", maxUndo+1)}, ""},
+		{with, &pluginpb.Result{Undo: strings.Repeat("1", maxUndoIDBytes+1)}, ""},
 	} {
 		if got := undoIDOf(test.policy, test.result); got != test.want {
 			t.Errorf("%v with store %q: %q, want %q", test.result, test.policy.Undo.Dir, got, test.want)

@@ -17,7 +17,7 @@ type Hooks interface {
 	After(ctx context.Context, s *Session, c HookCall, r *Result) string
 }
 
-// HookCall is a call as passed to hooks.
+// HookCall describes a tool call to hooks.
 type HookCall struct {
 	Tool string          // full name
 	Args json.RawMessage // as passed to the tool

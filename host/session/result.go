@@ -69,12 +69,12 @@ func (r *Result) byteSize() int {
 	return n
 }
 
-// maxUndo is the maximum length of an undo id in bytes; a longer one is ignored.
-const maxUndo = 64
+// maxUndoIDBytes is the maximum length of an undo id in bytes; a longer one is ignored.
+const maxUndoIDBytes = 64
 
 // undoIDOf returns the undo id in a plugin's result; empty if the plugin has no undo store.
 func undoIDOf(p *pluginpolicy.Policy, r *pluginpb.Result) string {
-	if p.Undo.Dir == "" || len(r.GetUndo()) > maxUndo {
+	if p.Undo.Dir == "" || len(r.GetUndo()) > maxUndoIDBytes {
 		return ""
 	}
 	return r.GetUndo()

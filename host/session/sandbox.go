@@ -186,11 +186,11 @@ func (s *Session) attachUndoStore(spec *supervise.InstanceSpec) error {
 	return nil
 }
 
-// sandboxUndoDir is the undo store's path in a sandbox whose commands have all of /tmp, for a home below /tmp.
+// sandboxUndoDir is the path of the undo store in a sandbox with a private /tmp, for a home below /tmp.
 const sandboxUndoDir = "/run/picoclaw/undo"
 
-// isInPrivateTemp reports whether a directory is below /tmp or /dev/shm, and the plugin's sandbox has private ones.
-// Commands could write there.
+// isInPrivateTemp reports whether a plugin's commands could write to a directory because it is below the private /tmp
+// or /dev/shm of their sandbox.
 func (s *Session) isInPrivateTemp(grants pluginpb.Grant, dir string) bool {
 	return grants.Exec && s.policy.IsolationOptions().Enabled && paths.WithinAny(isolation.PrivateDirs(), dir)
 }

@@ -127,8 +127,8 @@ func checkDiskUse(ctx context.Context, dirs []string) error {
 	return nil
 }
 
-// newSandboxedProgramNetwork returns the network of a sandboxed program. It belongs to no call, so its connections are
-// not logged.
+// newSandboxedProgramNetwork returns the network of a sandboxed program. Its connections are not logged, since they
+// belong to no call.
 func (s *Session) newSandboxedProgramNetwork(a SandboxedProgram) (*sandboxNetwork, error) {
 	rules := policy.NetworkRules{PolicyRules: egress.PolicyRules{Allow: a.Hosts}, From: a.HostsFrom}
 	if own := s.policy.NetworkRules(); own != nil {

@@ -121,7 +121,7 @@ func (s *Store) CreateLockFile() error {
 	return nil
 }
 
-// ResetLockFile replaces an unreadable lock file by an empty one. It renames the unreadable file.
+// ResetLockFile replaces an unreadable lock file by an empty one, and keeps the unreadable file under another name.
 func (s *Store) ResetLockFile() error {
 	var broken *LockFileError
 	if _, err := s.ReadLockFile(); !errors.As(err, &broken) {
