@@ -4,7 +4,7 @@ package killswitch
 
 import "os"
 
-// readDiskSpace returns the disk space for this user at a directory; zero if unknown.
+// readDiskSpace returns zero: the disk space is unknown on this system.
 func readDiskSpace(string) diskSpace { return diskSpace{} }
 
 // allocateFile sets the size of a file and allocates its space.

@@ -209,7 +209,7 @@ func TestRoundsRefuseInvalidForm(t *testing.T) {
 	}
 }
 
-func TestRoundsDeny(t *testing.T) {
+func TestRoundsDenyCall(t *testing.T) {
 	t.Parallel()
 	c := newStatelessClient(t, &roundsSession{ended: make(chan struct{})}, HTTPOptions{})
 	if got := c.round(c.round("", "").Result.RequestState, deny); !strings.Contains(got.text, "refused") {

@@ -154,7 +154,7 @@ func FuzzLines(f *testing.F) {
 }
 
 // A client that reads nothing and keeps the stream open must not keep the server.
-func TestClientThatReadsNothing(t *testing.T) {
+func TestUnreadResponsesDoNotBlockEnd(t *testing.T) {
 	for name, end := range map[string]func(input io.Closer, cancel func()){
 		"its input ends":     func(input io.Closer, _ func()) { _ = input.Close() },
 		"the server is told": func(_ io.Closer, cancel func()) { cancel() },

@@ -97,7 +97,7 @@ func TestSpawnedSessionIsNarrower(t *testing.T) {
 	}
 }
 
-func TestExplainDecidesAsCallDoes(t *testing.T) {
+func TestExplainMatchesCall(t *testing.T) {
 	h := open(t)
 	s, err := h.OpenSession("", session.CLI)
 	if err != nil {
