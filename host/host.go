@@ -43,8 +43,7 @@ type Options struct {
 	Grace      time.Duration    // for running jobs at the end
 }
 
-// Runtime has the objects that run one configuration: sessions, hooks, schedules, endpoints. It is safe for concurrent
-// use.
+// Runtime runs one configuration: its sessions, hooks, schedules and endpoints. It is safe for concurrent use.
 type Runtime struct {
 	*session.Host
 	options     Options
@@ -123,8 +122,7 @@ func (a *Runtime) HealthChecks() []gateway.ReadinessCheck {
 	return all
 }
 
-// checkModels returns an error for agents whose model can't be used. It checks only once, since keys may come from
-// programs.
+// checkModels returns an error for agents whose model can't be used.
 func (a *Runtime) checkModels() error {
 	var wrong error
 	if len(a.config.Models()) > 0 {

@@ -110,8 +110,7 @@ func (a *Runtime) newHTTPModel(m *config.Model, from modelProvider, name string)
 	return openai.New(openai.Options{Model: name, BaseURL: base, Key: key, Headers: m.Headers})
 }
 
-// newCLIModel returns a model behind a program that uses the tools of s. With a nil s it only checks the
-// configuration.
+// newCLIModel returns a model behind a program that uses the tools of s. With a nil s it only checks the settings.
 func (a *Runtime) newCLIModel(m *config.Model, by cli.Vendor, name string, s *session.Session) (agent.Model, func(), error) {
 	o := cli.Options{Vendor: by, Model: name, BaseURL: m.APIBase, Command: m.Command, Hosts: m.Hosts, Secret: m.Secret,
 		Sandboxed: a.config.IsolationEnabled(), Server: []string{"picoclaw"},

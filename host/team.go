@@ -52,8 +52,7 @@ func (a *Runtime) allowedDelegates(parent *session.Session) []string {
 	return of.Subagents.AllowAgents
 }
 
-// openMember opens an agent for a task: a copy of the parent with the parent's policy, or another agent with its own
-// policy.
+// openMember opens an agent for a task: a copy of the parent with its policy, or another agent with its own policy.
 func (a *Runtime) openMember(ctx context.Context, t agent.Task) (*agent.Member, error) {
 	var s *session.Session
 	var err error

@@ -7,9 +7,8 @@ import (
 	"strings"
 )
 
-// sandboxChecker checks whether bubblewrap can build a sandbox. It caches success in PICOCLAW_HOME, since the check
-// takes as long as a plugin start. The cached result is valid for the same boot, bubblewrap, kernel settings and
-// namespaces.
+// sandboxChecker checks whether bubblewrap can build a sandbox. It caches success, since the check takes as long as a
+// plugin start. The result is valid for the same boot, bubblewrap, kernel settings and namespaces.
 type sandboxChecker struct {
 	bwrap string
 	file  string

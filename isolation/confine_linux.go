@@ -100,8 +100,7 @@ func runOnDisposableThread(f func()) {
 	}()
 }
 
-// fileCapabilities let root access files of any owner, within Landlock's rules. They exclude the capability to keep
-// setuid bits.
+// fileCapabilities let root access files of any owner, within Landlock's rules, but not keep setuid bits.
 const fileCapabilities = 1<<unix.CAP_CHOWN | 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_DAC_READ_SEARCH |
 	1<<unix.CAP_FOWNER
 

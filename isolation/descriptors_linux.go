@@ -12,8 +12,7 @@ import (
 // firstInherited is the first descriptor after standard error.
 const firstInherited = 3
 
-// markCloseOnExec marks all inherited descriptors from firstInherited on close-on-exec. Go marks the descriptors it
-// opens itself.
+// markCloseOnExec marks all inherited descriptors from firstInherited on close-on-exec. Go marks its own descriptors.
 func markCloseOnExec() error {
 	err := unix.CloseRange(firstInherited, math.MaxInt32, unix.CLOSE_RANGE_CLOEXEC)
 	if err == nil {

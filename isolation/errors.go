@@ -8,8 +8,7 @@ import (
 // ErrClosed is returned by Start after Close.
 var ErrClosed = errors.New("isolation is closed: no process can be started any more")
 
-// UnavailableError means that this machine can't provide the requested isolation. The process is not started without
-// it.
+// UnavailableError means that this machine can't provide the requested isolation. The process is then not started.
 type UnavailableError struct {
 	Cause string // what is missing or denied
 	Cure  string // remedy
@@ -60,8 +59,7 @@ func (e *ProfileError) Error() string {
 	return text
 }
 
-// SetupError means that the sandbox failed before its program started. bubblewrap wrote the reason to the command's
-// stderr.
+// SetupError means that the sandbox failed before its program started. bubblewrap wrote the reason to stderr.
 type SetupError struct {
 	Profile string
 	Exit    ExitStatus

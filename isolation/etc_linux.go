@@ -20,8 +20,7 @@ import (
 )
 
 // etcCopyCache caches copies of the files in /etc that sandboxes see. One mount of the copies replaces thousands of
-// mounts, which would dominate the start time. The copies are public, read-only in sandboxes, and renewed when the
-// originals change.
+// slow mounts. The copies are public, read-only in sandboxes, and renewed when the originals change.
 type etcCopyCache struct {
 	dir string // where the copies are kept
 

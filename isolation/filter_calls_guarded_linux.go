@@ -32,8 +32,7 @@ type chownCall struct{ number, owner uint32 }
 // chownCalls are the system calls of all architectures that set a file's owner.
 var chownCalls = []chownCall{{unix.SYS_FCHOWN, 1}, {unix.SYS_FCHOWNAT, 2}}
 
-// filterRules refuses owners that a sandbox's user namespace lacks with EPERM, which programs expect. The kernel would
-// answer EINVAL.
+// filterRules refuses owners that a sandbox's user namespace lacks with EPERM, which programs expect, not EINVAL.
 func (c chownCall) filterRules() []unix.SockFilter {
 	var rules []unix.SockFilter
 	for n, own := range []int{os.Getuid(), os.Getgid()} {

@@ -84,8 +84,7 @@ func ioctlRules() []unix.SockFilter {
 	return append(rules, returnAction(actionAllow))
 }
 
-// socketRules allows the usual socket families. Other families bypass network namespaces (AF_VSOCK) or add attack
-// surface.
+// socketRules allows the usual socket families. Others bypass network namespaces (AF_VSOCK) or add attack surface.
 func socketRules(internet bool) []unix.SockFilter {
 	families := []uint32{unix.AF_UNIX}
 	if internet {

@@ -113,9 +113,8 @@ type syscallRules map[uint32][]unix.SockFilter
 // setRules sets the rules for a system call.
 func (calls syscallRules) setRules(number uint32, rules ...unix.SockFilter) { calls[number] = rules }
 
-// buildRuleLookup returns instructions that find the rules of the loaded call number, and allow calls without rules.
-// They use binary search: when a filter is installed, the kernel evaluates it for every call number, which delays each
-// start.
+// buildRuleLookup returns instructions that find the rules of the loaded call number, and allow calls without rules. A
+// binary search keeps starts fast, since the kernel evaluates a new filter for every call number.
 func buildRuleLookup(calls syscallRules) []unix.SockFilter {
 	return buildRangeLookup(slices.Sorted(maps.Keys(calls)), calls)
 }

@@ -69,7 +69,7 @@ type cgroupMember struct {
 	group  *cgroup.Group
 }
 
-// createChildGroup creates the control group of a profile's child; nil if it has no group limits or groups are
+// createChildGroup creates the control group of a profile's child; nil without group limits, or if groups are
 // unavailable.
 func (gs *cgroupManager) createChildGroup(p Profile) *cgroupMember {
 	if !gs.enabled || p.Group == (GroupLimits{}) {

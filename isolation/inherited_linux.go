@@ -9,8 +9,7 @@ import (
 	"github.com/picoclaw/picoclaw/internal/proctable"
 )
 
-// orphanReaper reaps a child's orphans while the child runs. Otherwise zombies would fill the process table until the
-// child ends.
+// orphanReaper reaps a child's orphans while the child runs. Otherwise zombies would fill the process table.
 type orphanReaper struct {
 	leader     int
 	filterPIDs func(pids []int) []int // selects the child's processes

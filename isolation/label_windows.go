@@ -13,8 +13,7 @@ const (
 	lowFile      = "S:(ML;;NW;;;LW)"
 )
 
-// allowLowIntegrity lets processes at low integrity write to a file or directory tree, without changing its access
-// list.
+// allowLowIntegrity lets processes at low integrity write to a file or tree, without changing its access list.
 func allowLowIntegrity(path string) error {
 	info, err := os.Stat(path)
 	if err != nil {

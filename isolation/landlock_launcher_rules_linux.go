@@ -10,8 +10,7 @@ import (
 	"github.com/picoclaw/picoclaw/internal/paths"
 )
 
-// landlockLauncherName is the file name of the Landlock launcher, in a private directory of the sandbox: the root or
-// /dev.
+// landlockLauncherName is the Landlock launcher's file name in a private directory of the sandbox: the root or /dev.
 const landlockLauncherName = ".confine"
 
 // planLandlockLauncher returns the Landlock launcher for a plan, and its path in the sandbox; nil without Landlock, on

@@ -9,8 +9,8 @@ func landlockLauncherText()
 
 var _ = landlockLauncherText
 
-// landlockLauncherAddress returns the address of landlockLauncherText. A Go function value would be the address of a
-// wrapper.
+// landlockLauncherAddress returns the address of landlockLauncherText. Go's function value would be a wrapper's
+// address.
 func landlockLauncherAddress() uintptr
 
 // maxLauncherCode is more than the code of a launcher needs on any architecture.

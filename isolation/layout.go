@@ -58,8 +58,7 @@ func (l homeLayout) userEnvDir(id string) string {
 	return filepath.Join(l.home, userEnvDirName, id)
 }
 
-// prepareUserEnv creates the directories of a user environment. It follows no symlinks, since children can write
-// there.
+// prepareUserEnv creates the directories of a user environment. It follows no symlinks, which children could create.
 func (l homeLayout) prepareUserEnv(id string) error {
 	fail := func(err error) error {
 		return fmt.Errorf("prepare the user environment %s: %w", l.userEnvDir(id), err)

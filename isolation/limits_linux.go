@@ -12,8 +12,7 @@ import (
 	"github.com/picoclaw/picoclaw/internal/proctable"
 )
 
-// LimitSelf permanently lowers this process's limits on file size, open descriptors and core dumps. Children inherit
-// them.
+// LimitSelf permanently lowers the limits of this process and its children on file size, descriptors and core dumps.
 func LimitSelf(l ProcessLimits) error {
 	for _, limit := range []struct {
 		name     string
@@ -33,8 +32,7 @@ func LimitSelf(l ProcessLimits) error {
 	return nil
 }
 
-// disableCoreDumps disables core dumps. The limit is 1 byte: if a program collects core dumps, the kernel ignores a
-// limit of 0.
+// disableCoreDumps limits core dumps to 1 byte. The kernel ignores a limit of 0 if a program collects core dumps.
 func disableCoreDumps() error {
 	var now unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_CORE, &now); err != nil {

@@ -6,9 +6,8 @@ import (
 	"path/filepath"
 )
 
-// bwrapFollowsLinks tests whether bubblewrap follows symlinks when it creates mount points. If so, others who can
-// write the directory could redirect it to the host. Unpatched versions before 0.12 follow them. It returns true if
-// the test fails.
+// bwrapFollowsLinks tests whether bubblewrap follows symlinks when it creates mount points, as unpatched versions
+// before 0.12 do. Others who can write the directory could then redirect it. It returns true if the test fails.
 func bwrapFollowsLinks(bwrap, scratch string) bool {
 	dir, err := os.MkdirTemp(scratch, "bwrap-")
 	if err != nil {

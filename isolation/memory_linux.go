@@ -35,8 +35,7 @@ func sharedAwareMemory(pids []int, held, enough int64) int64 {
 	return max(all, all-files+held)
 }
 
-// vmstat is the kernel's file that counts the processes killed for lack of memory, on the machine or in a control
-// group.
+// vmstat is the kernel's file that counts processes killed for lack of memory on the machine.
 const vmstat = "/proc/vmstat"
 
 // newOOMKillCheck returns a function that names the memory limit if the kernel has killed a process for lack of memory

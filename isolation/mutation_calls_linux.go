@@ -38,8 +38,7 @@ const (
 // writeFlags are the open flags that may change a file.
 const writeFlags = unix.O_WRONLY | unix.O_RDWR | unix.O_CREAT | unix.O_TRUNC
 
-// mutationCalls are the calls that change files. It omits calls on descriptors opened for writing, since the listener
-// noticed the open.
+// mutationCalls are the calls that change files, except calls on descriptors, whose opening the listener has noticed.
 var mutationCalls = slices.Concat([]mutationCall{
 	{unix.SYS_OPENAT, mutation.Write, 0, 1, noArgument, noArgument, 2, followAsOpened},
 	{unix.SYS_TRUNCATE, mutation.Write, noArgument, 0, noArgument, noArgument, noArgument, alwaysFollow},

@@ -58,8 +58,8 @@ func (s *bwrapCommand) prepareNetwork(bwrap string, ports []uint16) (*os.File, e
 	return ours, nil
 }
 
-// buildNetworkLauncher returns a program that enables loopback, listens on the ports, sends the listening sockets to
-// this process, and executes bubblewrap. first is the first free descriptor; first-1 is the socket that takes the
+// buildNetworkLauncher returns a program that enables loopback, listens on the ports, sends the sockets to this
+// process, and executes bubblewrap. first is the first free descriptor; first-1 is the socket that takes the
 // listeners.
 func buildNetworkLauncher(bwrap string, first int, ports []uint16) []byte {
 	s := &syscallLauncher{}

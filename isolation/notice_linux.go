@@ -93,8 +93,7 @@ func CanNoticeChanges() bool {
 	return <-tells
 }
 
-// installListener applies the filter to the calling thread, and returns the descriptor that receives the stopped
-// calls.
+// installListener applies the filter to the calling thread, and returns the descriptor with the stopped calls.
 func (f syscallFilter) installListener() (int, error) {
 	if len(f) == 0 {
 		return 0, errors.New("there is no filter of system calls for this architecture")

@@ -24,8 +24,7 @@ type PathAccess struct {
 	Why         string // deciding mount or rule
 }
 
-// AccessOf returns the access that a process with profile p has to an absolute path without symlinks. It starts and
-// changes nothing.
+// AccessOf returns the access that a process with profile p has to an absolute path without symlinks.
 func AccessOf(cfg Config, p Profile, path string) (PathAccess, error) {
 	p, err := p.normalize()
 	if err != nil {

@@ -17,8 +17,7 @@ import (
 // orphanTimeout limits the wait for killed processes. Only processes blocked in a device driver take longer.
 const orphanTimeout = time.Second
 
-// hasNoOrphans reports whether an ended child certainly left no processes. It returns false if this process does not
-// adopt orphans.
+// hasNoOrphans reports whether an ended child certainly left no processes; false if this process adopts no orphans.
 func hasNoOrphans(leader int) bool {
 	if !adoptsOrphans() {
 		return false

@@ -15,12 +15,10 @@ func SupportsConfine() bool { return false }
 // that are observed themselves.
 func CanNoticeChanges() bool { return false }
 
-// markCloseOnExec marks all inherited descriptors from firstInherited on close-on-exec. Go marks the descriptors it
-// opens itself.
+// markCloseOnExec marks all inherited descriptors from firstInherited on close-on-exec. Go marks its own descriptors.
 func markCloseOnExec() error { return nil }
 
-// LimitSelf permanently lowers this process's limits on file size, open descriptors and core dumps. Children inherit
-// them.
+// LimitSelf permanently lowers the limits of this process and its children on file size, descriptors and core dumps.
 func LimitSelf(ProcessLimits) error { return nil }
 
 // MachineMemory returns the memory of this machine in bytes; 0 if unknown.

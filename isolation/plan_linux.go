@@ -51,8 +51,7 @@ type mountPlan struct {
 	mounts  []viewMount
 }
 
-// newMountPlan converts a profile and the operator's rules to the mount plan of cmd. A non-nil pack may combine
-// mounts.
+// newMountPlan converts a profile and the operator's rules to the mounts of cmd. A non-nil pack may combine mounts.
 func newMountPlan(cmd *exec.Cmd, p Profile, rules []ExposePath, linkSafe func() bool, pack func(*mountView)) (*mountPlan, error) {
 	v, err := newMountView(p, rules, linkSafe)
 	if err != nil {

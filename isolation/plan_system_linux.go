@@ -10,8 +10,7 @@ import (
 	"unicode"
 )
 
-// etcFiles are the files of /etc that programs need for libraries, names and certificates. None is secret. Missing
-// files are skipped.
+// etcFiles are the files of /etc that programs need for libraries, names and certificates. None is secret.
 var etcFiles = []string{
 	"alternatives", "bash.bashrc", "ca-certificates", "crypto-policies",
 	"fonts", "gai.conf", "gitattributes", "gitconfig", "host.conf", "hosts", "inputrc", "ld.so.cache",

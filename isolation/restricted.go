@@ -80,8 +80,7 @@ type lowIntegrityRule struct {
 	mode string // ModeReadOnly or ModeReadWrite
 }
 
-// lowIntegrityRules returns the rules of a profile. It refuses whole volumes, since all low-integrity processes could
-// write to them.
+// lowIntegrityRules returns the rules of a profile. It refuses whole volumes, which all such processes could write.
 func lowIntegrityRules(p Profile) ([]lowIntegrityRule, error) {
 	var rules []lowIntegrityRule
 	for _, path := range p.ReadWrite {

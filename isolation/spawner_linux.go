@@ -36,8 +36,7 @@ func (s *spawner) runOnThread(job func()) {
 	<-done
 }
 
-// startProcess calls around on the thread with a function that starts cmd. The child receives atDeath when this
-// process dies.
+// startProcess calls around on the thread with a function that starts cmd. cmd gets atDeath when this process dies.
 func (s *spawner) startProcess(cmd *exec.Cmd, atDeath syscall.Signal, around func(start func() error) error) (err error) {
 	cmd.SysProcAttr = childAttributes(cmd.SysProcAttr)
 	cmd.SysProcAttr.Pdeathsig = atDeath

@@ -9,8 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sandboxStatus is bubblewrap's report about a sandbox: the pid of its first process and, if the program ran, its exit
-// code.
+// sandboxStatus is bubblewrap's report about a sandbox: its first process and, if the program ran, the exit code.
 type sandboxStatus struct {
 	known chan struct{} // closed when pid 1 is known, or never will be
 	ended chan struct{} // closed when bubblewrap has closed the report
@@ -60,8 +59,7 @@ func (s *sandboxStatus) checkMounts(held []expectedMount) error {
 	return checkMounts(held, s.initPid)
 }
 
-// killInit kills pid 1 of the sandbox. The kernel then kills every process inside. It reports whether pid 1 was known
-// and alive.
+// killInit kills pid 1 of the sandbox, and so every process inside. It reports whether pid 1 was known and alive.
 func (s *sandboxStatus) killInit() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

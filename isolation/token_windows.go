@@ -51,8 +51,7 @@ func newRestrictedToken() (windows.Token, error) {
 	return token, nil
 }
 
-// restrictingIDs returns a restricted token's second list of ids. Windows grants access only if one of these ids has
-// it too.
+// restrictingIDs returns a restricted token's second list of ids, of which one must also have each right.
 func restrictingIDs(token windows.Token) ([]windows.SIDAndAttributes, error) {
 	user, err := token.GetTokenUser()
 	if err != nil {

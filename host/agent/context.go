@@ -29,8 +29,7 @@ func overheadBytes(r ModelRequest) int {
 	return n
 }
 
-// countUsage counts the usage of a reply, and updates the bytes per token. If the provider reports no usage, it
-// estimates the usage.
+// countUsage counts a reply's usage, or an estimate if the provider reports none, and updates the bytes per token.
 func (t *turn) countUsage(r ModelRequest, reply *Reply) {
 	read, u := overheadBytes(r)+messageBytes(r.Messages), &reply.Usage
 	if in := sumCounts(u.Input, u.CacheRead, u.CacheWrite); in > 0 {
@@ -61,8 +60,7 @@ func (t *turn) summariseOldTurns() error {
 	return t.summariseFirstMessages(at)
 }
 
-// fitContext halves the conversation if the request nearly fills the model's context window, and reports whether it
-// did.
+// fitContext halves the conversation if the request nearly fills the context window, and reports whether it did.
 func (t *turn) fitContext(r ModelRequest) (bool, error) {
 	s := t.settings
 	if s.SummarizePercent <= 0 || s.ContextWindow <= 0 {

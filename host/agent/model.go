@@ -196,8 +196,7 @@ func (e *ModelError) Error() string { return e.Message }
 // Unwrap returns the cause.
 func (e *ModelError) Unwrap() error { return e.Err }
 
-// IsTemporary reports whether the same request may succeed later, as after a rate limit, a server error, or a broken
-// connection.
+// IsTemporary reports whether a retry may succeed, as after a rate limit, a server error, or a broken connection.
 func (e *ModelError) IsTemporary() bool {
 	return !e.TooLong && (e.Status == 0 || e.Status == 408 || e.Status == 429 || e.Status >= 500)
 }

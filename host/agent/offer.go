@@ -56,8 +56,7 @@ func (o *toolNames) nameForModel(full string) string {
 	return name
 }
 
-// nameForHost returns the host's name of a tool that the model called. It returns unknown names unchanged, since the
-// host reports them.
+// nameForHost returns the host's name of a tool that the model called. The host reports unknown names.
 func (o *toolNames) nameForHost(name string) string {
 	if full, ok := o.hostNames[name]; ok {
 		return full

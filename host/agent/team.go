@@ -144,8 +144,7 @@ func (t *Team) EndSession(s *session.Session) {
 	}
 }
 
-// Inbox returns a function for [Options.Inbox]. It returns the results of child agents that the session has not
-// received.
+// Inbox returns a function for [Options.Inbox], which returns the results that the session has not received.
 func (t *Team) Inbox(s *session.Session) func() []string {
 	return func() []string {
 		t.mu.Lock()
@@ -174,8 +173,7 @@ func (t *Team) childrenOf(s *session.Session) *sessionChildren {
 	return f
 }
 
-// startTask starts a child agent when a slot is free. With alone, the child runs in the background: the call returns
-// before it ends.
+// startTask starts a child agent when a slot is free. With alone, it does not wait for the child's end.
 func (t *Team) startTask(ctx context.Context, task Task, alone bool) (*childAgent, error) {
 	if err := t.checkAllowed(task); err != nil {
 		return nil, err

@@ -107,8 +107,7 @@ func (t *turn) buildRequest() (ModelRequest, error) {
 	return r, nil
 }
 
-// askModel sends the request to the model. If the conversation is too long, it shortens the conversation and asks
-// again.
+// askModel sends the request to the model. If the conversation is too long, it shortens it and asks again.
 func (t *turn) askModel() (*Reply, error) {
 	for cut := false; ; cut = true {
 		r, err := t.buildRequest()

@@ -153,8 +153,7 @@ func newPlugin(m *pluginpb.Manifest, dir string) *Plugin {
 	return p
 }
 
-// identifyBinary checks that a binary is executable and not writable by all users. It returns text that changes with
-// the binary.
+// identifyBinary returns text that changes with a binary. The binary must be executable and not writable by all users.
 func identifyBinary(path string) (string, error) {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -124,8 +124,7 @@ func (c *Console) switchTool(v *authenticatedRequest) (string, error) {
 	return "agent?" + url.Values{"id": {off.Agent}}.Encode(), nil
 }
 
-// hasPluginTool reports whether an agent's plugin has a tool. For an empty tool it reports whether the agent has the
-// plugin.
+// hasPluginTool reports whether an agent's plugin has a tool or, for an empty tool, whether the agent has the plugin.
 func (a Agent) hasPluginTool(plugin, tool string) bool {
 	for _, p := range a.Plugins {
 		if p.ID != plugin {

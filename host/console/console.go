@@ -104,8 +104,7 @@ func (c *Console) Run(ctx context.Context) {
 	c.sessions.closeAll()
 }
 
-// KeepResult stores the result of a call of this process for the call's page. It deletes the oldest results to limit
-// memory.
+// KeepResult stores the result of a call of this process for the call's page, and deletes old results.
 func (c *Console) KeepResult(r audit.Record, answer string) { c.results.keepResult(r, answer) }
 
 // contentSecurityPolicy allows only resources of the console, without inline scripts and styles.

@@ -16,8 +16,8 @@ const (
 	redactMargin   = 4 << 10 // stored in addition, so that no secret is cut in two before it is redacted
 )
 
-// resultStore has the results of this process's latest calls, which the audit log does not contain. The zero value is
-// ready to use.
+// resultStore has the results of this process's latest calls, which the audit log lacks. The zero value is ready to
+// use.
 type resultStore struct {
 	mu    sync.Mutex
 	byKey map[callKey]storedResult

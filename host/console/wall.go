@@ -6,8 +6,7 @@ import (
 	"github.com/picoclaw/picoclaw/host/audit"
 )
 
-// refusingLayer returns the layer that refused a call or made it fail, according to the audit entry; empty if none
-// did.
+// refusingLayer returns the layer that refused a call or made it fail, according to the audit entry; empty if none.
 func refusingLayer(r audit.Record) string {
 	family, _, _ := strings.Cut(r.Rule, ".")
 	switch {

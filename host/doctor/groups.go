@@ -6,8 +6,7 @@ import (
 	"github.com/picoclaw/picoclaw/isolation"
 )
 
-// checkCgroups reports the limits that control groups enforce. Without control groups picoclaw checks limits
-// periodically.
+// checkCgroups reports the limits that control groups enforce. Without groups, picoclaw checks limits periodically.
 func (e *examination) checkCgroups() {
 	const name = "control groups"
 	if e.iso == nil {

@@ -19,8 +19,7 @@ type generation struct {
 	closed       chan struct{} // closed when the instance is closed
 }
 
-// maxGenerations limits the runtimes in use. An MCP session without a client keeps its runtime in use for half an
-// hour.
+// maxGenerations limits the runtimes in use. An MCP session without a client keeps its runtime in use for 30 minutes.
 const maxGenerations = 8
 
 // pollInterval is the interval between checks for running work.
@@ -82,8 +81,7 @@ func (n *generation) waitUnused() {
 	}
 }
 
-// waitDrained waits until no calls or turns run, or ctx is done. It ignores client sessions, which end with the
-// runtime.
+// waitDrained waits until no calls or turns run, or ctx is done. It ignores client sessions.
 func (n *generation) waitDrained(ctx context.Context) {
 	tick := time.NewTicker(pollInterval / 4)
 	defer tick.Stop()
@@ -135,8 +133,7 @@ func (g *Gateway) generationOf(r *http.Request) *generation {
 	return current
 }
 
-// Reload opens a runtime of the current configuration, which then serves new requests. If that fails, the old runtime
-// continues.
+// Reload opens a runtime of the current configuration for new requests. If that fails, the old runtime continues.
 func (g *Gateway) Reload() error {
 	g.reloadMu.Lock()
 	defer g.reloadMu.Unlock()

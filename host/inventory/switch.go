@@ -9,8 +9,8 @@ import (
 	"github.com/picoclaw/picoclaw/internal/suggest"
 )
 
-// SwitchTool disables or enables a plugin or tool. It returns an error if the tool is unknown, or if another setting
-// keeps it disabled.
+// SwitchTool disables or enables a plugin or tool. It fails for unknown tools, and if another setting keeps it
+// disabled.
 func (s *Inventory) SwitchTool(off store.DisabledTool, on bool) error {
 	if !on {
 		return s.Store.DisableTool(off)

@@ -167,8 +167,7 @@ func (m *PackageBuilder) writeFiles(dir string, manifest *pluginpb.Manifest, d *
 	return os.WriteFile(filepath.Join(dir, pluginpb.ManifestFile), append(offered, '\n'), 0o400)
 }
 
-// fetchPackage runs a package manager that installs a package in data. It returns the server's command and the
-// version.
+// fetchPackage installs a package in data with a package manager. It returns the server's command and the version.
 func (m *PackageBuilder) fetchPackage(ctx context.Context, f *packageSource, data string) (command []string, version string, err error) {
 	m.Progress(fmt.Sprintf("fetching %s by %s", f.spec, f.manager))
 	env := []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/tmp", "LANG=C.UTF-8"}
@@ -280,8 +279,8 @@ func missingDirHint(command []string) string {
 	return ""
 }
 
-// runSandboxed runs a program in a sandbox. It copies the standard output to output, and returns the end of the
-// standard error.
+// runSandboxed runs a program in a sandbox with its standard output in output, and returns the end of its standard
+// error.
 func (m *PackageBuilder) runSandboxed(
 	ctx context.Context, name string, args, env []string, stdin []byte, a session.SandboxedProgram, dir string, output io.Writer,
 ) (stderr string, err error) {

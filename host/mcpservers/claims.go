@@ -110,8 +110,7 @@ func claimFromName(d *ToolDescription, field string) string {
 	return "write"
 }
 
-// setClaim sets the claim of a field, or of the elements of a list. It reports whether the field exists and takes
-// strings.
+// setClaim sets the claim of a field, or of a list's elements, and reports whether the field exists and takes strings.
 func setClaim(s map[string]any, at []string, claim string) bool {
 	properties, _ := s["properties"].(map[string]any)
 	field, _ := properties[at[0]].(map[string]any)

@@ -138,8 +138,7 @@ func planUVX(args []string) (*installPlan, error) {
 	}, nil
 }
 
-// planFiles plans the copy of local programs and scripts in a command. Copies protect from later changes; system files
-// are not copied.
+// planFiles plans the copy of local programs and scripts in a command, except system files.
 func planFiles(s *ServerSpec, program string, args []string) (*installPlan, error) {
 	r := &installPlan{copies: map[string]string{}}
 	if s.Files != "" {
@@ -190,8 +189,7 @@ func planFiles(s *ServerSpec, program string, args []string) (*installPlan, erro
 	return r, nil
 }
 
-// planCopy plans the copy of a file, unless its directory is copied anyway, and returns the file's name in the
-// command.
+// planCopy plans the copy of a file, unless its directory is copied, and returns the file's name in the command.
 func (r *installPlan) planCopy(path string) string {
 	if dir := r.copies["files"]; dir != "" {
 		if rel, err := filepath.Rel(dir, path); err == nil && filepath.IsLocal(rel) {

@@ -69,8 +69,8 @@ func ImportServers(text []byte) (servers map[string]ServerSpec, failed map[strin
 	return servers, failed, nil
 }
 
-// replaceVariables replaces variables of the client's syntax by picoclaw's placeholders. It returns an error for
-// others.
+// replaceVariables replaces the client's variables by picoclaw's placeholders. It returns an error for other
+// variables.
 func (s *ServerSpec) replaceVariables() error {
 	replace := func(text string) (string, error) {
 		text = strings.NewReplacer("${workspaceFolder}", "{{workspace}}", "${workspaceRoot}", "{{workspace}}").Replace(text)

@@ -21,8 +21,7 @@ const minToolName = 10
 // notInNames matches characters that are not allowed in tool names.
 var notInNames = lazyregexp.New(`[^a-z0-9_]+`)
 
-// makeToolName returns picoclaw's name for a server's tool, in lower-case letters, digits and "_"; empty if that name
-// is in taken.
+// makeToolName returns picoclaw's name for a server's tool, in a-z, 0-9 and "_"; empty if that name is in taken.
 func makeToolName(id, name string, taken map[string]acceptedTool) string {
 	var spaced strings.Builder // printEnv becomes print_env
 	for i, r := range name {
@@ -203,8 +202,7 @@ func mergeAlternatives(v any) {
 	}
 }
 
-// mergedSchema returns one schema for a schema's alternatives; nil if more than one alternative has other keywords
-// than a type.
+// mergedSchema returns one schema for a schema's alternatives; nil if more than one has other keywords than a type.
 func mergedSchema(s map[string]any) map[string]any {
 	alternatives, _ := s["anyOf"].([]any)
 	if _, typed := s["type"]; typed || len(alternatives) < 2 {
@@ -246,8 +244,7 @@ func shortenLine(text string) string {
 	return text
 }
 
-// CurrentToolsFile is a file in the plugin's state directory. It has the server's current tools while some are
-// quarantined.
+// CurrentToolsFile is a file in the plugin's state directory with the server's tools while some are quarantined.
 const CurrentToolsFile = "seen.json"
 
 // RebuildManifest builds the manifest of a server's current tools, for comparison with the accepted manifest.

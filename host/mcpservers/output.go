@@ -19,8 +19,7 @@ func outputSuffix(output string) string {
 	return "; its output:\n" + strings.ToValidUTF8(output, "\uFFFD")
 }
 
-// managerOutput returns the relevant lines of a package manager's output for an error message, and writes all output
-// to a log file.
+// managerOutput returns the lines of a package manager's output for an error message, and logs all output to a file.
 func (m *PackageBuilder) managerOutput(manager, output string) string {
 	summary := relevantLines(output)
 	if summary == output {

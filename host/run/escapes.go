@@ -7,9 +7,8 @@ import (
 	"strings"
 )
 
-// terminalEscapeFilter filters what a program writes to the person's terminal. It removes escape sequences that read
-// the clipboard, write much to it, set long titles, or save files. It tracks the terminal's modes, so that they can be
-// reset.
+// terminalEscapeFilter removes escape sequences from a program's output that read the clipboard, write much to it, set
+// long titles, or save files. It tracks the terminal's modes, so that they can be reset.
 type terminalEscapeFilter struct {
 	state   escapeFilterState
 	held    []byte // of a sequence that is not complete

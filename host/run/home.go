@@ -93,8 +93,7 @@ func writeGitIdentity(home *os.Root) error {
 	return home.WriteFile(name, []byte(text.String()), 0o600)
 }
 
-// guidanceFiles returns the instruction files (such as CLAUDE.md) that the program reads in the directories above a
-// project.
+// guidanceFiles returns the instruction files (such as CLAUDE.md) in the directories above a project.
 func (p *Preset) guidanceFiles(project string) (files []string) {
 	for dir := filepath.Dir(project); ; dir = filepath.Dir(dir) {
 		for _, name := range p.Guidance {

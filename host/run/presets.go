@@ -39,8 +39,7 @@ type PresetSettings struct {
 	Values map[string]any `json:"values"`
 }
 
-// APIKeyVariable is an environment variable with an API key. The program gets a placeholder, which the proxy replaces
-// by the key.
+// APIKeyVariable is a variable with an API key. The program gets a placeholder, which the proxy replaces by the key.
 type APIKeyVariable struct {
 	Name   string   `json:"name"`
 	Prefix string   `json:"prefix"` // of the maker's keys; programs check it

@@ -53,8 +53,7 @@ func toolDirs(userHome string) (dirs []string, env map[string]string, err error)
 	return dirs, env, nil
 }
 
-// findProgram returns the absolute path of a program, and the paths that the sandbox must show for it: the program and
-// its package.
+// findProgram returns the absolute path of a program, and the paths that the sandbox must show for it.
 func findProgram(name, current, userHome string) (path string, needs []string, err error) {
 	path = name
 	if !strings.Contains(name, string(filepath.Separator)) {
@@ -83,8 +82,7 @@ func findProgram(name, current, userHome string) (path string, needs []string, e
 	return path, slices.Compact(needs), nil
 }
 
-// programPackageDir returns the directory with all files of a program: its npm modules, or the directory of the
-// executable.
+// programPackageDir returns the directory with all files of a program: its npm modules, or the executable's directory.
 func programPackageDir(file, userHome string) string {
 	if at := strings.Index(file, "/node_modules/"); at > 0 {
 		return file[:at+len("/node_modules")]

@@ -47,8 +47,7 @@ func HeartbeatInterval(minutes int64) time.Duration {
 // HeartbeatPath returns the path of the file with an agent's heartbeat tasks.
 func (s *Store) HeartbeatPath() string { return filepath.Join(s.dir, "HEARTBEAT.md") }
 
-// heartbeatPrompt returns the prompt of a heartbeat; empty if HEARTBEAT.md has no tasks. It creates a missing
-// HEARTBEAT.md.
+// heartbeatPrompt returns the prompt of a heartbeat; empty if HEARTBEAT.md has no tasks. It creates a missing file.
 func (s *Store) heartbeatPrompt(now time.Time) (string, error) {
 	text, err := smallfile.Read(s.HeartbeatPath(), maxHeartbeatFile)
 	if errors.Is(err, fs.ErrNotExist) {

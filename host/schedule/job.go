@@ -161,8 +161,7 @@ func (j *Job) ensureNextRun(now int64) error {
 	return j.scheduleNext(time.UnixMilli(now))
 }
 
-// advanceNextRun computes the run after the one that is due. It skips missed runs. Intervals keep their phase if
-// possible.
+// advanceNextRun computes the run after the one that is due. It skips missed runs. Intervals keep their phase.
 func (j *Job) advanceNextRun(now int64) error {
 	due := j.State.NextRunAtMs
 	switch j.Schedule.Kind {
@@ -178,8 +177,7 @@ func (j *Job) advanceNextRun(now int64) error {
 	return j.scheduleNext(time.UnixMilli(now))
 }
 
-// RunsIfMissed reports whether a missed run happens later. By default one-off and interval jobs run later, and cron
-// jobs do not.
+// RunsIfMissed reports whether a missed run happens later. By default only one-off and interval jobs run later.
 func (j *Job) RunsIfMissed() bool {
 	if j.Missed == "" {
 		return j.Schedule.Kind != Cron

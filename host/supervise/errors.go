@@ -9,8 +9,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// CrashError reports that a plugin process ended during a call. The tool may have completed, so the host does not
-// repeat the call.
+// CrashError reports that a plugin process ended during a call. The host does not repeat the call, which may be done.
 type CrashError struct {
 	Plugin       string
 	Exit         string // as "exit status 2" or "signal: killed"
@@ -56,8 +55,7 @@ func plainError(err error) error {
 // indentLines indents all lines but the first, so that none looks like a message of the host.
 func indentLines(text string) string { return strings.ReplaceAll(text, "\n", "\n  ") }
 
-// InstanceLimitError reports a call that needed another instance while all instances of its owner, the maximum number,
-// were in use.
+// InstanceLimitError reports a call that needed another instance while the owner's maximum of instances was in use.
 type InstanceLimitError struct {
 	Owner        string
 	MaxInstances int

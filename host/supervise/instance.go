@@ -50,8 +50,7 @@ type instance struct {
 	idle     chan struct{} // created on retirement; closed without calls in progress
 }
 
-// startInstance starts a plugin process, then connects, verifies and configures it. It returns within the start
-// timeout.
+// startInstance starts a plugin process, then connects, verifies and configures it, within the start timeout.
 func (s *Supervisor) startInstance(spec *InstanceSpec) (*instance, error) {
 	dir, err := s.sockets.ensureDir()
 	if err != nil {
@@ -168,8 +167,8 @@ func (in *instance) connectPlugin(ctx context.Context) error {
 	return nil
 }
 
-// handshakeError explains why a program did not complete the handshake: its own problem if there is one, else
-// go-plugin's error.
+// handshakeError explains why a program did not complete the handshake: by its own problem, or else by go-plugin's
+// error.
 func (in *instance) handshakeError(err error) error {
 	var failed *fs.PathError
 	started := in.runner.process.Load() != nil

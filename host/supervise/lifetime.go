@@ -57,8 +57,7 @@ func (s *Supervisor) awaitEndOrIdle(key string, sl *instanceSlot) {
 	}
 }
 
-// hasBackgroundWork reports whether a stop of the idle instance would end background commands. It returns true after
-// an error.
+// hasBackgroundWork reports whether a stop of the idle instance would end background commands; true after an error.
 func (in *instance) hasBackgroundWork() bool {
 	if !in.spec.Policy.Grants.Exec {
 		return false

@@ -125,8 +125,7 @@ func (r *pluginRunner) Kill(ctx context.Context) error {
 	return err
 }
 
-// sandboxError returns why the sandbox was unavailable, if the process ended for this reason without running; else
-// nil.
+// sandboxError returns why the sandbox was unavailable, if the process ended for this reason; else nil.
 func (r *pluginRunner) sandboxError() error {
 	process := r.process.Load()
 	if process == nil {

@@ -13,8 +13,7 @@ import (
 	"github.com/picoclaw/picoclaw/internal/filelock"
 )
 
-// maxSocketDir limits the length of a socket directory's path: a socket's path has at most 107 bytes, and go-plugin
-// adds up to 38.
+// maxSocketDir limits a socket directory's path: a socket's path has at most 107 bytes, of which go-plugin adds 38.
 const maxSocketDir = 65
 
 // lockFile is the name of the lock file in a socket directory. The host that owns the directory locks it.

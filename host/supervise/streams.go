@@ -76,8 +76,7 @@ func (s *streamPool) closeIdle() {
 	s.idle = nil
 }
 
-// callTool makes one call on a stream. If ctx ends before the result arrives, it closes the stream, which cancels the
-// call.
+// callTool makes one call on a stream. If ctx ends before the result, it closes the stream, which cancels the call.
 func (s *streamPool) callTool(ctx context.Context, req *pluginpb.CallRequest, listener CallListener) (*pluginpb.Result, error) {
 	if deadline, ok := ctx.Deadline(); ok {
 		req.TimeoutMillis = max(1, time.Until(deadline).Milliseconds())

@@ -75,8 +75,7 @@ type instanceSlot struct {
 	err      error
 }
 
-// hasEnded reports whether the slot's instance has ended. After a crash, callers get a new instance even before
-// freeSlot.
+// hasEnded reports whether the slot's instance has ended. Callers then get a new instance even before freeSlot.
 func (sl *instanceSlot) hasEnded() bool {
 	select {
 	case <-sl.started:
@@ -156,8 +155,7 @@ func (s *Supervisor) Call(ctx context.Context, spec *InstanceSpec, req *pluginpb
 	return out, err
 }
 
-// exceededCrashLimit reports whether the instance's crash exhausted the crash limit. It waits briefly until the crash
-// is recorded.
+// exceededCrashLimit reports whether an instance's crash exhausted the limit. It waits briefly for the crash's record.
 func (s *Supervisor) exceededCrashLimit(in *instance) bool {
 	select {
 	case <-in.recorded:

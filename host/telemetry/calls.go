@@ -22,8 +22,7 @@ import (
 
 var _ session.Tracer = (*Telemetry)(nil)
 
-// TraceCall starts the trace of a tool call, as part of the caller's trace. Call the returned function when the call
-// ends.
+// TraceCall starts the trace of a tool call in the caller's trace. Call the returned function when the call ends.
 func (t *Telemetry) TraceCall(ctx context.Context, r audit.Record) (context.Context, func(audit.Record, *session.Result)) {
 	t.used.Store(true)
 	req := session.RequestOf(ctx)
@@ -136,8 +135,7 @@ func (t *Telemetry) TraceContext(ctx context.Context) session.TraceParent {
 	return session.TraceParent{Parent: carrier["traceparent"], State: carrier["tracestate"]}
 }
 
-// joinCallerTrace returns a context with the trace that the caller propagated. It returns ctx if that has a local
-// span.
+// joinCallerTrace returns a context with the trace that the caller propagated, unless ctx has a local span.
 func joinCallerTrace(ctx context.Context) context.Context {
 	if trace.SpanContextFromContext(ctx).IsValid() {
 		return ctx

@@ -63,8 +63,7 @@ func (t *Telemetry) createInstruments(m metric.Meter) error {
 	return errors.Join(errs[:]...)
 }
 
-// AddGauge adds a metric. Each export calls value, which may report that it is unknown. labels are alternating names
-// and values.
+// AddGauge adds a metric. Each export calls value; false means unknown. labels are alternating names and values.
 func (t *Telemetry) AddGauge(name, unit, help string, value func() (float64, bool), labels ...string) error {
 	if t == nil {
 		return nil

@@ -37,8 +37,7 @@ type Options struct {
 // TestMode returns how the attacking processes are confined.
 func (o Options) TestMode() Mode { return Mode{Sandboxed: o.Isolation.Enabled(), Network: o.Network} }
 
-// RunSelfTest attacks a sandbox and returns the report. It returns a cached report of the same kernel, tools and
-// program.
+// RunSelfTest attacks a sandbox, or returns a cached report of the same kernel, tools and program.
 func RunSelfTest(ctx context.Context, o Options) (*Report, error) {
 	identity := fmt.Sprintf("%+v %s | %s", o.TestMode(), o.Isolation.SandboxIdentity(), isolation.FileIdentity(o.Command[0]))
 	file := filepath.Join(o.Dir, o.TestMode().reportFile())

@@ -11,8 +11,7 @@ import (
 	"github.com/picoclaw/picoclaw/internal/proctable"
 )
 
-// attackTargets are the objects that attacks try to reach. All of them are created for the test, except the host
-// process.
+// attackTargets are the objects that attacks try to reach. All are created for the test, except the host process.
 type attackTargets struct {
 	Outside  string `json:"outside"`  // a directory that is not granted, with a canary
 	Host     int    `json:"host"`     // the process id of the host

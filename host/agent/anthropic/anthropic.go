@@ -131,8 +131,7 @@ func (m *Model) assistantContent(message agent.Message) any {
 	return blocks
 }
 
-// argumentsObject returns a call's arguments as a JSON object. It wraps invalid arguments, so that the model sees
-// them.
+// argumentsObject returns a call's arguments as a JSON object. It wraps invalid arguments, so the model sees them.
 func argumentsObject(arguments json.RawMessage) json.RawMessage {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(arguments, &fields) == nil && fields != nil {

@@ -93,8 +93,8 @@ var statusPattern = lazyregexp.New(`(?i)\bstatus:? ([45]\d\d)\b`)
 // tooLongPattern matches errors for conversations that exceed the context window.
 var tooLongPattern = lazyregexp.New(`(?i)prompt is too long|context.?(window|length)|too many (input )?tokens`)
 
-// failureError returns the error of a program that gave no reply. After calls the error is permanent, since a retry
-// would repeat them.
+// failureError returns the error of a program that gave no reply. After calls it is permanent, since retries repeat
+// calls.
 func (a *replyAssembly) failureError(status int, why string) error {
 	why = cmp.Or(strings.TrimSpace(why), a.lastError, "it does not say why")
 	if m := statusPattern().FindStringSubmatch(why); status == 0 && m != nil {

@@ -104,8 +104,7 @@ func (c *ProgramModel) chooseKeyVariable() error {
 	return nil
 }
 
-// Generate implements [agent.Model]. The program makes its tool calls itself, through picoclaw's MCP server, so the
-// reply has no calls.
+// Generate implements [agent.Model]. The program makes its calls itself, through picoclaw's MCP server.
 func (c *ProgramModel) Generate(ctx context.Context, r agent.ModelRequest, onText func(string)) (*agent.Reply, error) {
 	if onText == nil {
 		onText = func(string) {}

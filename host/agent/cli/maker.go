@@ -80,8 +80,7 @@ type resolvedProgram struct {
 	paths []string // files it needs
 }
 
-// findProgram searches for an installed program. For a script it adds the interpreter, and the packages installed by
-// npm.
+// findProgram searches for an installed program. For a script it adds the interpreter and npm's packages.
 func findProgram(command []string, name string) (*resolvedProgram, error) {
 	if len(command) == 0 {
 		command = []string{name}

@@ -119,8 +119,7 @@ func (a *replyAssembly) addUsage(raw json.RawMessage) {
 	a.usage = agent.Usage{Input: int64(u.Prompt - cached), CacheRead: int64(cached), Output: int64(u.Completion)}
 }
 
-// Fields of a message that are not stored as extra fields: this package parses them, or servers reject them in
-// requests.
+// Fields of a message that are not stored as extra fields: this package parses them, or servers reject them.
 var (
 	messageFields = []string{"role", "content", "tool_calls", "refusal", "annotations", "audio", "function_call"}
 	callFields    = []string{"index", "id", "type", "function"}
@@ -235,8 +234,7 @@ func (a *replyAssembly) addCall(raw json.RawMessage) error {
 	return nil
 }
 
-// findCall returns the call that a piece continues: by index, by id, or the last call; nil if the piece begins a new
-// call.
+// findCall returns the call that a piece continues: by index, by id, or the last call; nil for a new call.
 func (a *replyAssembly) findCall(index *int, id, name string) *partialCall {
 	if index != nil {
 		return a.callsByIndex[*index]

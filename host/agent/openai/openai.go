@@ -75,8 +75,7 @@ func (m *Model) encodeRequest(r agent.ModelRequest) ([]byte, error) {
 	return wire.EncodeBody(body, m.body)
 }
 
-// convertMessages converts messages to the protocol. Consecutive user messages are merged, since some servers require
-// alternating roles.
+// convertMessages converts messages to the protocol. It merges consecutive user messages, which some servers reject.
 func (m *Model) convertMessages(r agent.ModelRequest) []any {
 	var all []any
 	if r.System != "" {

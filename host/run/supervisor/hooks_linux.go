@@ -63,8 +63,7 @@ func (h *hookServer) serveHooks(host wire.Conn) {
 	}
 }
 
-// askHost passes a question to the host and returns the answer. Without an answer it returns nil, which a hook treats
-// as a refusal.
+// askHost passes a question to the host and returns the answer; nil without an answer, which hooks treat as a refusal.
 func (h *hookServer) askHost(host wire.Conn, conn net.Conn) json.RawMessage {
 	var question json.RawMessage
 	if json.NewDecoder(io.LimitReader(conn, maxQuestion)).Decode(&question) != nil {

@@ -25,8 +25,7 @@ type baseDir struct {
 // errDirRemoved reports that another process removed the directory before it was locked.
 var errDirRemoved = errors.New("it was removed at once")
 
-// createBase creates this process's base directory in a parent group. It first removes the directories of dead
-// processes.
+// createBase creates this process's base directory in a parent group, after it has removed those of dead processes.
 func createBase(own string) (*baseDir, error) {
 	sweepDeadDirs(own)
 	err := errDirRemoved
@@ -39,8 +38,7 @@ func createBase(own string) (*baseDir, error) {
 	return nil, fmt.Errorf("make a control group in %s: %w", own, err)
 }
 
-// tryCreateBase creates and locks a base directory once. The error is errDirRemoved if another process removed the
-// directory first.
+// tryCreateBase creates and locks a base directory once. It returns errDirRemoved if another process removed it first.
 func tryCreateBase(own string) (*baseDir, error) {
 	dir, err := os.MkdirTemp(own, dirPrefix)
 	if err != nil {

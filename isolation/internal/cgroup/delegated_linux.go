@@ -75,7 +75,7 @@ func (h *hierarchy) enableController(controller string) error {
 // subtreeControlFile returns the path of the file that enables controllers for child groups.
 func subtreeControlFile(dir string) string { return filepath.Join(dir, "cgroup.subtree_control") }
 
-// isRoot reports whether this process's group is the root of the hierarchy, which may have both processes and enabled
+// isRoot reports whether this process's group is the hierarchy's root, which may have processes and enabled
 // controllers.
 func (h *hierarchy) isRoot() bool {
 	_, err := os.Stat(filepath.Join(h.ownGroup, "cgroup.type"))

@@ -25,8 +25,7 @@ type membership struct {
 	path        string
 }
 
-// parseMemberships parses /proc/self/cgroup. It omits groups outside this process's cgroup namespace, whose paths
-// begin with "..".
+// parseMemberships parses /proc/self/cgroup. It omits groups outside this process's cgroup namespace ("..").
 func parseMemberships(r io.Reader) []membership {
 	var result []membership
 	for lines := bufio.NewScanner(r); lines.Scan(); {
