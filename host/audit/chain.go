@@ -29,8 +29,7 @@ func (c chainHash) nextHash(record []byte) chainHash {
 	return chainHash(hex.AppendEncode(make([]byte, 0, chainLength), sum[:]))
 }
 
-// linkFirstRecord adds the link to the previous file to the first record of a new file: this hash and its position in
-// the chain.
+// linkFirstRecord adds this hash and its position, the link to the previous file, to a new file's first record.
 func (c chainHash) linkFirstRecord(record []byte, at chainPosition) []byte {
 	if c == "" {
 		return record

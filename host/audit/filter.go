@@ -168,8 +168,7 @@ func longestUnescapedPart(text string) string {
 	return longest
 }
 
-// firstCandidate returns the offset of the first line that may match, by the first set of texts; the end of lines if
-// none may.
+// firstCandidate returns the offset of the first line with a text of the first set; the end of lines for none.
 func (s lineFilter) firstCandidate(lines []byte) int {
 	if len(s) == 0 || len(s[0]) > 1 {
 		return 0

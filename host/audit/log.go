@@ -40,8 +40,7 @@ const syncInterval = time.Second
 // maxPending limits the entries that are kept in memory after failed writes.
 const maxPending = 1024
 
-// Log is an audit log that is open for writing. It may be used concurrently, and several processes may open the same
-// path.
+// Log is an audit log that is open for writing. Several goroutines and processes may write to the same log.
 type Log struct {
 	path        string
 	options     LogOptions
@@ -85,8 +84,7 @@ func OpenLog(path string, options LogOptions) (*Log, error) {
 	return l, nil
 }
 
-// openInitialFile opens the current file. It returns an error if the file is missing or empty although the home lists
-// it as existing.
+// openInitialFile opens the current file. If the home lists the file, it must exist and not be empty.
 func (l *Log) openInitialFile() error {
 	if err := checkCurrentFile(l.path); err != nil {
 		return err

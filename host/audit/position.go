@@ -24,8 +24,7 @@ type previousFileLink struct {
 	Count   int       `json:"count"`
 }
 
-// addLine advances the position by a line. If a file's first line has no link to a previous file, it begins a new
-// chain.
+// addLine advances the position by a line. A first line without a link to a previous file begins a new chain.
 func (p *chainPosition) addLine(c chainHash, read func() previousFileLink) {
 	if !p.inFile {
 		*p = chainPosition{first: c, inFile: true}

@@ -75,8 +75,8 @@ func (r *logReader) emitRecord(record Record) error {
 // followInterval is the pause between two reads of a followed log.
 const followInterval = 100 * time.Millisecond
 
-// FollowLog is like [ReadLog], but continues with new entries until the context ends. It calls caughtUp once, after the
-// existing entries.
+// FollowLog is like [ReadLog], but continues with new entries until the context ends. After the existing entries it
+// calls caughtUp.
 func FollowLog(ctx context.Context, path string, each func(Record) error, caughtUp func()) error {
 	r := &logReader{path: path, each: each}
 	defer r.closeFiles()

@@ -87,8 +87,7 @@ func (l *Log) openCurrentFile() error {
 	return ignoreUnsupportedSync(l.dir.Sync()) // a new file needs a directory sync
 }
 
-// finishIncompleteLine ends the last line of a file if a power failure cut it off, so that the next entry begins a new
-// line.
+// finishIncompleteLine ends a line that a power failure cut off, so that the next entry begins a new line.
 func finishIncompleteLine(f *os.File, info os.FileInfo) error {
 	if !info.Mode().IsRegular() || info.Size() == 0 {
 		return nil

@@ -222,8 +222,7 @@ func parseLocation(text string) (l logLocation, err error) {
 	return l, nil
 }
 
-// logFileID returns an id of a log file that depends on its first line, since rotation changes its name. An empty file
-// has an empty id.
+// logFileID identifies a log file by its first line, since rotation changes its name. An empty file has an empty id.
 func logFileID(f io.ReaderAt) string {
 	begin := make([]byte, 64<<10)
 	n, _ := f.ReadAt(begin, 0)

@@ -27,8 +27,7 @@ import (
 	"github.com/picoclaw/picoclaw/isolation"
 )
 
-// Config is a checked, immutable configuration. It may be used concurrently. Callers may change the values that its
-// methods return.
+// Config is a checked, immutable configuration for concurrent use. Callers own the values that methods return.
 type Config struct {
 	home      Home
 	file      string
@@ -159,8 +158,7 @@ func (c *Config) decodeSecrets(all map[string]map[string]any) *Error {
 	return nil
 }
 
-// isReservedVariable reports whether a variable has a meaning for programs. Such a variable can't hold a secret's
-// placeholder.
+// isReservedVariable reports whether programs interpret a variable, so that it can't hold a secret's placeholder.
 func isReservedVariable(name string) bool {
 	upper := strings.ToUpper(name)
 	return slices.Contains([]string{"PATH", "HOME", "SHELL", "USER", "TMPDIR", "IFS", "ENV", "BASH_ENV"}, upper) ||

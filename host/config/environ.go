@@ -72,8 +72,7 @@ func (v *variableLayer) checkVariable(name, value string) (path string, checked 
 	return path, checked, ok
 }
 
-// parseVariableValue parses the value of a variable by the type of its key. Lists are JSON or comma-separated; objects
-// are JSON.
+// parseVariableValue parses a value by its key's type: lists are JSON or comma-separated, objects are JSON.
 func parseVariableValue(t KeyType, value string, origin Origin) (*documentNode, *Error) {
 	n := &documentNode{kind: textNode, origin: origin, scalar: value}
 	switch t {

@@ -93,8 +93,7 @@ func absoluteFlagPath(path string, env environment) (string, error) {
 // defaultFileNames are the names of the configuration file in the home, in order of preference.
 var defaultFileNames = []string{"config.json", "config.yaml", "config.yml"}
 
-// findConfigFile returns the path of the configuration file: the requested file, or a default file of the home; "" for
-// none.
+// findConfigFile returns the path of the requested file, or of a default file in the home; "" for none.
 func findConfigFile(flag string, home Home, env environment) (string, *Error) {
 	origin := Origin{Source: FlagSource, Name: "--config"}
 	named := flag

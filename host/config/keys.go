@@ -235,8 +235,7 @@ var accessKeys = []Key{
 		Doc: "The plugin's own configuration, checked against its manifest."},
 }
 
-// bundledPluginGrants returns the grants of the bundled plugins as default settings, so that operators can see and
-// revoke them.
+// bundledPluginGrants returns the grants of the bundled plugins as defaults, which operators see and can revoke.
 func bundledPluginGrants() map[string]any {
 	grants := func(workspace string, exec, network, state, takeback bool) map[string]any {
 		return map[string]any{"grants": map[string]any{"workspace": workspace, "exec": exec, "network": network,

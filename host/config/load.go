@@ -268,8 +268,7 @@ func (c *Config) applyFlags(options LoadOptions, environ environment) *Error {
 // FleetConfigPath returns the path at which a home has the fleet's configuration.
 func FleetConfigPath(home string) string { return filepath.Join(home, "fleet", "central.json") }
 
-// fileMayExist reports whether a file exists or is inaccessible. To ignore an inaccessible file would lift its
-// restrictions.
+// fileMayExist reports whether a file exists or is inaccessible: ignoring such a file would lift its restrictions.
 func fileMayExist(path string) bool {
 	_, err := os.Lstat(path)
 	return !errors.Is(err, fs.ErrNotExist)

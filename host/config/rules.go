@@ -68,8 +68,7 @@ func splitRemedy(text string) (problem, cure string) {
 	return text, ""
 }
 
-// ParseExecRules converts the command rules of [Exec] to guard rules. A decision by a rule names the rule's file or
-// variable.
+// ParseExecRules converts the rules of [Exec] for the guard. A decision by a rule names its file or variable.
 func ParseExecRules(rules []map[string]any, origin Origin) ([]guard.Rule, error) {
 	if len(rules) == 0 {
 		return nil, nil

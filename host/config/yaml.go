@@ -11,8 +11,7 @@ import (
 	"github.com/picoclaw/picoclaw/internal/lazyregexp"
 )
 
-// maxNodes limits the nodes of a YAML document after the expansion of aliases. A small file can expand to a huge
-// document.
+// maxNodes limits a YAML document after the expansion of aliases, since a small file can expand to a huge one.
 const maxNodes = 100_000
 
 // parseYAML parses one YAML document. Each node gets origin with its line, which koanf's parser does not preserve.

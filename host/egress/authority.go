@@ -15,8 +15,7 @@ import (
 	"github.com/picoclaw/picoclaw/internal/authority"
 )
 
-// CertificateAuthority issues certificates for hosts whose TLS the proxy terminates. Its key exists only in this
-// process.
+// CertificateAuthority issues certificates for hosts whose TLS the proxy terminates. Its key is never stored.
 type CertificateAuthority struct {
 	ca      *authority.Authority
 	leafKey *ecdsa.PrivateKey // key of all issued certificates
@@ -44,8 +43,7 @@ func NewCertificateAuthority() (*CertificateAuthority, error) {
 // CertificatePEM returns the authority's own certificate in PEM form.
 func (a *CertificateAuthority) CertificatePEM() []byte { return a.ca.CertificatePEM() }
 
-// issueCert returns a certificate for a target's host. It returns a cached certificate while that is valid for long
-// enough.
+// issueCert returns a certificate for a target's host, from the cache if it is valid for long enough.
 func (a *CertificateAuthority) issueCert(t target) (*tls.Certificate, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -73,8 +73,7 @@ func (p *Proxy) admitRequest(w http.ResponseWriter, r *http.Request, port uint16
 	return t, d, refused == nil
 }
 
-// dialUnlessTerminated connects to a target. If the proxy terminates the target's TLS, it only checks the addresses and
-// returns nil.
+// dialUnlessTerminated connects to a target. If the proxy terminates its TLS, it only checks the addresses.
 func (p *Proxy) dialUnlessTerminated(ctx context.Context, t target) (net.Conn, error) {
 	addrs, err := p.resolveTarget(ctx, t)
 	if err != nil || p.terminatesTLS(t) {

@@ -164,8 +164,7 @@ func (p *Proxy) newHTTPServer(h http.Handler) *http.Server {
 	return s
 }
 
-// TerminatesAnyTLS reports whether the proxy terminates TLS to some hosts. If so, the sandbox must trust its
-// certificate authority.
+// TerminatesAnyTLS reports whether the proxy terminates TLS to a host, so that the sandbox must trust its authority.
 func (p *Proxy) TerminatesAnyTLS() bool {
 	for _, r := range p.Policy.parts {
 		if len(r.methods) > 0 {

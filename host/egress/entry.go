@@ -88,8 +88,7 @@ func parseNetworkEntry(text string) (hostEntry, error) {
 	return e, nil
 }
 
-// matchedPublicSuffix returns the public suffix, such as com or co.uk, if the entry would match all domains below that
-// suffix.
+// matchedPublicSuffix returns the public suffix, such as com or co.uk, if the entry matches all its domains.
 func (e hostEntry) matchedPublicSuffix() (suffix string, ok bool) {
 	if !e.subdomains {
 		return "", false
@@ -113,14 +112,12 @@ func (e hostEntry) matchesHost(t target) bool {
 	return t.name == e.name
 }
 
-// allowsPort reports whether an entry of an allow or ask list matches a port. An entry without a port matches 80 and
-// 443.
+// allowsPort reports whether an allow or ask entry matches a port. Without a port it matches 80 and 443.
 func (e hostEntry) allowsPort(port uint16) bool {
 	return port == e.port || e.port == 0 && isStandardPort(port)
 }
 
-// restrictsPort reports whether an entry of a deny list, or of a method restriction, matches a port. An entry without a
-// port matches all ports.
+// restrictsPort reports whether a deny or method entry matches a port. Without a port it matches all.
 func (e hostEntry) restrictsPort(port uint16) bool { return port == e.port || e.port == 0 }
 
 // matchesSpecificAddr reports whether the entry is a network that contains an address and is no larger than the

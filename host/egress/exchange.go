@@ -43,8 +43,7 @@ func (p *Proxy) newTransport() *http.Transport {
 	}
 }
 
-// newReverseProxy returns the handler that forwards requests to their targets. The request's context holds its
-// httpExchange.
+// newReverseProxy returns the handler that forwards the requests whose context holds an httpExchange.
 func (p *Proxy) newReverseProxy() *httputil.ReverseProxy {
 	return &httputil.ReverseProxy{
 		Transport:     p.transport,
@@ -185,8 +184,7 @@ func (p *Proxy) servePlainHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// serveTargetRequest forwards a request on a connection that is bound to a target. It refuses a request that names
-// another host.
+// serveTargetRequest forwards a request on a connection to one target. It refuses a request for another host.
 func (p *Proxy) serveTargetRequest(w http.ResponseWriter, r *http.Request) {
 	b := r.Context().Value(clientConnKey{}).(*boundClientConn)
 	t, scheme := b.target, "http"

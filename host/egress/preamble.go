@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// clientPreamble is the first data of a client on a connection, with the protocol and the TLS server name that it
-// reveals.
+// clientPreamble is the first data of a client on a connection, with the protocol and server name in it.
 type clientPreamble struct {
 	isTLS      bool   // TLS, otherwise HTTP
 	serverName string // server name in TLS, as sent

@@ -61,8 +61,7 @@ func schemePort(scheme string) uint16 {
 // maxHostText limits the length of a host in bytes. It exceeds the length of every valid name.
 const maxHostText = 1024
 
-// parseHost parses a name or an address. It rejects ambiguous forms: octal addresses, zones, NUL bytes and empty
-// labels.
+// parseHost parses a name or address. It rejects ambiguous forms: octal addresses, zones, NUL bytes, empty labels.
 func parseHost(text string, port uint16) (target, error) {
 	if len(text) > maxHostText {
 		return target{}, fmt.Errorf("%.20q and %d more bytes are not a host name", text, len(text)-20)
@@ -173,8 +172,7 @@ func checkHostName(name string) error {
 	return nil
 }
 
-// specialPrefixLen returns the prefix length of the narrowest special-purpose network that contains an address; 0 for
-// none.
+// specialPrefixLen returns the prefix length of the narrowest special-purpose network of an address; 0 for none.
 func specialPrefixLen(addr netip.Addr) int {
 	bits := 0
 	for _, text := range specialNetworks {

@@ -58,8 +58,7 @@ func (t *tunnelActivity) copyOneWay(to, from net.Conn) (total int64, err error) 
 	}
 }
 
-// closeWrite closes the sending direction of a connection. It closes the whole connection if half-closing is not
-// supported.
+// closeWrite closes the sending direction of a connection, or all of it if half-closing is not supported.
 func closeWrite(c net.Conn) error {
 	half, ok := c.(interface{ CloseWrite() error })
 	if !ok {

@@ -48,8 +48,7 @@ type EventData struct {
 	Kind      string // Notification: kind, as job_ok
 }
 
-// EventVerdict is the merged response of all hooks to an event. The strictest response applies. The zero value refuses
-// nothing.
+// EventVerdict is the strictest response of all hooks to an event. The zero value refuses nothing.
 type EventVerdict struct {
 	session.HookVerdict // for Stop and SubagentStop, Deny is the reason to continue
 

@@ -201,8 +201,7 @@ func (h *Hooks) AfterModel(ctx context.Context, s *session.Session, response jso
 	return h.interceptModel(ctx, sessionInfoOf(ctx, s), afterModel, response)
 }
 
-// interceptModel passes a model message through the intercepting processes, and publishes the event to observing
-// processes.
+// interceptModel passes a model message through the intercepting processes and publishes the event to observers.
 func (h *Hooks) interceptModel(ctx context.Context, w sessionInfo, e HookEvent, message json.RawMessage) (json.RawMessage, EventVerdict) {
 	q := hookRequest{event: e, sessionInfo: w, modelMessage: message}
 	v := h.runInterceptors(ctx, string(e), &q)

@@ -16,8 +16,7 @@ const (
 	processTool = "shell.process"
 )
 
-// unfinishedLines holds text typed into background commands that does not end in a newline. The next text continues the
-// line.
+// unfinishedLines holds lines typed into background commands without a newline. The next text continues the line.
 type unfinishedLines struct {
 	mu   sync.Mutex
 	text map[unfinishedLineKey]string
@@ -98,8 +97,7 @@ func (h *Hooks) storeUnfinishedLine(w sessionInfo, c session.HookCall, r *sessio
 	}
 }
 
-// unfinishedLine returns the last line of a text, including the lines that it continues; empty if the text ends in a
-// newline.
+// unfinishedLine returns the last line of a text, including lines it continues; empty if a newline ends the text.
 func unfinishedLine(text string) string {
 	end := len(text)
 	for {

@@ -16,8 +16,7 @@ const (
 	maxInodes  = 64
 )
 
-// diskSpace is the size and free space of a disk, in bytes and inodes. inodes is 0 on file systems without a fixed
-// number of inodes.
+// diskSpace is the size and free space of a disk in bytes and inodes. inodes is 0 where their number is not fixed.
 type diskSpace struct{ total, free, inodes, freeInodes uint64 }
 
 func reservePath(home string) string { return filepath.Join(home, "stopped.reserve") }

@@ -128,8 +128,7 @@ func missingCapabilities(req *mcp.CallToolRequest, requests mcp.InputRequestMap)
 	return missing
 }
 
-// newDuringCallAsker returns a function that asks the client in requests during the call, for protocol versions with
-// sessions.
+// newDuringCallAsker returns a function that sends questions to the client during the call, in its MCP session.
 func newDuringCallAsker(s *mcp.ServerSession) askFunc {
 	return func(ctx context.Context, requests mcp.InputRequestMap) (mcp.InputResponseMap, error) {
 		responses := mcp.InputResponseMap{}

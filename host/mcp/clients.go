@@ -64,8 +64,7 @@ func (c *clientState) isToolListed(name string) bool {
 	return ok
 }
 
-// unlistTools removes tools from the lists of all clients, so that the tools are deferred again if a plugin offers them
-// again.
+// unlistTools removes tools from the lists of all clients. They are deferred again if a plugin offers them again.
 func (c *clientSet) unlistTools(names []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -171,8 +171,7 @@ func (h *sessionLimiter) awaitMemory(w http.ResponseWriter, r *http.Request) (si
 	return size, h.large.Acquire(ctx, size) == nil
 }
 
-// readRequestMessage reads the message of a request within time and size limits. It answers a request with an invalid
-// message.
+// readRequestMessage reads a message within time and size limits. It answers the request if the message is invalid.
 func readRequestMessage(w http.ResponseWriter, r *http.Request) (body []byte, ok bool) {
 	body, err := readBody(w, http.MaxBytesReader(w, r.Body, maxMessage), r.ContentLength)
 	var tooLong *http.MaxBytesError

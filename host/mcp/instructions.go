@@ -26,8 +26,7 @@ func ModelInstructions(p *policy.Policy) string {
 	return b.String()
 }
 
-// describeOutsideAccess returns a sentence about the files outside the workspace that a restricted agent can read or
-// write.
+// describeOutsideAccess returns a sentence about the access of a restricted agent outside its workspace.
 func describeOutsideAccess(readAll bool, read, write []string) string {
 	var open []string
 	switch {

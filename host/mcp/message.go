@@ -43,8 +43,7 @@ func decodeMessage(data []byte) (jsonrpc.Message, error) {
 	return &jsonrpc.Request{ID: id, Method: request.Method, Params: json.RawMessage(request.Params)}, nil
 }
 
-// encodeMessage encodes a message as a list of parts. A marshalled result is a part of its own, so that it is not
-// copied.
+// encodeMessage encodes a message in parts. A marshalled result is one part, so that it is not copied.
 func encodeMessage(message jsonrpc.Message) ([][]byte, error) {
 	r, ok := message.(*jsonrpc.Response)
 	if !ok || r.Error != nil || len(r.Result) == 0 {
@@ -66,8 +65,7 @@ func newErrorResponse(id json.RawMessage, code int64, text string) []byte {
 	return data
 }
 
-// messageErrorCode returns the JSON-RPC error code for data that can't be decoded: invalid JSON, or JSON that is no
-// message.
+// messageErrorCode returns the JSON-RPC error code for invalid JSON, or for JSON that is no message.
 func messageErrorCode(data []byte) int64 {
 	if json.Valid(data) {
 		return jsonrpc.CodeInvalidRequest

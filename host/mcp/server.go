@@ -94,8 +94,7 @@ func (s *Server) cancelAllCalls() {
 	s.tools.rounds.cancelAllCalls()
 }
 
-// endGrace is the time for a session to end by itself. A client that does not read its responses would otherwise block
-// the end.
+// endGrace is the time for a session to end by itself, since a client that reads no responses could block the end.
 const endGrace = 2 * time.Second
 
 // ServeStreams serves one client over two streams until the session ends or ctx is done.
@@ -123,8 +122,7 @@ func (s *Server) ServeStreams(ctx context.Context, streams Streams) error {
 	return errors.Join(ctx.Err(), err)
 }
 
-// FollowToolChanges updates the offered tools after each value from changes, until the channel is closed or ctx is
-// done.
+// FollowToolChanges updates the offered tools after each value, until changes is closed or ctx is done.
 func (s *Server) FollowToolChanges(ctx context.Context, changes <-chan struct{}) {
 	for {
 		select {
@@ -149,8 +147,7 @@ func (s *Server) HasHTTPSession(id string) bool {
 	return false
 }
 
-// CountHTTPSessions returns the number of HTTP sessions. It does not count the SDK's sessions for single stateless
-// requests.
+// CountHTTPSessions returns the number of HTTP sessions, without the SDK's sessions for single stateless requests.
 func (s *Server) CountHTTPSessions() (n int) {
 	for sess := range s.Sessions() {
 		if sess.ID() != "" {

@@ -134,8 +134,7 @@ var (
 	errStateUsed    = errors.New("requestState was used before")
 )
 
-// redeemState checks the state in a repeated call, and marks it as used. It returns the state's id and the hash of its
-// question.
+// redeemState checks a state for a call and marks it as used. It returns the state's id and its question's hash.
 func (s *requestStates) redeemState(state string, call callBinding) (id string, question [sha256.Size]byte, err error) {
 	data, err := base64.RawURLEncoding.Strict().DecodeString(state)
 	if err != nil || len(data) != stateSize+sha256.Size || !hmac.Equal(s.signPayload(data[:stateSize], call), data[stateSize:]) {

@@ -46,8 +46,7 @@ func toolAnnotations(s *pluginpb.Spec) *mcp.ToolAnnotations {
 
 func clientToolName(t session.Tool) string { return catalog.ClientName(t.Name) }
 
-// toolset is the set of tools that a server offers. It changes when the operator installs, removes, enables or disables
-// plugins.
+// toolset is the set of tools that a server offers. It changes with the installed and enabled plugins.
 type toolset struct {
 	session toolProvider
 	server  *mcp.Server

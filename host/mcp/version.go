@@ -28,8 +28,7 @@ func negotiateVersion(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// supportedVersion returns the requested version if the server supports it in initialize; otherwise the newest
-// supported version.
+// supportedVersion returns the requested version if initialize supports it; otherwise the newest supported one.
 func supportedVersion(asked string) string {
 	known := mcp.SupportedProtocolVersions() // the newest first
 	old := known[slices.IndexFunc(known, func(v string) bool { return v < statelessSince }):]
@@ -39,8 +38,7 @@ func supportedVersion(asked string) string {
 	return old[0]
 }
 
-// callVersion returns the protocol version of a call: in the call itself for stateless versions, otherwise the
-// session's.
+// callVersion returns the protocol version of a call: its own in stateless versions, otherwise the session's.
 func callVersion(req *mcp.CallToolRequest) string {
 	if own := req.ProtocolVersion(); own >= statelessSince {
 		return own
@@ -118,8 +116,7 @@ func refuseStatelessClient(w http.ResponseWriter, id jsontext.Value) {
 	_, _ = w.Write(text)
 }
 
-// hasSingleCallSession reports whether the SDK created the session for this call only, as it does for stateless calls
-// over HTTP.
+// hasSingleCallSession reports whether the SDK created the session for this call only: a stateless one over HTTP.
 func hasSingleCallSession(req *mcp.CallToolRequest) bool {
 	return req.Extra != nil && req.Extra.Header != nil && req.Session.ID() == ""
 }

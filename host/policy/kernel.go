@@ -7,8 +7,7 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// KernelPaths are the paths that the kernel layer opens, absolute and clean. A path includes everything below it, and
-// need not exist.
+// KernelPaths are the absolute paths that the kernel layer opens with everything below them. They need not exist.
 type KernelPaths struct {
 	// ReadWrite and ReadOnly are sorted; the deepest path decides. Open paths inside the home are listed even below a
 	// wider open path.

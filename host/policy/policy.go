@@ -26,8 +26,7 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard"
 )
 
-// Policy is the immutable set of an agent's permissions. It may be used concurrently. Callers may change the values
-// that its methods return.
+// Policy is the immutable set of an agent's permissions, for concurrent use. Callers own returned values.
 type Policy struct {
 	agent        string
 	home         string // absolute; existing part resolved
@@ -85,8 +84,7 @@ func (p *Policy) HomePath() string { return p.home }
 // WorkspacePath returns the absolute, resolved path of the agent's workspace.
 func (p *Policy) WorkspacePath() string { return p.guard.Workspace }
 
-// WorkspaceLinks returns the symlinks between the configured path of the workspace and its resolved path, with their
-// targets.
+// WorkspaceLinks returns the symlinks from the configured workspace to the resolved one, with their targets.
 func (p *Policy) WorkspaceLinks() map[string]string {
 	if p.guard.WorkspaceName == "" {
 		return nil
@@ -113,8 +111,7 @@ func (p *Policy) IsolationOptions() IsolationOptions {
 	return i
 }
 
-// Digest returns a stable hex hash of the permissions. Policies of different agents with the same permissions have the
-// same digest.
+// Digest returns a stable hex hash of the permissions. It is equal for agents with the same permissions.
 func (p *Policy) Digest() string { return p.digest }
 
 func cloneGuardPolicy(g guard.Policy) guard.Policy {

@@ -48,11 +48,10 @@ func cleanPathPrefix(literal string, whole bool) (path string, exact bool) {
 	return path, whole
 }
 
-// startsAtTextBegin reports whether every match of re starts at the beginning of the text. It may return false if that
-// is unknown.
+// startsAtTextBegin reports whether every match of re starts at the beginning of the text; false if unknown.
 func startsAtTextBegin(re *syntax.Regexp) bool { return requiresOp(re, syntax.OpBeginText) }
 
-// endsAtTextEnd reports whether every match of re ends at the end of the text. It may return false if that is unknown.
+// endsAtTextEnd reports whether every match of re ends at the end of the text; false if unknown.
 func endsAtTextEnd(re *syntax.Regexp) bool { return requiresOp(re, syntax.OpEndText) }
 
 // requiresOp reports whether every match of re satisfies the begin-of-text or end-of-text condition, which may be

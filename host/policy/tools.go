@@ -148,8 +148,7 @@ func moduleActionOfTool(tool string) string {
 	}
 }
 
-// matchesAnyPattern reports whether a pattern matches one of the names. An invalid pattern matches nothing; loading the
-// configuration rejects it.
+// matchesAnyPattern reports whether a pattern matches one of the names. An invalid pattern matches nothing.
 func matchesAnyPattern(patterns []string, names ...string) bool {
 	for _, pattern := range patterns {
 		for _, name := range names {

@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// admissionGate admits a limited number of an agent's calls at a time, in order of arrival. The mutex of the ledger
-// guards it.
+// admissionGate admits a limited number of an agent's calls in order of arrival. The ledger's mutex guards it.
 type admissionGate struct {
 	running int
 	queue   []*waitingCall
@@ -34,8 +33,7 @@ func (g *admissionGate) admitWaiting() {
 	}
 }
 
-// CallSlot is a place among an agent's concurrent calls, and for a command also among its commands. It is safe for
-// concurrent use.
+// CallSlot is one of an agent's slots for concurrent calls, and for commands. It is safe for concurrent use.
 type CallSlot struct {
 	ledger *Ledger
 	gates  []*admissionGate // that admitted it

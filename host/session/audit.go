@@ -130,8 +130,7 @@ func (s *Session) logCallBegin(a *auditWriter, r audit.Record) *Result {
 	return a.unwritableLogResult("the call did not run, because it could not be logged", err)
 }
 
-// logCallEnd writes a finished call to the audit log. It returns the result, or an error if the entry could not be
-// written.
+// logCallEnd writes a finished call to the audit log. It returns the result, or an error if that fails.
 func (s *Session) logCallEnd(r audit.Record, result *Result) *Result {
 	s.host.logger.Debug("call", "agent", r.Agent, "origin", r.Origin, "tool", r.Tool, "args", r.Args, "decision", r.Decision,
 		"rule", r.Rule, "ms", r.Millis)

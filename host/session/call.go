@@ -17,8 +17,7 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// callGrace is added to a command's timeout for the whole call: starting the plugin, killing processes and transferring
-// the result.
+// callGrace is added to a command's timeout for the rest of its call, such as the start of the plugin.
 const callGrace = 30 * time.Second
 
 // callArguments are the decoded arguments of a call, and the sites of the arguments that the guard checks.

@@ -77,14 +77,12 @@ func (s *Session) pluginCommandHomeID(p *catalog.Plugin) string {
 	return s.commandHomeID() + "-" + p.Manifest.ID
 }
 
-// kernelConfinesCommands reports whether the kernel confines commands: in a sandbox, or by Landlock if the policy
-// restricts commands.
+// kernelConfinesCommands reports whether a sandbox, or Landlock with a restricting policy, confines commands.
 func (s *Session) kernelConfinesCommands() bool {
 	return s.policy.IsolationOptions().Enabled || s.policy.GuardPolicy().Restrict && isolation.SupportsConfine()
 }
 
-// guardIsOnlyLayer reports whether the guard is the only layer that restricts commands: neither a sandbox nor Landlock
-// is available.
+// guardIsOnlyLayer reports whether commands run without sandbox and Landlock, so that only the guard restricts them.
 func (s *Session) guardIsOnlyLayer() bool {
 	return s.policy.GuardPolicy().Restrict && !s.kernelConfinesCommands()
 }
@@ -118,8 +116,7 @@ func (s *Session) commandEnv() map[string]string {
 	return env
 }
 
-// LoggedCommandWithoutUndo returns the command of a logged call if undo does not cover the command's changes; otherwise
-// "".
+// LoggedCommandWithoutUndo returns the command of a logged call if undo does not cover its changes; otherwise "".
 func (s *Session) LoggedCommandWithoutUndo(r audit.Record) string {
 	t, _ := s.findTool(r.Tool)
 	if t == nil || r.WasDenied() {

@@ -16,8 +16,7 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// ExplainCall returns the decision about a call without making the call. It returns an error for an unknown tool or
-// invalid arguments.
+// ExplainCall decides on a call without making it. It returns an error for an unknown tool or invalid arguments.
 func (s *Session) ExplainCall(name string, raw json.RawMessage) (guard.Decision, *Error) {
 	t, args, e := s.findToolAndArguments(name, raw)
 	if e != nil {
@@ -162,8 +161,7 @@ func fileURIPaths(text string) (paths []string, ok bool) {
 	return slices.Compact(paths), true
 }
 
-// commandAtSite returns the command at an argument's site. The sibling arguments contain its working directory and
-// environment.
+// commandAtSite returns the command in an argument, with the working directory and environment from its siblings.
 func (s *Session) commandAtSite(claims []pluginpb.Site, site pluginpb.Site, at claimedValue, text string) guard.Command {
 	c := guard.Command{Text: text, Env: s.commandEnv()}
 	if shell, err := guard.MachineShell(); err == nil {

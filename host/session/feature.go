@@ -20,8 +20,7 @@ type ResourceOrPrompt struct {
 	Spec   *pluginpb.Spec
 }
 
-// ResourcesAndPrompts returns the resources and prompts the agent may use, sorted by name. It omits resources that
-// share a URI.
+// ResourcesAndPrompts returns those the agent may use, sorted by name. It omits resources that share a URI.
 func (s *Session) ResourcesAndPrompts() []ResourceOrPrompt {
 	tools := s.enabledTools((*catalog.Catalog).ResourcesAndPrompts)
 	uris, short := map[string]int{}, map[string]int{}

@@ -26,8 +26,7 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// sandboxNetwork is the network access of one plugin's instances under one policy. It reports refused connections to
-// the running calls.
+// sandboxNetwork is the network of a plugin's instances under one policy. It reports refused connections to calls.
 type sandboxNetwork struct {
 	policy    *egress.Policy
 	secrets   []egress.Secret
@@ -141,8 +140,7 @@ var certificateVariables = []string{
 	"CLOUDSDK_CORE_CUSTOM_CA_CERTS_FILE", "NIX_SSL_CERT_FILE", "npm_config_cafile",
 }
 
-// openSharedNetwork returns the network of a plugin's instances, which equal policies share. It creates the network on
-// first use.
+// openSharedNetwork returns the network that a plugin has under equal policies. It creates it on first use.
 func (h *Host) openSharedNetwork(s *Session, reached *policy.NetworkRules, plugin string, grants pluginpb.Grant) (*sandboxNetwork, error) {
 	key, err := json.Marshal([]any{s.policy.Digest(), plugin, grants.Hosts, grants.Secrets})
 	if err != nil {

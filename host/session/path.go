@@ -34,8 +34,7 @@ func (s *Session) ExplainPath(path string) ([]LayerAccess, error) {
 	return append(layers, kernel...), err
 }
 
-// CheckSandboxes returns an error if the sandbox of a plugin can't be built as configured. It starts and creates
-// nothing.
+// CheckSandboxes returns an error if a plugin's sandbox can't be built as configured. It starts and creates nothing.
 func (s *Session) CheckSandboxes() error {
 	_, err := s.kernelAccess(s.policy.WorkspacePath())
 	return err

@@ -19,8 +19,7 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// call is one call in the request pipeline. Each step reads and sets named fields. Only the goroutine of the pipeline
-// uses them.
+// call is one call in the request pipeline. Each step reads and sets named fields, always in the same goroutine.
 type call struct {
 	session *Session
 	ctx     context.Context // replaced by some steps
@@ -311,8 +310,7 @@ func (c *call) noteArgumentConversions(result *Result) *Result {
 	return result
 }
 
-// logEnd completes the call's audit entry and writes it. It returns the result, or an error if the entry could not be
-// written.
+// logEnd completes and writes the call's audit entry. It returns the result, or an error if writing fails.
 func (c *call) logEnd(result *Result) *Result {
 	result.Duration = time.Since(c.began)
 	r := &c.record

@@ -31,8 +31,7 @@ func (h *Host) CheckPluginConfig(id string) error {
 	return nil
 }
 
-// checkSettingsAtStart checks the operator's settings for a plugin against the schema in its manifest, before the
-// plugin starts.
+// checkSettingsAtStart checks the operator's settings for a plugin that is about to start against its schema.
 func checkSettingsAtStart(m *pluginpb.Manifest, settings json.RawMessage) error {
 	if err := checkSettingsAgainstSchema(m, settings); err != nil {
 		return fmt.Errorf("plugins.%s.config does not fit the plugin's schema: %w", m.ID, err)
@@ -81,8 +80,7 @@ func rejectSettings(settings json.RawMessage) error {
 	return nil
 }
 
-// checkUnknownKey returns an error for a key that is missing in a schema without additional properties, and suggests a
-// similar key.
+// checkUnknownKey returns an error, with a similar key, for a key that a closed schema does not have.
 func checkUnknownKey(schema *jsonschema.Schema, value any, at string) error {
 	object, ok := value.(map[string]any)
 	if !ok || len(schema.Properties) == 0 {

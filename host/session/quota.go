@@ -10,8 +10,7 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// quotaAccount names the agent whose quota a session uses: the session's own agent, or the agent that delegated the
-// work.
+// quotaAccount names the agent whose quota a session uses: its own, or the agent that delegated the work.
 type quotaAccount struct {
 	agent  string
 	limits quota.AgentLimits

@@ -71,8 +71,7 @@ func (r *ProgramRun) LogRunEnd(undoID, failure string) error {
 	return r.session.logCallEnd(end, &Result{}).toError()
 }
 
-// StartRun writes the begin of a run to the audit log, and starts the program's supervisor in a sandbox. Closing the
-// host ends the program.
+// StartRun logs the begin of a run and starts the program's supervisor in a sandbox. It ends with the host.
 func (s *Session) StartRun(ctx context.Context, spec ProgramRunSpec) (*ProgramRun, error) {
 	m, err := s.host.initRuntime()
 	if err != nil {

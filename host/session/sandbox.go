@@ -149,8 +149,7 @@ func (s *Session) attachStateDir(spec *supervise.InstanceSpec) error {
 	return nil
 }
 
-// pluginHasUndo reports whether a plugin gets the undo store. A plugin whose commands could write to the store does
-// not.
+// pluginHasUndo reports whether a plugin gets the undo store. It does not if its commands could write to the store.
 func (s *Session) pluginHasUndo(grants pluginpb.Grant, settings *exec.Settings) bool {
 	return grants.Takeback && s.policy.UndoLimits().Enabled &&
 		(!grants.Exec || settings.Confine && !s.commandsCanWriteTo(settings, s.undoDirInSandbox(grants)))
@@ -163,8 +162,7 @@ func (s *Session) undoDirInSandbox(grants pluginpb.Grant) string {
 	return sandboxUndoDir
 }
 
-// undoStoreDir returns the directory of the session's undo store: the agent's, or the one set by
-// [Session.UseUndoStore].
+// undoStoreDir returns the undo store's directory: the agent's, or the one set by [Session.UseUndoStore].
 func (s *Session) undoStoreDir() string { return cmp.Or(s.undoOf, s.agentStateDir(takebackName)) }
 
 // UseUndoStore replaces the agent's undo store for undo and history. Call it before the first call.
@@ -255,8 +253,7 @@ func (s *Session) protectedPaths() ([]string, error) {
 	return rules.Find(!judged), nil
 }
 
-// kernelPaths returns the paths that the policy opens to a plugin. A plugin with the exec grant has a private /tmp in
-// its sandbox.
+// kernelPaths returns the paths that the policy opens to a plugin. With exec, its sandbox has a private /tmp.
 func (s *Session) kernelPaths(exec bool) policy.KernelPaths {
 	if exec && s.policy.IsolationOptions().Enabled {
 		return s.policy.SandboxKernelPaths()
@@ -310,8 +307,7 @@ const (
 	commandWeight = 25
 )
 
-// cgroupLimits returns the cgroup limits of an instance together with its commands. The plugin limits each command
-// itself.
+// cgroupLimits returns the limits of an instance together with its commands. The plugin limits each command.
 func cgroupLimits(l limits.Limits) isolation.GroupLimits {
 	g := isolation.GroupLimits{Memory: commandMemoryLimit(l) + spareMemory, Weight: pluginWeight}
 	if l.Processes > 0 {
@@ -320,8 +316,7 @@ func cgroupLimits(l limits.Limits) isolation.GroupLimits {
 	return g
 }
 
-// commandMemoryLimit returns the memory limit of a command: the operator's, at most three quarters of the machine's
-// memory.
+// commandMemoryLimit returns a command's memory limit: the operator's, at most 3/4 of the machine's memory.
 func commandMemoryLimit(l limits.Limits) int64 {
 	if most := isolation.MachineMemory() / 4 * 3; most > 0 && (l.Memory <= 0 || l.Memory > most) {
 		return most

@@ -15,8 +15,7 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// secretTimeout limits the run time of a program that prints a secret. The program may contact a service or ask a
-// person.
+// secretTimeout limits a program that prints a secret. It may contact a service or ask a person.
 const secretTimeout = time.Minute
 
 // fetchGrantedSecrets fetches the values of those granted secrets that are configured.
@@ -39,8 +38,7 @@ func fetchGrantedSecrets(all map[string]config.Secret, granted []string) ([]egre
 	return out, nil
 }
 
-// FetchSecret returns the value of an operator's secret for the host's own use. The value never reaches agents or
-// sandboxes.
+// FetchSecret returns an operator's secret for the host's own use. It never reaches agents or sandboxes.
 func (h *Host) FetchSecret(name string) (string, error) { return FetchSecret(h.config, name) }
 
 // FetchSecret reads the value of an operator's secret from its source: a variable, a file or a program.

@@ -60,8 +60,7 @@ func (h *Host) OpenSession(agent string, origin Origin) (*Session, error) {
 	return h.newSession(p, origin)
 }
 
-// OpenPreview opens a session that decides on calls without making them. It changes nothing, and does not create a
-// missing workspace.
+// OpenPreview opens a session that decides on calls without making them. It creates no missing workspace.
 func (h *Host) OpenPreview(agent string, origin Origin) (*Session, error) {
 	p, err := h.resolveAgentPolicy(agent, policy.PreviewPolicy)
 	if err != nil {

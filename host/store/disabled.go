@@ -7,8 +7,7 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 )
 
-// DisabledTool names a plugin or tool that the operator disabled. Each field is a name or glob; an empty field matches
-// all.
+// DisabledTool names a disabled plugin or tool. Each field is a name or glob; an empty field matches all.
 type DisabledTool struct {
 	Plugin string `json:"plugin"`
 	Tool   string `json:"tool,omitempty"`  // of the plugin

@@ -97,7 +97,7 @@ func (s *Store) RemovePlugin(id string) error {
 	})
 }
 
-// RemoveUnusedVersions removes the versions that are neither active nor waiting, and the staging directories of killed
+// RemoveUnusedVersions removes versions that are neither active nor waiting, and staging directories of killed
 // processes.
 func (s *Store) RemoveUnusedVersions() error {
 	return s.updateLockFile(func(l *LockFile) error {

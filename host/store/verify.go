@@ -46,8 +46,7 @@ func (s *Store) VerifyPlugin(id string, pin *InstalledPlugin) []error {
 	return problems
 }
 
-// VerifyProgram compares only the program of an installed plugin with the lock file. It is cheaper than
-// [Store.VerifyPlugin].
+// VerifyProgram compares only the program with the lock file. It is cheaper than [Store.VerifyPlugin].
 func (s *Store) VerifyProgram(id string, pin *InstalledPlugin) error {
 	if pin.Program != "" {
 		return nil
