@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"runtime"
 	"strings"
 	"testing"
@@ -125,7 +126,7 @@ func TestArgumentKeyOfClientIsIgnored(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.Header.Set(argumentKeyHeader, "key")
-	if h.ServeHTTP(nil, r); got != "" {
+	if h.ServeHTTP(httptest.NewRecorder(), r); got != "" {
 		t.Errorf("the key is %s", got)
 	}
 }

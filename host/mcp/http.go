@@ -63,7 +63,7 @@ func (s *Server) NewHTTPHandler(o HTTPOptions) (http.Handler, error) {
 		MaxRequestBodyBytes:        -1,   // sessionLimiter enforces the limit
 		DisableLocalhostProtection: true, // httpAccessGate is stricter
 	}
-	limiter := &sessionLimiter{server: s, maxSessions: o.MaxSessions, large: semaphore.NewWeighted(maxLargeBytes)}
+	limiter := &sessionLimiter{server: s, maxSessions: o.MaxSessions, large: semaphore.NewWeighted(maxLargeBytes), ids: newExactIDs()}
 	limiter.stateful = mcp.NewStreamableHTTPHandler(get, &options)
 	options.Stateless, options.PropagateRequestCancellation = true, true
 	limiter.stateless = mcp.NewStreamableHTTPHandler(get, &options)
@@ -77,9 +77,11 @@ type sessionLimiter struct {
 	stateful, stateless http.Handler
 	limiter             requestLimiter
 	large               *semaphore.Weighted // of maxLargeBytes
+	ids                 exactIDs
 
 	mu       sync.Mutex
-	reserved int // requests that may create sessions, and subscriptions
+	reserved int                   // requests that may create sessions, and subscriptions
+	uses     map[string]sessionUse // by session id
 }
 
 // sessionHeader is the HTTP header with the id of an MCP session.
@@ -88,7 +90,7 @@ const sessionHeader = "Mcp-Session-Id"
 // ServeHTTP checks the limits and passes on the request.
 func (h *sessionLimiter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	r.Header.Del(argumentKeyHeader)
-	answer := &errorRewriter{ResponseWriter: w}
+	answer := &errorRewriter{ResponseWriter: w, ids: h.ids}
 	if r.Method == http.MethodPost {
 		done, ok := h.admitRequest(answer, r)
 		if !ok {
@@ -104,10 +106,16 @@ func (h *sessionLimiter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.stateless.ServeHTTP(answer, r)
 		return
 	}
-	if id := r.Header.Get(sessionHeader); r.Method == http.MethodDelete && id != "" {
+	id := r.Header.Get(sessionHeader)
+	if r.Method == http.MethodDelete && id != "" {
 		h.server.clients.cancelSession(id) // otherwise ending the session would wait for its calls
 	}
+	h.countUse(id, 1)
 	h.stateful.ServeHTTP(answer, r)
+	h.countUse(id, -1)
+	if id == "" {
+		h.countUse(w.Header().Get(sessionHeader), 0) // a new session
+	}
 }
 
 // admitRequest reads and checks the message of a request. If it returns false, it has answered the request. Otherwise
@@ -137,6 +145,7 @@ func (h *sessionLimiter) admitRequest(w *errorRewriter, r *http.Request) (done f
 	if key, body = h.server.arguments.storeArguments(body); key != "" {
 		r.Header.Set(argumentKeyHeader, key)
 	}
+	body = h.ids.quoteIDs(body)
 	w.request, r.Body, r.ContentLength = body, io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	if !needsSession(r, body) {
 		return release, true
@@ -144,7 +153,7 @@ func (h *sessionLimiter) admitRequest(w *errorRewriter, r *http.Request) (done f
 	if !h.reserveSession() {
 		release()
 		writeRetryLater(w, "60", fmt.Sprintf(
-			"all %d sessions are in use; end one with DELETE, or wait for one to be idle for long enough", h.maxSessions))
+			"all %d sessions are in use, and none has been idle for a minute; end one with DELETE, or retry", h.maxSessions))
 		return nil, false
 	}
 	return func() { h.releaseReservation(); release() }, true
@@ -203,24 +212,6 @@ func readBody(w http.ResponseWriter, r io.Reader, length int64) (body []byte, er
 	return body, err
 }
 
-// reserveSession reserves room for a session or subscription, and reports whether there is room. The caller calls
-// releaseReservation when the session exists or has failed, or the subscription has ended.
-func (h *sessionLimiter) reserveSession() bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.reserved+h.server.CountHTTPSessions() >= h.maxSessions {
-		return false
-	}
-	h.reserved++
-	return true
-}
-
-func (h *sessionLimiter) releaseReservation() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.reserved--
-}
-
 // writeRetryLater answers a request with the number of seconds after which the client may retry.
 func writeRetryLater(w http.ResponseWriter, seconds, text string) {
 	w.Header().Set("Retry-After", seconds)
@@ -234,9 +225,11 @@ func writeError(w http.ResponseWriter, status int, text string) {
 	_, _ = w.Write(newErrorResponse(nil, jsonrpc.CodeInvalidRequest, text)) // ignore clients that have disconnected
 }
 
-// errorRewriter is a response writer that rewrites the SDK's plain-text errors to JSON-RPC errors, which clients show.
+// errorRewriter is a response writer that rewrites the SDK's plain-text errors to JSON-RPC errors, which clients show,
+// and restores request ids.
 type errorRewriter struct {
 	http.ResponseWriter
+	ids     exactIDs
 	request []byte // the message being answered
 	isError bool   // the response is a plain-text error
 }
@@ -253,12 +246,14 @@ func (w *errorRewriter) WriteHeader(status int) {
 	w.ResponseWriter.WriteHeader(status)
 }
 
-// Write writes the response. It rewrites the text of an error.
+// Write writes the response. It rewrites the text of an error, and restores the request's id.
 func (w *errorRewriter) Write(data []byte) (int, error) {
 	out := data
 	if w.isError {
 		out = newErrorResponse(findMessageID(w.request), messageErrorCode(w.request), strings.TrimSpace(string(data)))
 	}
-	n, err := w.ResponseWriter.Write(out)
-	return min(n, len(data)), err
+	if _, err := w.ResponseWriter.Write(w.ids.restoreIDs(out)); err != nil {
+		return 0, err
+	}
+	return len(data), nil
 }

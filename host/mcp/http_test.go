@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -35,7 +36,15 @@ func serve(t *testing.T, o HTTPOptions) func(sess, message string) (status int, 
 }
 
 // servedBy is the same for a session of the test's.
-func servedBy(t *testing.T, s toolProvider, o HTTPOptions) func(sess, message string) (status int, answer, began string) {
+func servedBy(t *testing.T, s toolProvider, o HTTPOptions) (send func(sess, message string) (status int, answer, began string)) {
+	t.Helper()
+	send, _ = serveLimited(t, s, o)
+	return send
+}
+
+// serveLimited is the same, and returns the limiter.
+func serveLimited(t *testing.T, s toolProvider, o HTTPOptions) (send func(sess, message string) (status int, answer, began string),
+	limiter *sessionLimiter) {
 	t.Helper()
 	server := NewServer(s, "test", "")
 	o.Token = "the token"
@@ -69,7 +78,7 @@ func servedBy(t *testing.T, s toolProvider, o HTTPOptions) func(sess, message st
 			t.Error(err)
 		}
 		return response.StatusCode, string(text), response.Header.Get(sessionHeader)
-	}
+	}, handler.(*httpAccessGate).next.(*sessionLimiter)
 }
 
 const (
@@ -156,6 +165,44 @@ func TestIdleSessionsEnd(t *testing.T) {
 	}
 	if status, _, _ := send(sess, ping); status != http.StatusNotFound {
 		t.Errorf("a session that has ended answers with %d", status)
+	}
+}
+
+func TestLongestIdleSessionGivesWay(t *testing.T) {
+	send, limiter := serveLimited(t, nothing{}, HTTPOptions{MaxSessions: 3})
+	var sessions []string
+	for range 3 {
+		_, _, sess := send("", hello)
+		sessions = append(sessions, sess)
+	}
+	setUse := func(n, requests int, idle time.Duration) {
+		limiter.mu.Lock()
+		defer limiter.mu.Unlock()
+		limiter.uses[sessions[n]] = sessionUse{requests, time.Now().Add(-idle)}
+	}
+	setUse(0, 1, 3*minSessionIdle) // listens to a stream
+	setUse(1, 0, minSessionIdle/2)
+	setUse(2, 0, minSessionIdle/2)
+	if status, answer, _ := send("", hello); status != http.StatusServiceUnavailable {
+		t.Errorf("with all sessions in use, one more is answered with %d %s", status, answer)
+	}
+	setUse(1, 0, 2*minSessionIdle)
+	setUse(2, 0, 3*minSessionIdle)
+	if status, answer, _ := send("", hello); status != http.StatusOK {
+		t.Errorf("with two idle sessions, one more is answered with %d %s", status, answer)
+	}
+	for n, want := range []int{http.StatusOK, http.StatusOK, http.StatusNotFound} {
+		if status, answer, _ := send(sessions[n], ping); status != want {
+			t.Errorf("session %d answers with %d %s, not %d", n, status, answer, want)
+		}
+	}
+	for n := range 50 {
+		send(fmt.Sprint("unknown", n), ping)
+	}
+	limiter.mu.Lock()
+	defer limiter.mu.Unlock()
+	if len(limiter.uses) > 2*limiter.maxSessions+1 {
+		t.Errorf("the uses of %d sessions are kept", len(limiter.uses))
 	}
 }
 

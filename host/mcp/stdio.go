@@ -54,6 +54,7 @@ type streamConn struct {
 	out       *bufio.Writer // protected by writeMu
 
 	arguments *argumentStore
+	ids       exactIDs
 
 	mu      sync.Mutex
 	pending map[jsonrpc.ID]string // requests without a response, with their keys in arguments
@@ -62,7 +63,7 @@ type streamConn struct {
 // newStreamConn returns a connection over the streams that puts large arguments into a store.
 func (l Streams) newStreamConn(arguments *argumentStore) *streamConn {
 	return &streamConn{Streams: l, out: bufio.NewWriter(l.Writer), incoming: make(chan jsonrpc.Message),
-		inputDone: make(chan struct{}), closed: make(chan struct{}), arguments: arguments,
+		inputDone: make(chan struct{}), closed: make(chan struct{}), arguments: arguments, ids: newExactIDs(),
 		pending: make(map[jsonrpc.ID]string)}
 }
 
@@ -96,6 +97,8 @@ func (c *streamConn) Write(_ context.Context, message jsonrpc.Message) error {
 	if !ok {
 		return c.writeLineParts(parts...)
 	}
+	idPart := min(1, len(parts)-1)
+	parts[idPart] = c.ids.restoreIDs(parts[idPart])
 	c.mu.Lock()
 	c.arguments.byKey.Delete(c.pending[response.ID]) // of a call that did not begin
 	delete(c.pending, response.ID)                   // the client may reuse the id
@@ -152,7 +155,7 @@ func (c *streamConn) readMessages(r *bufio.Reader) {
 // connection is closed.
 func (c *streamConn) handleLine(line []byte) bool {
 	key, text := c.arguments.storeArguments(line)
-	message, err := decodeMessage(text)
+	message, err := decodeMessage(c.ids.quoteIDs(text))
 	if err == nil {
 		err = c.registerRequest(message, key)
 	}
