@@ -18,17 +18,17 @@ func BenchmarkSandbox(b *testing.B) {
 		b.Fatal(err)
 	}
 	describe := func() *exec.Cmd { return exec.Command(program, "describe") }
-	in := func(name string, enabled, filtered bool, p Profile) measure.Case {
+	in := func(name string, enabled, filtered bool, p Profile) measure.BenchCase {
 		p.Name, p.ReadWrite = "bench", []string{work}
 		i := configured(b, Config{Enabled: enabled})
 		if !filtered {
 			i.starter.filter = withoutFilter
 		}
-		return measure.Case{Name: name, Run: func() error { return i.Run(b.Context(), describe(), p) }}
+		return measure.BenchCase{Name: name, Run: func() error { return i.Run(b.Context(), describe(), p) }}
 	}
-	t := measure.Turns(b,
-		measure.Case{Name: "plain", Run: func() error { return describe().Run() }},
-		measure.Case{Name: "bubblewrap", Run: func() error {
+	t := measure.RunInTurns(b,
+		measure.BenchCase{Name: "plain", Run: func() error { return describe().Run() }},
+		measure.BenchCase{Name: "bubblewrap", Run: func() error {
 			return exec.Command("bwrap", "--unshare-all", "--die-with-parent", "--ro-bind", program, program, "--", program,
 				"describe").Run()
 		}},
@@ -56,8 +56,8 @@ func BenchmarkNetwork(b *testing.B) {
 	named := open
 	serve := func(NetworkListeners) func() { return func() {} }
 	named.Network, named.Proxied = false, &ProxiedNetwork{Ports: []uint16{80, 443}, Serve: serve}
-	t := measure.Turns(b,
-		measure.Case{Name: "start_by_name", Run: run(named)},
-		measure.Case{Name: "start_host_network", Run: run(open)})
+	t := measure.RunInTurns(b,
+		measure.BenchCase{Name: "start_by_name", Run: run(named)},
+		measure.BenchCase{Name: "start_host_network", Run: run(open)})
 	b.ReportMetric(t[0].Median()-t[1].Median(), "start_cost-ms<=3")
 }

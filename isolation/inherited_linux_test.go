@@ -25,7 +25,7 @@ func adopt(t *testing.T) {
 // zombies counts the children of this process that have ended and that nobody has reaped.
 func zombies() int {
 	n := 0
-	for _, e := range proctable.All() {
+	for _, e := range proctable.ReadAll() {
 		if e.Parent == os.Getpid() && e.State == 'Z' {
 			n++
 		}

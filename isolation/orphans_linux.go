@@ -69,7 +69,7 @@ func listAdoptedChildren() []int {
 // scanChildren searches /proc for children, on kernels without child lists.
 func scanChildren() []int {
 	var pids []int
-	for _, e := range proctable.All() {
+	for _, e := range proctable.ReadAll() {
 		if e.Parent == os.Getpid() {
 			pids = append(pids, e.PID)
 		}

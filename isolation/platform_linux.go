@@ -123,7 +123,7 @@ func (pl *processStarter) trackChild(child *exec.Cmd, inside *landlockDomain, ma
 	if inside != nil && inside.scoped {
 		own := landlockTree{leader: pid, domain: inside}
 		proc.tree, among = own, own.filterPIDs
-		members = func() []int { return own.filterPIDs(proctable.IDs()) }
+		members = func() []int { return own.filterPIDs(proctable.ListPIDs()) }
 	} else {
 		own := markedTree{leader: pid, mark: mark}
 		proc.tree, among = own, own.filterPIDs
@@ -250,7 +250,7 @@ func (pl *processStarter) prepareCommand(cmd, child *exec.Cmd, p Profile) error 
 func anyAlive(pids []int, leader int) bool {
 	return slices.ContainsFunc(pids, func(pid int) bool {
 		e, ok := proctable.Read(pid)
-		return pid != leader && ok && e.Alive()
+		return pid != leader && ok && e.IsAlive()
 	})
 }
 

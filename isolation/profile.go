@@ -126,7 +126,7 @@ func (p Profile) normalize() (Profile, error) {
 //
 // Processes, Memory and CPU apply to the whole tree. The tree is checked periodically and killed when it exceeds them,
 // so it can exceed them for a moment. FileSize and OpenFiles apply to each process, and the kernel enforces them.
-type ProcessLimits = limits.Limits
+type ProcessLimits = limits.ProcessLimits
 
 // GroupLimits limit a child with all its descendants, including separately confined commands. The kernel enforces them
 // with a control group, where possible. Zero means no limit.

@@ -17,7 +17,7 @@ type markedTree struct {
 }
 
 func (t markedTree) listMembers() []proctable.Entry {
-	table := proctable.All()
+	table := proctable.ReadAll()
 	found := proctable.Descendants(table, t.leader)
 	known := map[int]bool{}
 	for _, e := range found {
@@ -43,7 +43,7 @@ func (t markedTree) signalAll(sig os.Signal) error {
 		return fmt.Errorf("send %v: not a signal of this system", sig)
 	}
 	for _, e := range t.listMembers() {
-		if e.Alive() {
+		if e.IsAlive() {
 			// It may end at any moment; that is not an error.
 			_ = e.Signal(number)
 		}
@@ -58,7 +58,7 @@ func (t markedTree) killAll() {
 	for again := true; again; {
 		again = false
 		for _, e := range t.listMembers() {
-			if e.Alive() && stopped[e.PID] != e.Started && e.Signal(unix.SIGSTOP) == nil {
+			if e.IsAlive() && stopped[e.PID] != e.Started && e.Signal(unix.SIGSTOP) == nil {
 				stopped[e.PID] = e.Started
 				again = true
 			}

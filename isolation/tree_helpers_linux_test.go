@@ -48,7 +48,7 @@ func pidIn(t testing.TB, file string) int {
 // running reports whether a process can still do something.
 func running(pid int) bool {
 	e, ok := proctable.Read(pid)
-	return ok && e.Alive()
+	return ok && e.IsAlive()
 }
 
 func size(file string) int64 {

@@ -23,7 +23,7 @@ func (t *sandboxTree) signalAll(sig os.Signal) error {
 		return fmt.Errorf("send %v: not a signal of this system", sig)
 	}
 	t.awaitInitPID()
-	for _, e := range proctable.Descendants(proctable.All(), t.bwrap.pid) {
+	for _, e := range proctable.Descendants(proctable.ReadAll(), t.bwrap.pid) {
 		if e.Parent != t.bwrap.pid {
 			_ = e.Signal(number) // it may end at any moment
 		}
@@ -34,7 +34,7 @@ func (t *sandboxTree) signalAll(sig os.Signal) error {
 // listMembers returns all processes of the sandbox, including bubblewrap.
 func (t *sandboxTree) listMembers() []int {
 	pids := []int{t.bwrap.pid}
-	for _, e := range proctable.Descendants(proctable.All(), t.bwrap.pid) {
+	for _, e := range proctable.Descendants(proctable.ReadAll(), t.bwrap.pid) {
 		pids = append(pids, e.PID)
 	}
 	return pids

@@ -24,12 +24,12 @@ const (
 	Failed          = pluginpb.CodeFailed      // anything else
 )
 
-// Error is an error that an agent can act on.
+// Error is an error with a code for programs and a hint for agents.
 type Error struct {
-	Code    string `json:"code"`           // one of the codes above, or of the tool's own
+	Code    string `json:"code"`           // one of the codes above, or the tool's own
 	Message string `json:"message"`        // what went wrong
-	Rule    string `json:"rule,omitempty"` // the rule that refused, when one did
-	Hint    string `json:"hint,omitempty"` // what would change that
+	Rule    string `json:"rule,omitempty"` // rule that refused the call, if any
+	Hint    string `json:"hint,omitempty"` // remedy, if known
 }
 
 // Errorf returns an [Error] with a message.
@@ -47,7 +47,7 @@ func (e *Error) WithHint(format string, args ...any) *Error {
 // Error returns the message.
 func (e *Error) Error() string { return e.Message }
 
-// Explained returns the error as shown to an agent. It indents lines of the plugin that imitate the host's.
+// Explained returns the error as shown to an agent. It indents lines of the message that imitate the host's lines.
 func (e *Error) Explained() string {
 	text := strings.NewReplacer("\nhint:", "\n  hint:", "\n(rule", "\n  (rule").Replace(e.Message)
 	if e.Rule != "" {
@@ -59,15 +59,15 @@ func (e *Error) Explained() string {
 	return text
 }
 
-// wireError converts any error to the wire's form.
-func wireError(err error) *pluginpb.Error {
+// toWireError converts any error for the wire.
+func toWireError(err error) *pluginpb.Error {
 	e := classifyError(err)
-	e.Message, e.Rule, e.Hint = validUTF8(e.Message), validUTF8(e.Rule), validUTF8(e.Hint)
+	e.Message, e.Rule, e.Hint = toValidUTF8(e.Message), toValidUTF8(e.Rule), toValidUTF8(e.Hint)
 	return e
 }
 
-// validUTF8 replaces invalid UTF-8 by U+FFFD.
-func validUTF8(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
+// toValidUTF8 replaces invalid UTF-8 by U+FFFD.
+func toValidUTF8(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
 
 func classifyError(err error) *pluginpb.Error {
 	if own, ok := errors.AsType[*Error](err); ok {

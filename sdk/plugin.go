@@ -15,15 +15,14 @@ type Plugin struct {
 	ID string
 	// Version is the plugin's semantic version.
 	Version string
-	// Doc says in one sentence what the plugin is for.
+	// Doc is one sentence about the purpose of the plugin.
 	Doc string
-	// Grants is what the plugin asks for. It gets at most this, and less where the operator or the agent's policy
-	// says so; see [Request.Grants].
+	// Grants are the requested permissions. The operator or the agent's policy may grant less: see [Request.Grants].
 	Grants Grants
-	// Config is what the operator can configure, plugins.<id>.config in picoclaw's configuration: a struct with the
-	// values that stand where the operator says nothing. Its schema is inferred as that of a tool's arguments is, and
-	// goes into the manifest. Handlers get the operator's values with [ConfigOf]; a configuration that does not fit
-	// keeps the plugin from starting. It is nil if there is nothing to configure.
+	// Config is a struct with the default values of the operator's configuration, plugins.<id>.config. Its schema is
+	// inferred like that of a tool's arguments and becomes part of the manifest. Handlers get the operator's values
+	// from [ConfigOf]. A configuration that does not fit prevents the start of the plugin. Config is nil if there is
+	// nothing to configure.
 	Config any
 	// Tools are the tools, in the order in which they are listed.
 	Tools []Tool
@@ -31,36 +30,36 @@ type Plugin struct {
 	// that the operator enables with tools.resources and tools.prompts.
 	Resources []Resource
 	Prompts   []Prompt
-	// FullNames says that the tools are called by their full names alone, such as "web.search": set it if their names are
-	// not yours to choose.
+	// FullNames says that the tools are called only by their full names, such as "web.search". Set it if you can't
+	// choose their names.
 	FullNames bool
-	// Stop, when set, is called once before the process ends, after the last call has returned or was cancelled. It
-	// ends what calls have left running. Its context has a deadline of about two seconds.
+	// Stop, if not nil, is called once before the process ends, after all calls have returned or were cancelled. It
+	// stops background work of calls. Its context has a deadline of about two seconds.
 	Stop func(ctx context.Context)
-	// Busy, when set, reports whether something would be lost if the process ended now, when no call is under way. A
-	// plugin with the exec grant is ended for being idle only if it says that it is not busy; others always are.
+	// Busy, if not nil, reports whether ending the process between calls would lose something. An idle plugin with the
+	// exec grant is ended only if Busy returns false. Other idle plugins are always ended.
 	Busy func() bool
 }
 
 // Grants are the permissions a plugin requests.
 type Grants struct {
-	// Workspace is one of ReadOnlyWorkspace and WorkspaceAccess, for the agent's workspace and the paths that its policy
-	// opens besides; empty for neither.
+	// Workspace is ReadOnlyWorkspace or WorkspaceAccess, for the agent's workspace and whitelisted paths; empty for
+	// neither.
 	Workspace string
 
 	Exec     bool     // start other programs
-	Programs []string // with Exec, the only ones that it starts, by name or by path below data/; all if there are none
-	Network  bool     // reach the network
-	Hosts    []string // with Network, the only hosts that it reaches, such as "api.example.com"; all if there are none
-	State    bool     // keep files of its own, for each agent, from one run to the next
-	Takeback bool     // use the agent's store of what changes destroy, which undo reads
+	Programs []string // with Exec: the only programs that it starts, by name or by path below data/; empty for all
+	Network  bool     // use the network
+	Hosts    []string // with Network: the only hosts that it uses, such as "api.example.com"; empty for all
+	State    bool     // keep its own files for each agent between runs
+	Takeback bool     // use the agent's undo store
 	Env      []string // names of the host's environment variables
-	// Secrets are names of the operator's secrets that the plugin uses without holding them, "*" for any: a variable of
-	// that name holds what stands for the value, in requests to the hosts that are to get it.
+	// Secrets are names of the operator's secrets that the plugin uses, "*" for any. The plugin does not see the
+	// values: a variable of that name contains a placeholder, which the host replaces in requests to permitted hosts.
 	Secrets []string
 }
 
-// What a plugin may do with the agent's workspace: see [Grants].
+// Levels of access to the agent's workspace: see [Grants].
 const (
 	NoWorkspace       = "none"
 	ReadOnlyWorkspace = "ro"

@@ -12,8 +12,8 @@ import (
 
 // Answer is a person's answer to a form, or a client's to another [Question].
 type Answer struct {
-	Action string          // "accept", "decline", or "cancel" where the form was only closed
-	Values json.RawMessage // with accept, what the person filled in, a JSON object that fits the form; or the client's result
+	Action string          // "accept", "decline", or "cancel" if the form was closed
+	Values json.RawMessage // with accept: the completed form as a JSON object, or the client's result
 }
 
 // Question is a form for a person, unless Sampling or Roots is set.
@@ -43,14 +43,14 @@ func (r *Request[In]) Ask(ctx context.Context, message string, form *jsonschema.
 // AskAll is [Request.Ask] for several questions at once. The answers have the order of the questions.
 func (r *Request[In]) AskAll(ctx context.Context, first Question, more ...Question) ([]Answer, error) {
 	if r.call.Ask == nil {
-		return nil, nobodyError("the caller of this tool can't ask a person")
+		return nil, newNobodyError("the caller of this tool can't ask a person")
 	}
-	question, err := first.wire()
+	question, err := first.toWire()
 	if err != nil {
 		return nil, err
 	}
 	for _, q := range more {
-		also, wireErr := q.wire()
+		also, wireErr := q.toWire()
 		if wireErr != nil {
 			return nil, wireErr
 		}
@@ -62,21 +62,21 @@ func (r *Request[In]) AskAll(ctx context.Context, first Question, more ...Questi
 	}
 	all := append([]*pluginpb.Answer{answer}, answer.GetAlso()...)
 	if len(all) != len(more)+1 {
-		return nil, nobodyError("this picoclaw answers only single questions")
+		return nil, newNobodyError("this picoclaw answers only single questions")
 	}
 	answers := make([]Answer, len(all))
 	for i, a := range all {
 		if a.GetAction() == "" {
-			return nil, nobodyError(a.GetError())
+			return nil, newNobodyError(a.GetError())
 		}
 		answers[i] = Answer{Action: a.GetAction(), Values: a.GetContent()}
 	}
 	return answers, nil
 }
 
-// wire converts a question to the wire's form.
-func (q Question) wire() (*pluginpb.Question, error) {
-	out := &pluginpb.Question{Message: validUTF8(q.Message), Name: validUTF8(q.Name)}
+// toWire converts a question for the wire.
+func (q Question) toWire() (*pluginpb.Question, error) {
+	out := &pluginpb.Question{Message: toValidUTF8(q.Message), Name: toValidUTF8(q.Name)}
 	var err error
 	switch {
 	case q.Roots:
@@ -93,7 +93,7 @@ func (q Question) wire() (*pluginpb.Question, error) {
 	return out, nil
 }
 
-func nobodyError(why string) *Error {
+func newNobodyError(why string) *Error {
 	return Errorf(NobodyToAsk, "no person can be asked: %s", why).
 		WithHint("call the tool from an MCP client that has elicitation, or pass the answer as an argument")
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
-// Request is one call of a tool.
+// Request is one call of a tool, with its arguments and environment.
 type Request[In any] struct {
 	// Args are the call's arguments. The host has validated them against the tool's schema.
 	Args In
@@ -24,26 +24,25 @@ type Request[In any] struct {
 	call *serve.ToolCall
 }
 
-// Environment is shared by all calls of a plugin process.
+// Environment is the permissions, files and settings of a plugin process. All its calls share it.
 type Environment struct {
-	// Workspace is the agent's files: everything that the policy allows, and nothing else, whatever races. It is
-	// never nil: without the workspace grant every use of it is refused.
+	// Workspace gives access to the files that the policy allows and no others, even during races. It is never nil:
+	// without the workspace grant it refuses every access.
 	Workspace *workspace.Workspace
 	// Guard decides on paths and commands from the same policy as the host's.
 	Guard *guard.Guard
-	// Grants is what the plugin really has.
+	// Grants are the effective permissions.
 	Grants Grants
-	// Exec holds the operator's settings for commands; of use to plugins with the exec grant.
-	Exec exec.Settings
-	// StateDir is a directory of the plugin's own for the agent that it serves, for what is to be there in the next run
-	// too; empty unless the plugin is granted state.
+	// Exec are the operator's settings for commands, for plugins with the exec grant.
+	Exec exec.CommandSettings
+	// StateDir is the plugin's own directory for this agent, for files to be kept between runs. It is empty without the
+	// state grant.
 	StateDir string
-	// DataDir is the directory "data" of the plugin's package, which cannot be changed; empty if the package has none.
+	// DataDir is the read-only directory "data" of the plugin's package; empty if the package has none.
 	DataDir string
-	// Takeback is the store of what changes destroy, which undo takes them back from; zero without the grant takeback,
-	// and where the operator has switched it off.
+	// Takeback is the agent's undo store; zero without the takeback grant or if the operator disabled undo.
 	Takeback undo.StoreOptions
-	// Log writes to the host's log, and from info on to the caller's, if that asks for it.
+	// Log writes to the host's log. Records from Info on also go to callers that ask for them.
 	Log *slog.Logger
 
 	config any // what [ConfigOf] returns
@@ -51,8 +50,8 @@ type Environment struct {
 
 func (e *Environment) configValue() any { return e.config }
 
-// ConfigOf returns the operator's configuration, from a *[Request] or an *[Environment]. C is the type of the plugin's
-// [Plugin.Config]; like a type assertion it panics if it is another.
+// ConfigOf returns the operator's configuration from a *[Request] or an *[Environment]. C is the type of
+// [Plugin.Config]; ConfigOf panics for another type.
 func ConfigOf[C any](from interface{ configValue() any }) C {
 	config := from.configValue()
 	c, ok := config.(C)
@@ -72,12 +71,12 @@ func (r *Request[In]) Trace() (parent, state string) { return r.call.TraceParent
 // Progress reports progress in any unit; total is 0 if unknown. It may be called concurrently.
 func (r *Request[In]) Progress(done, total float64, message string) {
 	r.call.Emit(&pluginpb.CallEvent{Event: &pluginpb.CallEvent_Progress{
-		Progress: &pluginpb.Progress{Done: done, Total: total, Message: validUTF8(message)},
+		Progress: &pluginpb.Progress{Done: done, Total: total, Message: toValidUTF8(message)},
 	}})
 }
 
-// Stdout sends output of a long-running tool, if the caller reads it. It may be called concurrently, and blocks while the
-// host is slow.
+// Stdout sends output of a long-running tool to the caller, if it reads output. It is safe for concurrent use, and
+// blocks while the host is slow.
 func (r *Request[In]) Stdout(data []byte) { r.sendOutput(data, pluginpb.Output_STREAM_STDOUT) }
 
 // Stderr is like [Request.Stdout] for error output.
@@ -86,7 +85,7 @@ func (r *Request[In]) Stderr(data []byte) { r.sendOutput(data, pluginpb.Output_S
 // ResourceChanged tells subscribed clients that a resource of this plugin has other contents.
 func (r *Request[In]) ResourceChanged(uri string) {
 	r.call.Emit(&pluginpb.CallEvent{Event: &pluginpb.CallEvent_ResourceChange{
-		ResourceChange: &pluginpb.ResourceChange{Uri: validUTF8(uri)},
+		ResourceChange: &pluginpb.ResourceChange{Uri: toValidUTF8(uri)},
 	}})
 }
 

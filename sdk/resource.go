@@ -23,7 +23,7 @@ func NewResource[In any](
 	name, uri, doc, mediaType string, read func(ctx context.Context, req *Request[In]) (Content, error),
 ) Resource {
 	spec := pluginpb.Spec{Name: name, Doc: doc, URI: uri, MediaType: mediaType, ReadOnly: true}
-	return serve.NewTool(spec, inputSchema[In], runHandler(name, func(ctx context.Context, req *Request[In]) ([]Content, error) {
+	return serve.NewTool(spec, inputSchema[In], newRunFunc(name, func(ctx context.Context, req *Request[In]) ([]Content, error) {
 		content, err := read(ctx, req)
 		if err != nil {
 			return nil, err
@@ -32,15 +32,15 @@ func NewResource[In any](
 	}))
 }
 
-// NewPrompt returns a prompt. In is a struct with a string field for each argument, as for [NewTool]; clients complete
-// arguments with `enum:"a,b"`. The contents are the messages, in order.
+// NewPrompt returns a prompt. In is a struct with a string field for each argument, as for [NewTool]. An `enum:"a,b"`
+// tag lets clients complete the argument. The contents are the messages in order.
 func NewPrompt[In any](
 	name, doc string, write func(ctx context.Context, req *Request[In]) ([]Content, error),
 ) Prompt {
-	return serve.NewTool(pluginpb.Spec{Name: name, Doc: doc, ReadOnly: true}, inputSchema[In], runHandler(name, write))
+	return serve.NewTool(pluginpb.Spec{Name: name, Doc: doc, ReadOnly: true}, inputSchema[In], newRunFunc(name, write))
 }
 
-// inputSchema infers the schema of a resource's variables or a prompt's arguments.
+// inputSchema sets the input schema of a resource or prompt, inferred from In.
 func inputSchema[In any](s *pluginpb.Spec) (err error) {
 	s.Input, err = schema.InferInput(reflect.TypeFor[In]())
 	return err

@@ -14,27 +14,27 @@ import (
 // Tool is a named operation of a plugin, created by [NewTool].
 type Tool = serve.Tool
 
-// Traits describe a tool. The zero value promises nothing, so hosts and clients assume the worst.
+// Traits describe the effects of a tool. The zero value promises nothing, so hosts and clients assume the worst.
 type Traits struct {
 	// ReadOnly says that the tool changes nothing.
 	ReadOnly bool
-	// Destructive says that the tool can remove or overwrite what was there.
+	// Destructive says that the tool can delete or overwrite existing data.
 	Destructive bool
-	// Idempotent says that doing the same call twice leaves what doing it once does. A tool that changes nothing is.
+	// Idempotent says that repeating a call has no further effect. It is implied by ReadOnly.
 	Idempotent bool
-	// OpenWorld says that the tool reaches things outside the machine.
+	// OpenWorld says that the tool communicates with systems outside this machine.
 	OpenWorld bool
-	// Risk says how much harm a wrong call can do: "low", "medium" or "high". Operators are shown it before they
-	// install the plugin, with Permissions, what the tool uses, such as "fs.read", and SideEffects, what it changes,
-	// such as "filesystem_write". They decide nothing.
+	// Risk is the possible harm of a wrong call: "low", "medium" or "high". Permissions are resources that the tool
+	// uses, such as "fs.read". SideEffects are what it changes, such as "filesystem_write". Operators see all three
+	// before they install the plugin. They do not restrict the tool.
 	Risk        string
 	Permissions []string
 	SideEffects []string
-	// Sets names the vocabularies that the tool belongs to. An operator chooses one with tools.set; a tool in none is
-	// offered in all.
+	// Sets are names of tool sets that contain the tool. The operator selects a set with tools.set. A tool without sets
+	// is in all.
 	Sets []string
-	// TextResult says that the text is the result and that the structured form tells about it: agents read the text,
-	// and what it does not say travels beside it. Otherwise an MCP client is sent both.
+	// TextResult says that the text is the complete result and the structured form only adds information. Agents then
+	// read the text. Otherwise an MCP client receives both forms.
 	TextResult bool
 }
 
@@ -71,7 +71,7 @@ func NewTool[In, Out any](
 		}
 		return err
 	}
-	return serve.NewTool(spec, schemas, runHandler(name, handler))
+	return serve.NewTool(spec, schemas, newRunFunc(name, handler))
 }
 
 // NewSpecTool returns a tool whose specification is known only at run time, for example from another server. The host
@@ -79,28 +79,28 @@ func NewTool[In, Out any](
 func NewSpecTool(
 	spec pluginpb.Spec, handler func(ctx context.Context, req *Request[json.RawMessage]) (Result, error),
 ) Tool {
-	return serve.NewTool(spec, func(*pluginpb.Spec) error { return nil }, runHandler(spec.Name, handler))
+	return serve.NewTool(spec, func(*pluginpb.Spec) error { return nil }, newRunFunc(spec.Name, handler))
 }
 
-// runHandler converts a handler to a tool's run function.
-func runHandler[In, Out any](name string, handler func(context.Context, *Request[In]) (Out, error),
+// newRunFunc converts a handler to a run function, which decodes arguments and encodes the result.
+func newRunFunc[In, Out any](name string, handler func(context.Context, *Request[In]) (Out, error),
 ) func(context.Context, *serve.ToolCall) *pluginpb.Result {
 	return func(ctx context.Context, call *serve.ToolCall) *pluginpb.Result {
 		req := &Request[In]{Environment: newEnvironment(call), call: call}
 		if err := json.Unmarshal(call.Arguments, &req.Args); err != nil {
 			wrong := Errorf(InvalidArgument, "the arguments of %s do not fit: %v", name, err)
-			return &pluginpb.Result{Error: wireError(wrong)}
+			return &pluginpb.Result{Error: toWireError(wrong)}
 		}
 		out, err := handler(ctx, req)
 		if err != nil && reflect.ValueOf(&out).Elem().IsZero() {
-			return &pluginpb.Result{Error: wireError(err)}
+			return &pluginpb.Result{Error: toWireError(err)}
 		}
 		result, encodeErr := encodeResult(out)
 		if err == nil && encodeErr != nil {
 			err = fmt.Errorf("the result of %s can't be sent: %w", name, encodeErr)
 		}
 		if err != nil {
-			result.Error = wireError(err) // what a failed handler did return goes along with its error
+			result.Error = toWireError(err) // what a failed handler did return goes along with its error
 		}
 		return result
 	}

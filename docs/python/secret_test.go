@@ -55,7 +55,7 @@ func TestNobodyButTheHostConnects(t *testing.T) {
 func introduce(t *testing.T, given *pluginpb.Credentials) string {
 	t.Helper()
 	dir := hosttest.TempDir(t)
-	handshake := pluginpb.Handshake()
+	handshake := pluginpb.HandshakeConfig()
 	cmd := exec.Command(hosttest.ProgramPath("python/words/words"))
 	cmd.Env = []string{handshake.MagicCookieKey + "=" + handshake.MagicCookieValue, "PLUGIN_PROTOCOL_VERSIONS=2",
 		"PLUGIN_UNIX_SOCKET_DIR=" + dir}

@@ -35,8 +35,8 @@ func BenchmarkTurns(b *testing.B) {
 	var a *agent.Agent
 	var body string
 	turns := 0
-	t := measure.Turns(b,
-		measure.Case{Name: "turn",
+	t := measure.RunInTurns(b,
+		measure.BenchCase{Name: "turn",
 			Prepare: func() error {
 				server.AddSteps(steps...)
 				turns++
@@ -53,7 +53,7 @@ func BenchmarkTurns(b *testing.B) {
 				_, err := a.RunTurn(b.Context(), "Do it.", func(agent.Event) {})
 				return err
 			}},
-		measure.Case{Name: "requests",
+		measure.BenchCase{Name: "requests",
 			Prepare: func() error {
 				server.AddSteps(steps...)
 				all := server.Requests()

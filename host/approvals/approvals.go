@@ -185,7 +185,7 @@ func AnswerCall(home string, w *WaitingCall, a Answer) error {
 	if err = errors.Join(err, making.Close()); err != nil {
 		return err
 	}
-	if err := owner.Give(home, making.Name()); err != nil {
+	if err := owner.GiveToHomeOwner(home, making.Name()); err != nil {
 		return err
 	}
 	answer := approvalFilePath(home, w.ID, answerSuffix)

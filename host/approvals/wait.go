@@ -111,7 +111,7 @@ func (d *Queue) createLockedCallFile(w *WaitingCall) (*os.File, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	if err := owner.Give(d.home, dir); err != nil {
+	if err := owner.GiveToHomeOwner(d.home, dir); err != nil {
 		return nil, err
 	}
 	text, err := json.Marshal(w)
@@ -127,7 +127,7 @@ func (d *Queue) createLockedCallFile(w *WaitingCall) (*os.File, error) {
 		return nil, err
 	}
 	_, err = file.Write(text)
-	err = errors.Join(err, filelock.Lock(file), owner.Give(d.home, file.Name()))
+	err = errors.Join(err, filelock.Lock(file), owner.GiveToHomeOwner(d.home, file.Name()))
 	if err == nil {
 		err = os.Rename(file.Name(), approvalFilePath(d.home, w.ID, callSuffix))
 	}

@@ -14,8 +14,8 @@ import (
 func BenchmarkAudit(b *testing.B) {
 	b.Run("write", func(b *testing.B) {
 		log := openLog(b, filepath.Join(b.TempDir(), "audit.jsonl"), 10<<20)
-		times := measure.Turns(b, measure.Case{Name: "entry", Run: func() error { return log.Write(entry(0, time.Now())) }},
-			measure.Case{Name: "begin_and_end", Run: func() error {
+		times := measure.RunInTurns(b, measure.BenchCase{Name: "entry", Run: func() error { return log.Write(entry(0, time.Now())) }},
+			measure.BenchCase{Name: "begin_and_end", Run: func() error {
 				end := entry(0, time.Now()).Shortened()
 				end.Call = "abcdefghijkl-1"
 				begin := end
@@ -76,7 +76,7 @@ func BenchmarkAudit(b *testing.B) {
 		})
 	}
 	b.Run("find", func(b *testing.B) {
-		measure.Turns(b, measure.Case{Name: "entry", Run: func() error {
+		measure.RunInTurns(b, measure.BenchCase{Name: "entry", Run: func() error {
 			_, err := FindCall(path, last.Session, last.Time)
 			return err
 		}})

@@ -35,7 +35,7 @@ func checkCurrentFile(path string) error {
 			return nil
 		}
 	}
-	return statefiles.Check(filepath.Dir(filepath.Dir(path)), path)
+	return statefiles.CheckFile(filepath.Dir(filepath.Dir(path)), path)
 }
 
 // openCurrentFile opens the file at the path as l.file, unless it is open. Another process may have rotated the log.

@@ -68,7 +68,7 @@ func (t *Tool) CallName() string { return pluginpb.KindPrefix(t.Kind) + t.Spec.N
 // ArgumentSchema is the parsed schema of a tool's arguments.
 type ArgumentSchema struct {
 	Reader *pluginpb.ArgumentReader
-	Claims []pluginpb.Site
+	Claims []pluginpb.ClaimedArgument
 }
 
 // ArgumentSchema returns the parsed schema of the arguments. It is parsed on first use.
@@ -140,7 +140,7 @@ func (p *Plugin) setDigest() (err error) {
 }
 
 func newPlugin(m *pluginpb.Manifest, dir string) *Plugin {
-	p := &Plugin{Manifest: m, Dir: dir, Binary: filepath.Join(dir, pluginpb.ProgramName(m.ID, runtime.GOOS))}
+	p := &Plugin{Manifest: m, Dir: dir, Binary: filepath.Join(dir, pluginpb.PluginProgramName(m.ID, runtime.GOOS))}
 	for i := range m.Tools {
 		p.Tools = append(p.Tools, newTool(p, &m.Tools[i], pluginpb.ToolKind))
 	}
@@ -176,7 +176,7 @@ func newTool(p *Plugin, spec *pluginpb.Spec, kind string) *Tool {
 		Spec:   spec,
 		Kind:   kind,
 		prepare: sync.OnceValues(func() (*ArgumentSchema, error) {
-			reader, claims, err := spec.Arguments()
+			reader, claims, err := spec.CompileArguments()
 			return &ArgumentSchema{reader, claims}, err
 		}),
 	}

@@ -23,7 +23,7 @@ func writePlugin(t *testing.T, dir, id string, protocol int) []byte {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	for name, data := range map[string][]byte{pluginpb.ManifestFile: manifest, pluginpb.ProgramName(id, runtime.GOOS): nil} {
+	for name, data := range map[string][]byte{pluginpb.ManifestFile: manifest, pluginpb.PluginProgramName(id, runtime.GOOS): nil} {
 		if err := os.WriteFile(filepath.Join(dir, name), data, 0o700); err != nil {
 			t.Fatal(err)
 		}

@@ -150,7 +150,7 @@ func (c *Catalog) addInstalledPlugin(from PluginSources, id string, pin *store.I
 		}
 	} else { // bundled programs use the current protocol
 		m.Protocol = pluginpb.CurrentProtocol()
-		p.Binary = filepath.Join(from.Bundled, pin.Program, pluginpb.ProgramName(pin.Program, runtime.GOOS))
+		p.Binary = filepath.Join(from.Bundled, pin.Program, pluginpb.PluginProgramName(pin.Program, runtime.GOOS))
 		if err := p.setDigest(); err != nil {
 			return fmt.Errorf("plugin %s: %w", id, err)
 		}

@@ -129,7 +129,7 @@ func findConfigFile(flag string, home Home, env environment) (string, *Error) {
 	}
 	if found == "" && !home.Fallback {
 		for _, name := range defaultFileNames {
-			if err := statefiles.Check(home.Path, filepath.Join(home.Path, name)); err != nil {
+			if err := statefiles.CheckFile(home.Path, filepath.Join(home.Path, name)); err != nil {
 				return "", &Error{Problem: err.Error(), err: err}
 			}
 		}

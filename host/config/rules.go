@@ -30,7 +30,7 @@ func (c *documentChecker) checkRules(n *documentNode, path string) (any, bool) {
 	if len(parsed) < len(n.items) {
 		return nil, false // examples may depend on faulty rules
 	}
-	if err := guard.CheckRules(parsed); err != nil {
+	if err := guard.CheckRuleExamples(parsed); err != nil {
 		problem, cure := splitRemedy(err.Error())
 		c.addFault(&Error{Origin: n.origin, Key: path, Problem: problem, Cure: cure, err: err})
 		return nil, false
@@ -81,5 +81,5 @@ func ParseExecRules(rules []map[string]any, origin Origin) ([]guard.Rule, error)
 	if origin.Source == FileSource {
 		name = filepath.Base(name)
 	}
-	return guard.ParseRules(name, encoded)
+	return guard.ParseExecRules(name, encoded)
 }

@@ -73,12 +73,12 @@ func compareFleet(b *testing.B, join func(role string, agents ...string) *Fleet)
 		}
 	}
 	var client *Client
-	t := measure.Turns(b,
-		measure.Case{Name: "read_here", Run: call(local, "read_file", `{"path":"1k"}`)},
-		measure.Case{Name: "read_fleet", Run: call(remote, "read_file", `{"path":"1k"}`)},
-		measure.Case{Name: "write_here", Run: call(local, "write_file", string(write))},
-		measure.Case{Name: "write_fleet", Run: call(remote, "write_file", string(write))},
-		measure.Case{Name: "lookup",
+	t := measure.RunInTurns(b,
+		measure.BenchCase{Name: "read_here", Run: call(local, "read_file", `{"path":"1k"}`)},
+		measure.BenchCase{Name: "read_fleet", Run: call(remote, "read_file", `{"path":"1k"}`)},
+		measure.BenchCase{Name: "write_here", Run: call(local, "write_file", string(write))},
+		measure.BenchCase{Name: "write_fleet", Run: call(remote, "write_file", string(write))},
+		measure.BenchCase{Name: "lookup",
 			Prepare: func() (err error) {
 				if client != nil {
 					client.Close()

@@ -254,7 +254,7 @@ func (l *toolList) check() error {
 		plugins[t.Plugin] = append(plugins[t.Plugin], *t.Spec)
 	}
 	for id, tools := range plugins {
-		if err := cmp.Or(pluginpb.CheckID(id), pluginpb.CheckTools(id, tools)); err != nil {
+		if err := cmp.Or(pluginpb.CheckPluginID(id), pluginpb.CheckTools(id, tools)); err != nil {
 			return err
 		}
 	}

@@ -247,7 +247,7 @@ func (p *partProcess) line(b *testing.B) string {
 // memory returns the process's share of the memory in MiB.
 func (p *partProcess) memory(b *testing.B) float64 {
 	b.Helper()
-	_, total, err := measure.Memory(p.cmd.Process.Pid)
+	_, total, err := measure.MeasureMemory(p.cmd.Process.Pid)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -63,7 +63,7 @@ func startHookChild(w sessionInfo, p session.ConfinedProgram, log hclog.Logger) 
 	readers.Go(func() { _, _ = io.Copy(c.stderr, pipes.Err) })
 	go func() {
 		<-process.Done()
-		pipes.Ended()
+		pipes.SetReadDeadlines()
 		readers.Wait()
 		c.killWithReason(errors.New("ended"))
 		pipes.Close()

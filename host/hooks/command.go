@@ -157,7 +157,7 @@ func (c *commandHookRunner) buildProgram(q hookRequest) (session.ConfinedProgram
 	if c.hook.Args != nil {
 		return p, setExecutable(p.Command, append([]string{c.hook.Command}, c.hook.Args...))
 	}
-	shell, err := guard.MachineShell()
+	shell, err := guard.FindShell()
 	if err != nil {
 		return p, err
 	}
@@ -172,7 +172,7 @@ func newConfinedProgram(w sessionInfo, name string, g HookGrants) session.Confin
 		env = map[string]string{}
 	}
 	env["CLAUDE_PROJECT_DIR"] = w.dir
-	cmd := &osexec.Cmd{Dir: w.dir, Env: exec.Environment(nil, env, slices.Concat(g.Read, g.Write))}
+	cmd := &osexec.Cmd{Dir: w.dir, Env: exec.BuildEnvironment(nil, env, slices.Concat(g.Read, g.Write))}
 	if g.Workspace == "none" {
 		cmd.Dir = string(filepath.Separator)
 	}
@@ -227,7 +227,7 @@ func runProgram(ctx context.Context, w sessionInfo, p session.ConfinedProgram, i
 	out.exit, err = process.Wait(ctx)
 	process.Kill()
 	<-process.Done()
-	pipes.Ended()
+	pipes.SetReadDeadlines()
 	readers.Wait()
 	if err != nil {
 		return nil, fmt.Errorf("could not be run: %w", err)
@@ -275,10 +275,10 @@ func (o *commandResult) stderrSuffix() string {
 }
 
 // cleanText shortens a hook's text and removes control characters, for people and models.
-func cleanText(text []byte) string { return stdio.Words(string(text), maxReason) }
+func cleanText(text []byte) string { return stdio.PrintablePrefix(string(text), maxReason) }
 
 func startWithPipes(w sessionInfo, p session.ConfinedProgram) (*isolation.Process, *stdio.Pipes, error) {
-	pipes, err := stdio.Of(p.Command)
+	pipes, err := stdio.AttachPipes(p.Command)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -287,6 +287,6 @@ func startWithPipes(w sessionInfo, p session.ConfinedProgram) (*isolation.Proces
 		pipes.Close()
 		return nil, nil, fmt.Errorf("could not be started: %w", err)
 	}
-	pipes.Started()
+	pipes.CloseChildEnds()
 	return process, pipes, nil
 }

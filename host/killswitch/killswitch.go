@@ -235,7 +235,7 @@ func replaceStopFile(home string, text []byte) error {
 	}
 	_, err = file.Write(text)
 	if err = errors.Join(err, file.Sync(), file.Close()); err == nil {
-		err = owner.Give(home, file.Name())
+		err = owner.GiveToHomeOwner(home, file.Name())
 	}
 	if err == nil {
 		err = os.Rename(file.Name(), stoppedFilePath(home))
@@ -279,7 +279,7 @@ func openLockedReserve(home string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := owner.Give(home, file.Name()); err != nil {
+	if err := owner.GiveToHomeOwner(home, file.Name()); err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
 	return file, nil

@@ -50,7 +50,7 @@ func openRequestStates(home string) (*requestStates, error) {
 	s := &requestStates{home: home, dir: filepath.Join(home, "mcp-states")}
 	err := os.MkdirAll(s.dir, 0o700)
 	if err == nil {
-		err = owner.Give(home, s.dir)
+		err = owner.GiveToHomeOwner(home, s.dir)
 	}
 	if err == nil {
 		s.key, err = readStateKey(s.dir)
@@ -87,7 +87,7 @@ func (s *requestStates) createKey() error {
 	}
 	defer func() { _ = os.Remove(file.Name()) }()
 	_, err = file.WriteString(rand.Text() + rand.Text())
-	if err = errors.Join(err, file.Sync(), file.Close(), owner.Give(s.home, file.Name())); err != nil {
+	if err = errors.Join(err, file.Sync(), file.Close(), owner.GiveToHomeOwner(s.home, file.Name())); err != nil {
 		return err
 	}
 	if err := os.Link(file.Name(), filepath.Join(s.dir, stateKeyName)); !errors.Is(err, fs.ErrExist) {
@@ -176,7 +176,7 @@ func (s *requestStates) markStateUsed(id string, expires time.Time) error {
 	case err != nil:
 		return fmt.Errorf("record the use of requestState: %w", err)
 	}
-	return errors.Join(file.Sync(), file.Close(), owner.Give(s.home, file.Name()))
+	return errors.Join(file.Sync(), file.Close(), owner.GiveToHomeOwner(s.home, file.Name()))
 }
 
 // usedPrefix begins the name of a used state's file. The expiry time and the state's id follow.

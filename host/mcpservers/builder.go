@@ -57,7 +57,7 @@ func (m *PackageBuilder) BuildPackage(ctx context.Context, id string, s *ServerS
 	if err := s.Validate(); err != nil {
 		return nil, nil, err
 	}
-	if err := pluginpb.CheckID(id); err != nil {
+	if err := pluginpb.CheckPluginID(id); err != nil {
 		return nil, nil, err
 	}
 	r := &BuildReport{}

@@ -37,7 +37,7 @@ func TestProposeClaims(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		sites, err := pluginpb.Claims(input)
+		sites, err := pluginpb.FindClaims(input)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -39,7 +39,7 @@ func FuzzBuild(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, id, workspace string, text []byte) {
 		said := said(text)
-		if said == nil || pluginpb.CheckID(id) != nil {
+		if said == nil || pluginpb.CheckPluginID(id) != nil {
 			t.Skip()
 		}
 		FindSuspicious(said, func(string) string { return "" })

@@ -88,7 +88,7 @@ func buildManifest(id string, s *ServerSpec, info *ServerInfo, programs []string
 	for at := range unused {
 		return nil, fmt.Errorf("the claim for %s: the server has no such tool, or no such string field", at)
 	}
-	if len(b.manifest.Specs()) == 0 {
+	if len(b.manifest.AllSpecs()) == 0 {
 		return nil, fmt.Errorf("the server has no tools that could be offered: %s", strings.Join(b.leftOut, "; "))
 	}
 	return b, nil

@@ -50,12 +50,12 @@ type Policy struct {
 
 // CallLimits limit one call and the agent's use of the host.
 type CallLimits struct {
-	ExecTimeout time.Duration     // of a command
-	CronTimeout time.Duration     // of a scheduled command
-	ResultSize  int64             // bytes of a call's result
-	Exec        limits.Limits     // of a command
-	Run         limits.Limits     // of a program that a person runs
-	Share       quota.AgentLimits // of all calls together
+	ExecTimeout time.Duration        // of a command
+	CronTimeout time.Duration        // of a scheduled command
+	ResultSize  int64                // bytes of a call's result
+	Exec        limits.ProcessLimits // of a command
+	Run         limits.ProcessLimits // of a program that a person runs
+	Share       quota.AgentLimits    // of all calls together
 }
 
 // defaultResultSize is more than a model can read, and small enough for many concurrent calls.
@@ -89,7 +89,7 @@ func (p *Policy) WorkspaceLinks() map[string]string {
 	if p.guard.WorkspaceName == "" {
 		return nil
 	}
-	return paths.Links(p.guard.WorkspaceName)
+	return paths.FindSymlinks(p.guard.WorkspaceName)
 }
 
 // GuardPolicy returns the part of the policy that the guard enforces.

@@ -108,7 +108,7 @@ func buildPolicy(cfg *config.Config, agentID string, provide workspaceProvider) 
 		if p.network != nil && slices.Contains(p.network.From, "git") { // agents could add remotes
 			deny = append(slices.Clone(deny), protect.GitDir+"/config")
 		}
-		entries, entriesErr := protect.Defaults().With(deny, protected.Ask, protected.Allow)
+		entries, entriesErr := protect.Defaults().WithOperatorLists(deny, protected.Ask, protected.Allow)
 		if entriesErr != nil {
 			return nil, fmt.Errorf("workspace.protect.allow: %w", entriesErr)
 		}
@@ -126,16 +126,16 @@ func buildPolicy(cfg *config.Config, agentID string, provide workspaceProvider) 
 }
 
 // parseCommandLimits converts the process limits of a command or program. key is the name of their section.
-func parseCommandLimits(key string, l config.ExecLimits) (limits.Limits, error) {
+func parseCommandLimits(key string, l config.ExecLimits) (limits.ProcessLimits, error) {
 	memory, err := config.ParseSize(l.Memory)
 	if err != nil {
-		return limits.Limits{}, fmt.Errorf("%s.limits.memory: %w", key, err)
+		return limits.ProcessLimits{}, fmt.Errorf("%s.limits.memory: %w", key, err)
 	}
 	file, err := config.ParseSize(l.FileSize)
 	if err != nil {
-		return limits.Limits{}, fmt.Errorf("%s.limits.file_size: %w", key, err)
+		return limits.ProcessLimits{}, fmt.Errorf("%s.limits.file_size: %w", key, err)
 	}
-	return limits.Limits{
+	return limits.ProcessLimits{
 		Processes: int(l.Processes),
 		Memory:    memory,
 		CPU:       time.Duration(l.CPUSeconds) * time.Second,

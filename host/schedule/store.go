@@ -111,7 +111,7 @@ func (s *Store) jobsPath() string { return filepath.Join(s.dir, "jobs.json") }
 // readJobs reads jobs.json. The file info is nil if the file does not exist.
 func (s *Store) readJobs() (*jobFile, fs.FileInfo, error) {
 	text, info, err := smallfile.ReadStat(s.jobsPath(), maxFileBytes)
-	if missing := statefiles.Check(s.home, s.jobsPath()); missing != nil {
+	if missing := statefiles.CheckFile(s.home, s.jobsPath()); missing != nil {
 		return nil, nil, fmt.Errorf("read the jobs: %w", missing)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
@@ -151,7 +151,7 @@ func (s *Store) updateJobs(change func(*jobFile) (changed bool, err error)) (inf
 		err = atomicfile.WriteFile(s.jobsPath(), text, 0o600)
 	}
 	if err == nil {
-		err = statefiles.Add(s.home, s.jobsPath())
+		err = statefiles.AddFile(s.home, s.jobsPath())
 	}
 	if err == nil {
 		info, err = os.Stat(s.jobsPath())

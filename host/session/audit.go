@@ -79,7 +79,7 @@ func (a *auditWriter) writeEntry(r audit.Record) error {
 		return err
 	}
 	if a.home != "" && !a.listed.Load() {
-		a.listed.Store(statefiles.Add(a.home, a.path) == nil) // the next record tries again
+		a.listed.Store(statefiles.AddFile(a.home, a.path) == nil) // the next record tries again
 	}
 	a.witness.CountEntry()
 	return nil

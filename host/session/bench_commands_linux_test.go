@@ -28,25 +28,25 @@ func BenchmarkCommands(b *testing.B) {
 			}
 			b.Run("true", func(b *testing.B) {
 				// The shell that runs commands, bash, takes longer to start than /bin/sh may.
-				t := measure.Turns(b,
-					measure.Case{Name: "exec", Run: execTool("true")},
-					measure.Case{Name: "call_without_command", Run: callTool(s, "process", `{"action":"list"}`)},
-					measure.Case{Name: "sh", Run: func() error { return startedByGo("/bin/sh", "-c", "true").Run() }},
-					measure.Case{Name: "bash", Run: func() error { return bash("true").Run() }})
+				t := measure.RunInTurns(b,
+					measure.BenchCase{Name: "exec", Run: execTool("true")},
+					measure.BenchCase{Name: "call_without_command", Run: callTool(s, "process", `{"action":"list"}`)},
+					measure.BenchCase{Name: "sh", Run: func() error { return startedByGo("/bin/sh", "-c", "true").Run() }},
+					measure.BenchCase{Name: "bash", Run: func() error { return bash("true").Run() }})
 				b.ReportMetric(t[0].Median()-t[1].Median()-t[2].Median(), "cost-ms<=1")
 			})
 			b.Run("output_100mb", func(b *testing.B) {
 				const script = "head -c 100000000 /dev/zero"
-				t := measure.Turns(b,
-					measure.Case{Name: "exec", Run: execTool(script)},
-					measure.Case{Name: "pipe", Run: func() error { return readByGo(script) }})
+				t := measure.RunInTurns(b,
+					measure.BenchCase{Name: "exec", Run: execTool(script)},
+					measure.BenchCase{Name: "pipe", Run: func() error { return readByGo(script) }})
 				b.ReportMetric(t[1].Median()/t[0].Median(), "exec-speed>=0.5")
 			})
 			b.Run("parallel_16", func(b *testing.B) {
 				const script = "i=0; while [ $i -lt 30000 ]; do i=$((i+1)); done"
-				t := measure.Turns(b,
-					measure.Case{Name: "exec", Run: func() error { return runParallel(execTool(script)) }},
-					measure.Case{Name: "bash", Run: func() error { return runParallel(func() error { return bash(script).Run() }) }})
+				t := measure.RunInTurns(b,
+					measure.BenchCase{Name: "exec", Run: func() error { return runParallel(execTool(script)) }},
+					measure.BenchCase{Name: "bash", Run: func() error { return runParallel(func() error { return bash(script).Run() }) }})
 				b.ReportMetric(t[0].Median()/t[1].Median(), "exec_to_bash-ratio")
 			})
 		})

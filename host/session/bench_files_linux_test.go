@@ -150,10 +150,10 @@ func BenchmarkFiles(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			t := measure.Turns(b,
-				measure.Case{Name: "tool", Run: c.tool},
-				measure.Case{Name: "floor", Run: func() error { _, err := runPlainLoop(c.plain); return err }},
-				measure.Case{Name: "plain_plugin", Run: callTool(s, "plain", string(args))})
+			t := measure.RunInTurns(b,
+				measure.BenchCase{Name: "tool", Run: c.tool},
+				measure.BenchCase{Name: "floor", Run: func() error { _, err := runPlainLoop(c.plain); return err }},
+				measure.BenchCase{Name: "plain_plugin", Run: callTool(s, "plain", string(args))})
 			tool, floor, plugin := t[0].Median(), t[1].Median(), t[2].Median()
 			b.ReportMetric((tool-(plugin-floor))/floor, "tool_to_floor-ratio<="+c.bound)
 		})
@@ -172,7 +172,7 @@ func BenchmarkPlugins(b *testing.B) {
 			var kept uint64
 			started := 0
 			for b.Loop() {
-				before, _, err := measure.Memory(os.Getpid())
+				before, _, err := measure.MeasureMemory(os.Getpid())
 				if err != nil {
 					b.Fatal(err)
 				}
@@ -182,7 +182,7 @@ func BenchmarkPlugins(b *testing.B) {
 				if after := heapInUse(); after > heap {
 					kept = after - heap
 				}
-				after, _, err := measure.Memory(os.Getpid())
+				after, _, err := measure.MeasureMemory(os.Getpid())
 				if err != nil {
 					b.Fatal(err)
 				}
@@ -199,7 +199,7 @@ func BenchmarkPlugins(b *testing.B) {
 	b.Run("crash", func(b *testing.B) {
 		home := hosttest.TempDir(b)
 		_, s := openBench(b, home, plainConfig, true, nil)
-		measure.Turns(b, measure.Case{Name: "next_answer", Bound: "<=100",
+		measure.RunInTurns(b, measure.BenchCase{Name: "next_answer", Bound: "<=100",
 			Prepare: func() error {
 				s.Call(context.Background(), plainID, json.RawMessage(`{"path":"nothing","op":"crash"}`), nil)
 				return os.RemoveAll(session.CrashReportDir(home)) // the host refuses a plugin that crashes too often

@@ -101,19 +101,19 @@ func BenchmarkCall(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer func() { _ = w.Close() }()
-	t := measure.Turns(b,
-		measure.Case{Name: "read", Run: isolated},
-		measure.Case{Name: "read_unconfined", Run: unconfined},
-		measure.Case{Name: "read_in_process", Run: func() error { _, err := w.ReadFile("1k"); return err }})
+	t := measure.RunInTurns(b,
+		measure.BenchCase{Name: "read", Run: isolated},
+		measure.BenchCase{Name: "read_unconfined", Run: unconfined},
+		measure.BenchCase{Name: "read_in_process", Run: func() error { _, err := w.ReadFile("1k"); return err }})
 	b.ReportMetric(t[0].Median()-t[2].Median(), "cost-ms<=0.15")
 }
 
 // BenchmarkStart starts a plugin to its first answer, plain and isolated.
 func BenchmarkStart(b *testing.B) {
-	start := func(name string, isolated bool) measure.Case {
+	start := func(name string, isolated bool) measure.BenchCase {
 		var h *session.Host
 		var s *session.Session
-		return measure.Case{Name: name,
+		return measure.BenchCase{Name: name,
 			Prepare: func() error {
 				if h != nil {
 					ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
@@ -127,7 +127,7 @@ func BenchmarkStart(b *testing.B) {
 			},
 			Run: func() error { return callTool(s, "list_dir", `{}`)() }}
 	}
-	t := measure.Turns(b, start("plain", false), start("isolated", true))
+	t := measure.RunInTurns(b, start("plain", false), start("isolated", true))
 	plain, isolated := t[0].Median(), t[1].Median()
 	b.ReportMetric(isolated/plain, "isolated_to_plain-ratio<=3")
 	b.ReportMetric(isolated-plain, "cost-ms<=6")
@@ -143,7 +143,7 @@ func BenchmarkTelemetry(b *testing.B) {
 		<-r.Context().Done()
 	}))
 	defer hanging.Close()
-	var cases []measure.Case
+	var cases []measure.BenchCase
 	for _, c := range []struct{ name, endpoint string }{{"off", ""}, {"on", taking.URL}, {"hanging", hanging.URL}} {
 		exporter, err := telemetry.OpenTelemetry(telemetry.Options{Endpoint: c.endpoint, Sample: 1})
 		if err != nil {
@@ -156,9 +156,9 @@ func BenchmarkTelemetry(b *testing.B) {
 		}
 		_, s := openBench(b, hosttest.TempDir(b), "{}", true, tracer)
 		writeBench(b, filepath.Join(s.Policy().WorkspacePath(), "1k"), 64)
-		cases = append(cases, measure.Case{Name: c.name, Run: callTool(s, "read_file", `{"path":"1k"}`)})
+		cases = append(cases, measure.BenchCase{Name: c.name, Run: callTool(s, "read_file", `{"path":"1k"}`)})
 	}
-	t := measure.Turns(b, cases...)
+	t := measure.RunInTurns(b, cases...)
 	off := t[0].Median()
 	b.ReportMetric(t[1].Median()-off, "on_cost-ms")
 	b.ReportMetric(t[1].Median()/off, "on_to_off-ratio<=1.15")

@@ -58,7 +58,7 @@ func compareSearches(b *testing.B, s *session.Session, dir string) {
 	}
 	compare := func(name, beside, bound string, tool, other func() error) {
 		b.Run(name, func(b *testing.B) {
-			t := measure.Turns(b, measure.Case{Name: "tool", Run: tool}, measure.Case{Name: beside, Run: other})
+			t := measure.RunInTurns(b, measure.BenchCase{Name: "tool", Run: tool}, measure.BenchCase{Name: beside, Run: other})
 			b.ReportMetric(t[0].Median()/t[1].Median(), "tool_to_"+beside+"-ratio<="+bound)
 		})
 	}

@@ -23,7 +23,7 @@ const callGrace = 30 * time.Second
 // callArguments are the decoded arguments of a call, and the sites of the arguments that the guard checks.
 type callArguments struct {
 	*pluginpb.Arguments
-	claims []pluginpb.Site
+	claims []pluginpb.ClaimedArgument
 }
 
 func decodeArguments(t *catalog.Tool, raw json.RawMessage) (*callArguments, *Error) {
@@ -94,7 +94,7 @@ func pluginResetHint(plugin string) string {
 // convertPluginResult converts a plugin's result. A result over the size limit, or with invalid JSON, becomes an error.
 func (s *Session) convertPluginResult(t *catalog.Tool, r *pluginpb.Result) *Result {
 	out := &Result{
-		Answered: true, Text: r.AgentText(), Structured: r.GetStructured(), Content: convertContentBlocks(r.Blocks()),
+		Answered: true, Text: r.AgentText(), Structured: r.GetStructured(), Content: convertContentBlocks(r.ContentBlocks()),
 	}
 	if e := r.GetError(); e != nil {
 		out.Err = &Error{Code: e.GetCode(), Message: e.GetMessage(), Rule: e.GetRule(), Hint: e.GetHint()}

@@ -129,7 +129,7 @@ func (c *ClientToolGuard) decideAction(a ClientToolAction) guard.Decision {
 	case RunCommand:
 		command := guard.Command{Text: a.Value, Dir: a.Dir, Env: maps.Clone(c.options.Env),
 			Undoable: c.options.Undo && s.policy.GuardPolicy().Exec.UndoableDeletes}
-		if shell, err := guard.MachineShell(); err == nil {
+		if shell, err := guard.FindShell(); err == nil {
 			command.Dialect = shell.Dialect
 		}
 		return c.guard.DecideCommand(command)

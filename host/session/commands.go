@@ -14,7 +14,7 @@ import (
 
 // configureCommandSandbox sets the sandbox in which a plugin runs each command: the plugin's access without the paths
 // that only the plugin needs. It depends on the policy, never on a call.
-func (s *Session) configureCommandSandbox(settings *exec.Settings, workspace, userEnv string) {
+func (s *Session) configureCommandSandbox(settings *exec.CommandSettings, workspace, userEnv string) {
 	open := s.kernelPaths(true).LimitWorkspaceAccess(workspace)
 	settings.Confine = s.policy.GuardPolicy().Restrict
 	settings.Unwalled = s.guardIsOnlyLayer()
@@ -39,7 +39,7 @@ func (s *Session) configureCommandSandbox(settings *exec.Settings, workspace, us
 
 // commandsCanWriteTo reports whether commands can write to a directory of the home that their plugin can write to.
 // Landlock alone keeps commands out of the directory only if none of their paths contains it.
-func (s *Session) commandsCanWriteTo(settings *exec.Settings, dir string) bool {
+func (s *Session) commandsCanWriteTo(settings *exec.CommandSettings, dir string) bool {
 	opened := settings.ReadWrite
 	if s.policy.IsolationOptions().Enabled || !s.policy.GuardPolicy().AllowReadOutside {
 		opened = slices.Concat(opened, settings.ReadOnly)
@@ -60,7 +60,7 @@ func (s *Session) undoCoversCommands(p *catalog.Plugin) bool {
 	if !grants.Exec || grants.Workspace != pluginpb.ReadWriteWorkspace {
 		return false
 	}
-	settings := &exec.Settings{}
+	settings := &exec.CommandSettings{}
 	s.configureCommandSandbox(settings, grants.Workspace, s.pluginCommandHomeID(p))
 	return s.pluginHasUndo(grants, settings) && s.kernelConfinesCommands() && isolation.CanNoticeChanges()
 }

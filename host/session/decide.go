@@ -79,10 +79,10 @@ func (s *Session) decideProtectedFiles(values []claimedValue) guard.Decision {
 			named = append(named, text)
 		}
 	}
-	return s.guard.DecideProtected(named)
+	return s.guard.DecideProtectedFiles(named)
 }
 
-func (s *Session) decideClaim(p *catalog.Plugin, claims []pluginpb.Site, site pluginpb.Site, at claimedValue) guard.Decision {
+func (s *Session) decideClaim(p *catalog.Plugin, claims []pluginpb.ClaimedArgument, site pluginpb.ClaimedArgument, at claimedValue) guard.Decision {
 	if site.Claim == pluginpb.ClaimEnv || site.Claim == pluginpb.ClaimStdin {
 		return guard.Decision{} // part of the decision on the command
 	}
@@ -90,7 +90,7 @@ func (s *Session) decideClaim(p *catalog.Plugin, claims []pluginpb.Site, site pl
 		return guard.Decision{} // no path given
 	}
 	text, ok := at.value.(string)
-	if _, list := at.value.([]any); list && slices.ContainsFunc(claims, func(other pluginpb.Site) bool {
+	if _, list := at.value.([]any); list && slices.ContainsFunc(claims, func(other pluginpb.ClaimedArgument) bool {
 		return slices.Equal(other.Path, append(slices.Clone(site.Path), "*"))
 	}) {
 		return guard.Decision{} // decided element by element
@@ -162,9 +162,9 @@ func fileURIPaths(text string) (paths []string, ok bool) {
 }
 
 // commandAtSite returns the command in an argument, with the working directory and environment from its siblings.
-func (s *Session) commandAtSite(claims []pluginpb.Site, site pluginpb.Site, at claimedValue, text string) guard.Command {
+func (s *Session) commandAtSite(claims []pluginpb.ClaimedArgument, site pluginpb.ClaimedArgument, at claimedValue, text string) guard.Command {
 	c := guard.Command{Text: text, Env: s.commandEnv()}
-	if shell, err := guard.MachineShell(); err == nil {
+	if shell, err := guard.FindShell(); err == nil {
 		c.Dialect = shell.Dialect
 	}
 	for _, other := range claims {

@@ -207,7 +207,7 @@ func (h *Host) createStateFiles(home string) error {
 		return err
 	}
 	if file := h.config.File(); file != "" {
-		if err := statefiles.Add(home, file); err != nil {
+		if err := statefiles.AddFile(home, file); err != nil {
 			return err
 		}
 	}

@@ -94,7 +94,7 @@ func (s *Session) workspaceAccess(path string) (access LayerAccess, real string,
 	}
 	_, err = w.Stat(path)
 	readErr := asWorkspaceRefusal(err)
-	writeErr := asWorkspaceRefusal(w.InspectTree(guard.Write, real, func(*workspace.Tree) error { return nil }))
+	writeErr := asWorkspaceRefusal(w.InspectTree(guard.Write, real, func(*workspace.FileTree) error { return nil }))
 	access.Read, access.Write = readErr == nil, writeErr == nil
 	switch {
 	case readErr != nil:

@@ -217,7 +217,7 @@ func (c *call) admitCall() *Result {
 	}
 	s := c.session
 	limits := s.account.limits
-	if !slices.ContainsFunc(c.arguments.claims, func(site pluginpb.Site) bool {
+	if !slices.ContainsFunc(c.arguments.claims, func(site pluginpb.ClaimedArgument) bool {
 		return site.Claim == pluginpb.ClaimCommand && len(valuesAtSite(c.arguments.Values, site.Path)) > 0
 	}) {
 		limits.Commands = 0

@@ -150,7 +150,7 @@ func (s *Session) attachStateDir(spec *supervise.InstanceSpec) error {
 }
 
 // pluginHasUndo reports whether a plugin gets the undo store. It does not if its commands could write to the store.
-func (s *Session) pluginHasUndo(grants pluginpb.Grant, settings *exec.Settings) bool {
+func (s *Session) pluginHasUndo(grants pluginpb.Grant, settings *exec.CommandSettings) bool {
 	return grants.Takeback && s.policy.UndoLimits().Enabled &&
 		(!grants.Exec || settings.Confine && !s.commandsCanWriteTo(settings, s.undoDirInSandbox(grants)))
 }
@@ -245,12 +245,12 @@ func (s *Session) sandboxProfile(p *catalog.Plugin, g pluginpb.Grant) isolation.
 // commands are not checked.
 func (s *Session) protectedPaths() ([]string, error) {
 	p := s.policy.GuardPolicy()
-	rules, err := protect.New(p.Workspace, protect.Entries{Deny: p.WorkspaceDeny, Ask: p.WorkspaceAsk}, nil)
+	rules, err := protect.CompileRules(p.Workspace, protect.Entries{Deny: p.WorkspaceDeny, Ask: p.WorkspaceAsk}, nil)
 	if err != nil {
 		return nil, err
 	}
-	judged := p.Restrict && isolation.CanNoticeChanges() && protect.CanSettle(filepath.Join(p.Workspace, protect.GitDir, "config"))
-	return rules.Find(!judged), nil
+	judged := p.Restrict && isolation.CanNoticeChanges() && protect.CanDetectWriters(filepath.Join(p.Workspace, protect.GitDir, "config"))
+	return rules.FindReadOnlyPaths(!judged), nil
 }
 
 // kernelPaths returns the paths that the policy opens to a plugin. With exec, its sandbox has a private /tmp.
@@ -308,7 +308,7 @@ const (
 )
 
 // cgroupLimits returns the limits of an instance together with its commands. The plugin limits each command.
-func cgroupLimits(l limits.Limits) isolation.GroupLimits {
+func cgroupLimits(l limits.ProcessLimits) isolation.GroupLimits {
 	g := isolation.GroupLimits{Memory: commandMemoryLimit(l) + spareMemory, Weight: pluginWeight}
 	if l.Processes > 0 {
 		g.Processes = l.Processes + spareProcesses
@@ -317,7 +317,7 @@ func cgroupLimits(l limits.Limits) isolation.GroupLimits {
 }
 
 // commandMemoryLimit returns a command's memory limit: the operator's, at most 3/4 of the machine's memory.
-func commandMemoryLimit(l limits.Limits) int64 {
+func commandMemoryLimit(l limits.ProcessLimits) int64 {
 	if most := isolation.MachineMemory() / 4 * 3; most > 0 && (l.Memory <= 0 || l.Memory > most) {
 		return most
 	}

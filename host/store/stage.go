@@ -111,7 +111,7 @@ func (p *StagedPackage) checkPackage() error {
 	if p.Manifest, err = pluginpb.ParseManifest(data); err != nil {
 		return fmt.Errorf("its %s: %w", pluginpb.ManifestFile, err)
 	}
-	for _, spec := range p.Manifest.Specs() {
+	for _, spec := range p.Manifest.AllSpecs() {
 		if err = spec.CheckSchemas(); err != nil {
 			return fmt.Errorf("its %s: %w", pluginpb.ManifestFile, err)
 		}
@@ -135,7 +135,7 @@ func (p *StagedPackage) findBinary() error {
 		return nil
 	}
 	here := runtime.GOOS + "/" + runtime.GOARCH
-	p.Binary = pluginpb.ProgramName(p.Manifest.ID, runtime.GOOS)
+	p.Binary = pluginpb.PluginProgramName(p.Manifest.ID, runtime.GOOS)
 	if len(p.Manifest.Platforms) > 0 {
 		named, ok := p.Manifest.Platforms[here]
 		if !ok {

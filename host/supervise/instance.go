@@ -90,8 +90,8 @@ func (s *Supervisor) startInstance(spec *InstanceSpec) (*instance, error) {
 		},
 	}
 	in.client = plugin.NewClient(&plugin.ClientConfig{
-		HandshakeConfig:  pluginpb.Handshake(),
-		VersionedPlugins: pluginpb.Versions(nil),
+		HandshakeConfig:  pluginpb.HandshakeConfig(),
+		VersionedPlugins: pluginpb.PluginSets(nil),
 		AllowedProtocols: []plugin.Protocol{plugin.ProtocolGRPC},
 		RunnerFunc: func(_ hclog.Logger, cmd *exec.Cmd, socketDir string) (runner.Runner, error) {
 			in.runner.handshake, in.runner.socketDir = cmd.Env, socketDir
@@ -208,7 +208,7 @@ func (in *instance) verifyManifest(ctx context.Context) error {
 
 // compareManifest compares the plugin's description with its manifest.
 func (in *instance) compareManifest(described []byte) error {
-	want, err := in.spec.Manifest.Text()
+	want, err := in.spec.Manifest.MarshalDescription()
 	if err != nil {
 		return err
 	}

@@ -56,10 +56,10 @@ func (r *pluginRunner) Start(context.Context) error {
 	cmd.Env = append(append([]string{}, r.spec.Env...), r.handshake...)
 	cmd.Dir = r.files
 	var err error
-	if r.pipes, err = stdio.Of(cmd); err != nil {
+	if r.pipes, err = stdio.AttachPipes(cmd); err != nil {
 		return err
 	}
-	defer r.pipes.Started()
+	defer r.pipes.CloseChildEnds()
 	profile := r.spec.Profile
 	profile.EndsItself = true // the SDK ends the process when standard input closes
 	profile.ReadOnly = append(append([]string{}, profile.ReadOnly...), filepath.Dir(r.binary))

@@ -10,8 +10,8 @@ import (
 	"syscall"
 )
 
-// WriteFile atomically replaces or creates the file at path with data and mode perm. After a crash it is old or new;
-// after success it is new and synced.
+// WriteFile atomically creates or replaces the file at path. After a crash the file has its old or new contents. After
+// success it is synced to disk.
 func WriteFile(path string, data []byte, perm fs.FileMode) (err error) {
 	dir := filepath.Dir(path)
 	temp, err := os.CreateTemp(dir, "."+filepath.Base(path)+".*")

@@ -15,16 +15,16 @@ import (
 	"time"
 )
 
-// Authority is the authority's certificate and key.
+// Authority is a certificate authority: its certificate and key.
 type Authority struct {
 	Certificate *x509.Certificate
 	Key         *ecdsa.PrivateKey
 }
 
-// NewKey generates a key.
+// NewKey generates an ECDSA key.
 func NewKey() (*ecdsa.PrivateKey, error) { return ecdsa.GenerateKey(elliptic.P256(), rand.Reader) }
 
-// NewAuthority returns an authority whose certificate is valid for a time.
+// NewAuthority creates an authority whose certificate is valid for the duration holds.
 func NewAuthority(name string, holds time.Duration) (*Authority, error) {
 	key, err := NewKey()
 	if err != nil {
@@ -38,12 +38,12 @@ func NewAuthority(name string, holds time.Duration) (*Authority, error) {
 	return a, err
 }
 
-// CertificatePEM returns the authority's certificate.
+// CertificatePEM returns the authority's certificate in PEM.
 func (a *Authority) CertificatePEM() []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.Certificate.Raw})
 }
 
-// IssueCertificate issues a certificate for a server's key, names and addresses.
+// IssueCertificate issues a server certificate for a key, host names and addresses.
 func (a *Authority) IssueCertificate(key *ecdsa.PrivateKey, name string, holds time.Duration, hosts ...string) (*tls.Certificate, error) {
 	c := newTemplate(name, holds)
 	c.KeyUsage = x509.KeyUsageDigitalSignature

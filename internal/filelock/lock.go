@@ -8,14 +8,14 @@ import (
 	"os"
 )
 
-// ErrLocked says that another process holds the lock.
+// ErrLocked means that another process holds the lock.
 var ErrLocked = errors.New("locked by another process")
 
-// Lock locks an open file or directory until it is unlocked or closed, and fails with ErrLocked if another process
-// holds a lock on it. Children do not inherit the lock.
+// Lock locks an open file or directory until it is unlocked or closed. It fails with ErrLocked if another process holds
+// a lock on it. Child processes do not inherit the lock.
 func Lock(file *os.File) error { return applyLock(file, tryExclusive) }
 
-// LockShared is Lock with a lock that several processes can hold.
+// LockShared takes a lock that several processes can hold at once.
 func LockShared(file *os.File) error { return applyLock(file, tryShared) }
 
 // Wait is Lock, but waits until no other process holds a lock.
@@ -24,13 +24,14 @@ func Wait(file *os.File) error { return applyLock(file, waitExclusive) }
 // WaitShared is LockShared, but waits until no other process holds an exclusive lock.
 func WaitShared(file *os.File) error { return applyLock(file, waitShared) }
 
-// Open opens a file, which it creates for this user alone, and locks it with one of the functions above.
+// Open opens a file and locks it with one of the functions above. It creates a missing file, accessible only to this
+// user.
 func Open(path string, lock func(*os.File) error) (*os.File, error) {
 	return OpenFile(path, os.O_RDWR|os.O_CREATE, lock)
 }
 
-// OpenFile is Open with flags. It follows no symlink, and the file is the one at path when it is locked: the process
-// that held the lock may remove the file before it releases the lock.
+// OpenFile is Open with open flags. It follows no symlink. It retries until the locked file is the one at path, because
+// the previous holder of the lock may remove the file before the release.
 func OpenFile(path string, flag int, lock func(*os.File) error) (*os.File, error) {
 	for {
 		if there, err := os.Lstat(path); err == nil && !there.Mode().IsRegular() {
@@ -41,7 +42,7 @@ func OpenFile(path string, flag int, lock func(*os.File) error) (*os.File, error
 			return nil, err
 		}
 		err = lock(file)
-		if err == nil && isAt(file, path) {
+		if err == nil && isFileAt(file, path) {
 			return file, nil
 		}
 		if err = errors.Join(err, file.Close()); err != nil {
@@ -50,8 +51,8 @@ func OpenFile(path string, flag int, lock func(*os.File) error) (*os.File, error
 	}
 }
 
-// isAt reports whether an open regular file is the one at path.
-func isAt(file *os.File, path string) bool {
+// isFileAt reports whether an open regular file is the one at path.
+func isFileAt(file *os.File, path string) bool {
 	opened, err := file.Stat()
 	if err != nil {
 		return false

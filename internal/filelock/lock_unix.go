@@ -56,8 +56,8 @@ func flockRetry(file *os.File, how int) error {
 	return nil
 }
 
-// Unsupported reports whether err says that the file system has no locks, so that no other process can hold one.
-func Unsupported(err error) bool {
+// IsUnsupported reports whether an error means that the file system has no locks.
+func IsUnsupported(err error) bool {
 	for _, known := range []error{unix.ENOLCK, unix.ENOTSUP, unix.ENOSYS, unix.EBADF} {
 		if errors.Is(err, known) {
 			return true

@@ -52,5 +52,5 @@ func withLockedByte(file *os.File, f func(windows.Handle, *windows.Overlapped) e
 	return errors.Join(err, failed)
 }
 
-// Unsupported reports whether err says that the file system has no locks.
-func Unsupported(err error) bool { return errors.Is(err, windows.ERROR_NOT_SUPPORTED) }
+// IsUnsupported reports whether an error means that the file system has no locks.
+func IsUnsupported(err error) bool { return errors.Is(err, windows.ERROR_NOT_SUPPORTED) }

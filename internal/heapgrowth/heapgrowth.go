@@ -12,14 +12,15 @@ import (
 	"runtime/metrics"
 )
 
-// startPercent lets a program that has just started grow to 16 MiB: the runtime begins at 4 MiB.
+// startPercent is the GOGC of a program that has just started. It lets the heap grow from the runtime's 4 MiB to 16
+// MiB.
 const startPercent = 400
 
-// minPercent bounds the memory of a large heap, at a cost that stays in proportion.
+// minPercent is the GOGC of a large heap. It limits memory at a proportional cost.
 const minPercent = 50
 
-// Set lets the heap grow to free bytes before the first collection matters, and by half of its live size above. GOGC and
-// GOMEMLIMIT of the environment take precedence.
+// Set lets the heap grow to free bytes without collections, and above that by half of its live size. The environment's
+// GOGC and GOMEMLIMIT take precedence.
 func Set(free uint64) {
 	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
 		return
@@ -28,8 +29,8 @@ func Set(free uint64) {
 	adjustAfterCollection(free)
 }
 
-// adjustAfterCollection sets the percentage again each time a collection has ended: the sentinel has no reference, so each
-// collection finalizes it.
+// adjustAfterCollection sets GOGC after each collection. Its sentinel object has no references, so each collection
+// finalizes it.
 func adjustAfterCollection(free uint64) {
 	sentinel := new([16]byte)
 	runtime.SetFinalizer(sentinel, func(*[16]byte) {
@@ -38,7 +39,7 @@ func adjustAfterCollection(free uint64) {
 	})
 }
 
-// percentFor returns the growth in percent of the live heap that leads to free bytes, and at least minPercent.
+// percentFor returns the GOGC that lets a live heap grow to free bytes, and at least minPercent.
 func percentFor(live, free uint64) int {
 	if live == 0 || live >= free {
 		return minPercent

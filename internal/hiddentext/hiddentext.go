@@ -10,18 +10,18 @@ import (
 	"unicode/utf8"
 )
 
-// IsHidden reports whether a reader does not see r. Line ends and tabs are not hidden.
+// IsHidden reports whether a reader can't see r. Line ends and tabs are not hidden.
 func IsHidden(r rune) bool {
 	return r != '\n' && r != '\t' && r != '\r' && unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Co, unicode.Zl,
 		unicode.Zp, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }
 
-// Escape writes hidden characters as Go does in a string, such as \u200b. Bytes that are not UTF-8 become U+FFFD.
+// Escape replaces hidden characters by Go escapes such as \u200b. Bytes that are not UTF-8 become U+FFFD.
 func Escape(text string) string {
 	return EscapeFunc(text, func(r rune) string { return strings.Trim(strconv.QuoteRuneToASCII(r), "'") })
 }
 
-// EscapeFunc replaces hidden characters by what escape returns for them.
+// EscapeFunc replaces each hidden character by the result of escape.
 func EscapeFunc(text string, escape func(rune) string) string {
 	if !strings.ContainsFunc(text, IsHidden) {
 		return text
@@ -37,8 +37,8 @@ func EscapeFunc(text string, escape func(rune) string) string {
 	return b.String()
 }
 
-// QuoteName returns a name as it may stand in a line of output: quoted if it has characters that could forge another
-// line or hide something.
+// QuoteName returns a name for a line of output. It quotes a name with characters that could forge another line or hide
+// something.
 func QuoteName(name string) string {
 	if strings.ContainsFunc(name, IsUnprintable) {
 		return strconv.Quote(name)
@@ -46,5 +46,5 @@ func QuoteName(name string) string {
 	return name
 }
 
-// IsUnprintable reports whether a character of a name could forge another line or hide something.
+// IsUnprintable reports whether a character could forge another line of output or hide something.
 func IsUnprintable(r rune) bool { return r == utf8.RuneError || !unicode.IsPrint(r) }

@@ -3,11 +3,11 @@ package limits
 
 import "time"
 
-// Limits bound a process with all that it starts; a zero is no limit.
-type Limits struct {
-	Processes int           `json:"processes,omitempty"`    // processes and threads, of all together
-	Memory    int64         `json:"memory_bytes,omitempty"` // bytes in memory, of all together
-	CPU       time.Duration `json:"cpu_ns,omitempty"`       // processor time, of all together
-	FileSize  int64         `json:"file_bytes,omitempty"`   // bytes of one file
-	OpenFiles int           `json:"open_files,omitempty"`   // descriptors of each process
+// ProcessLimits limit the resources of a process and its descendants; zero is no limit.
+type ProcessLimits struct {
+	Processes int           `json:"processes,omitempty"`    // processes and threads together
+	Memory    int64         `json:"memory_bytes,omitempty"` // bytes of memory of all processes together
+	CPU       time.Duration `json:"cpu_ns,omitempty"`       // processor time of all processes together
+	FileSize  int64         `json:"file_bytes,omitempty"`   // maximum size of a file
+	OpenFiles int           `json:"open_files,omitempty"`   // file descriptors per process
 }

@@ -11,20 +11,20 @@ import (
 	"time"
 )
 
-// warmUp is how long alternatives run before they are timed, once at least.
+// warmUp is the minimum time that cases run before they are timed.
 const warmUp = 200 * time.Millisecond
 
-// Case is one alternative.
-type Case struct {
+// BenchCase is one of the alternatives that a benchmark compares.
+type BenchCase struct {
 	Name    string       // its median is reported as NAME-ms
-	Bound   string       // of the median, such as <=0.5; may be empty
-	Repeat  int          // how often it runs, and is timed, in one turn; 0 is 1
+	Bound   string       // expected bound of the median, such as <=0.5; may be empty
+	Repeat  int          // number of timed runs per turn; 0 is 1
 	Prepare func() error // called before each turn and not timed; may be nil
 	Run     func() error
 }
 
-// Turns runs cases in turn while the benchmark lasts, and returns the durations of each.
-func Turns(b *testing.B, cases ...Case) []Times {
+// RunInTurns runs cases in turn while the benchmark lasts, reports their medians and returns their durations.
+func RunInTurns(b *testing.B, cases ...BenchCase) []Times {
 	b.Helper()
 	times := make([]Times, len(cases))
 	round := func() {
@@ -59,7 +59,7 @@ func Turns(b *testing.B, cases ...Case) []Times {
 	return times
 }
 
-// Times are the durations of one alternative, one for each round.
+// Times are the durations of one case, one per run.
 type Times []time.Duration
 
 // Time runs f and adds its duration.
@@ -70,7 +70,7 @@ func (t *Times) Time(f func() error) error {
 	return err
 }
 
-// Quantile returns the duration, in milliseconds, that a part q of the durations does not exceed.
+// Quantile returns the duration in milliseconds that a fraction q of the runs does not exceed.
 func (t Times) Quantile(q float64) float64 {
 	sorted := slices.Sorted(slices.Values(t))
 	return Milliseconds(sorted[int(float64(len(sorted)-1)*q)])
@@ -79,11 +79,11 @@ func (t Times) Quantile(q float64) float64 {
 // Median returns the median in milliseconds.
 func (t Times) Median() float64 { return t.Quantile(0.5) }
 
-// Report reports the median under a unit, in place of the duration of the whole benchmark.
+// Report reports the median as a metric with a unit, instead of the benchmark's ns/op.
 func (t Times) Report(b *testing.B, unit string) {
 	b.ReportMetric(0, "ns/op")
 	b.ReportMetric(t.Median(), unit)
 }
 
-// Milliseconds returns a duration in milliseconds.
+// Milliseconds converts a duration to milliseconds.
 func Milliseconds(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1e6 }

@@ -12,15 +12,15 @@ import (
 	"strings"
 )
 
-// Process is a process with its proportional share of the memory that it uses.
+// Process is a process with its proportional share of memory.
 type Process struct {
 	Name string
 	MiB  float64
 }
 
-// Memory returns a process and its descendants, those in sandboxes too. Plugins hide their memory from all users but
-// root.
-func Memory(pid int) (all []Process, total float64, err error) {
+// MeasureMemory returns the memory of a process and its descendants, including those in sandboxes. It requires root,
+// because plugins hide their memory from other users.
+func MeasureMemory(pid int) (all []Process, total float64, err error) {
 	dir := filepath.Join("/proc", strconv.Itoa(pid))
 	name, err := os.ReadFile(filepath.Join(dir, "comm"))
 	if err != nil {
@@ -46,7 +46,7 @@ func Memory(pid int) (all []Process, total float64, err error) {
 			if err != nil {
 				return nil, 0, err
 			}
-			descendants, sum, err := Memory(pid)
+			descendants, sum, err := MeasureMemory(pid)
 			if err != nil {
 				return nil, 0, err
 			}
@@ -56,7 +56,7 @@ func Memory(pid int) (all []Process, total float64, err error) {
 	return all, total, nil
 }
 
-// proportionalShare reads the memory of the process with a directory in /proc, in MiB.
+// proportionalShare returns the proportional set size of a process in MiB. dir is its directory in /proc.
 func proportionalShare(dir string) (float64, error) {
 	data, err := os.ReadFile(filepath.Join(dir, "smaps_rollup"))
 	if errors.Is(err, fs.ErrPermission) {

@@ -5,29 +5,29 @@ package mutation
 // Mutation is a change to files that a process is about to make.
 type Mutation struct {
 	Kind Kind
-	// Path is what is changed, and To the second name of a rename or a link: absolute, with the symbolic links on the
-	// way followed, and the last one too if the call does that. Both are what the process had asked for when it was
-	// looked at; a thread beside it may have changed its mind since.
+	// Path is the changed path. To is the second path of a rename or link. Both are absolute with resolved symlinks,
+	// including the last one if the call follows it. They are the arguments at the time of the check; another thread
+	// may change them later.
 	Path, To string
-	// Thread is who makes it. Its next change comes when this one is made, or has failed.
+	// Thread is the thread that makes the change. Its next mutation follows when this one has succeeded or failed.
 	Thread int
-	// Dir says that what is made is a directory.
+	// Dir says that the change creates a directory.
 	Dir bool
-	// Err is why an Unseen change could not be looked at.
+	// Err is the reason that the arguments of an Unseen change could not be read.
 	Err error
 }
 
-// Kind says what kind of change it is.
+// Kind is the kind of a change to files.
 type Kind int
 
-// The kinds of changes.
+// Kinds of changes.
 const (
-	Unseen    Kind = iota // some change that could not be looked at
-	Write                 // a file is opened for writing, and made if there is none
-	Make                  // a directory, a link, a FIFO or a socket is made
+	Unseen    Kind = iota // a change whose arguments could not be read
+	Write                 // a file is opened for writing, and created if missing
+	Make                  // a directory, symlink, FIFO or socket is created
 	Remove                // a file or an empty directory is deleted
-	Rename                // Path gets the name To, and what had it is gone
-	Exchange              // Path and To change places
-	Link                  // the file at Path gets a second name, To; Path is empty for a file without a name
+	Rename                // Path is renamed to To, which is replaced
+	Exchange              // Path and To are swapped
+	Link                  // To becomes a hard link of Path; Path is empty for an unnamed file
 	Attribute             // mode, owner, times or extended attributes are set
 )

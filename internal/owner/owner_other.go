@@ -2,5 +2,5 @@
 
 package owner
 
-// Give does nothing: rights are inherited from the directory.
-func Give(string, string) error { return nil }
+// GiveToHomeOwner does nothing: files inherit the rights of their directory.
+func GiveToHomeOwner(string, string) error { return nil }

@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// Give gives a file to the owner of the instance root, where root has made it for somebody else.
-func Give(home, path string) error {
+// GiveToHomeOwner changes the owner of a file to the owner of the home, if this process is root.
+func GiveToHomeOwner(home, path string) error {
 	info, err := os.Stat(home)
 	if err != nil {
 		return err

@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 )
 
-// Rebase returns the path with its beginning from replaced by to, if it lies within from. An empty from replaces
-// nothing.
+// Rebase replaces the directory from at the start of a path by to. It returns other paths unchanged, and every path if
+// from is empty.
 func Rebase(path, from, to string) string {
 	if from == "" {
 		return path
@@ -17,12 +17,12 @@ func Rebase(path, from, to string) string {
 	return path
 }
 
-// Links returns the symlinks on the way of an absolute path, by their resolved parents' paths, with the directories
-// that they lead to. A path with one that leads nowhere has those before it only.
-func Links(path string) map[string]string {
+// FindSymlinks returns the symlinks in an absolute path with their resolved targets. Keys are the links' paths with
+// resolved parents. It stops before a broken symlink.
+func FindSymlinks(path string) map[string]string {
 	links := map[string]string{}
 	for at := path; len(links) < maxLinks; {
-		link := firstLink(at)
+		link := findFirstSymlink(at)
 		if link == "" {
 			break
 		}
@@ -35,10 +35,10 @@ func Links(path string) map[string]string {
 	return links
 }
 
-// firstLink returns the first symlink on the way of a clean absolute path; "" if there is none.
-func firstLink(path string) string {
+// findFirstSymlink returns the first symlink in a clean absolute path, or "".
+func findFirstSymlink(path string) string {
 	if dir := filepath.Dir(path); dir != path {
-		if link := firstLink(dir); link != "" {
+		if link := findFirstSymlink(dir); link != "" {
 			return link
 		}
 	}

@@ -10,8 +10,8 @@ import (
 	"syscall"
 )
 
-// lookUp reads a directory entry.
-func lookUp(path string) (e pathEntry) {
+// readEntry reads a directory entry, and the target if it is a symlink.
+func readEntry(path string) (e pathEntry) {
 	info, err := os.Lstat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// lookUp reads a directory entry.
-func lookUp(path string) (e pathEntry) {
+// readEntry reads a directory entry, and the target if it is a symlink.
+func readEntry(path string) (e pathEntry) {
 	var target [256]byte
 	n, err := syscall.Readlink(path, target[:])
 	for err == syscall.EINTR {

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 )
 
-// OpenRoot is like [os.OpenRoot], and fails for a FIFO instead of waiting for somebody to open its other end.
+// OpenRoot is [os.OpenRoot], but fails for a FIFO instead of waiting for a writer.
 func OpenRoot(dir string) (*os.Root, error) {
 	return os.OpenRoot(dir + string(filepath.Separator) + ".")
 }

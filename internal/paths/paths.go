@@ -10,36 +10,36 @@ import (
 	"strings"
 )
 
-// maxLinks is how many symbolic links one path may go through; Linux allows as many.
+// maxLinks is the maximum number of symlinks in one path, as in Linux.
 const maxLinks = 40
 
-// Resolve follows the symbolic links of the longest existing prefix of an absolute path, the way the kernel would,
-// and keeps the rest as it is. Unlike [filepath.EvalSymlinks] it also follows a link whose target doesn't exist,
-// because creating the path would create the target.
-func Resolve(path string) (string, error) { return (*Resolver)(nil).Resolve(path) }
+// Resolve follows the symlinks in the longest existing prefix of an absolute path, like the kernel. It keeps the rest
+// unchanged. Unlike [filepath.EvalSymlinks] it also follows a symlink with a missing target, because creating the path
+// would create the target.
+func Resolve(path string) (string, error) { return (*PathResolver)(nil).Resolve(path) }
 
-// Resolver is for many paths at one time: it remembers what it has looked up. A nil one does not.
-type Resolver struct {
+// PathResolver resolves many paths and caches directory entries. A nil PathResolver caches nothing.
+type PathResolver struct {
 	seen map[string]pathEntry
-	dirs map[string]resolvedDir // the paths that are resolved already, but for those with steps to the parent
+	dirs map[string]resolvedDir // resolved directories, except paths with ".."
 }
 
-// pathEntry is a file system entry.
+// pathEntry is the result of reading one directory entry.
 type pathEntry struct {
 	missing bool
-	target  string // of a symbolic link
-	real    string // what the system calls it, where one file has several names; else empty
+	target  string // target of a symlink
+	real    string // canonical name on systems where a file has several names; else empty
 	err     error
 }
 
-// lookUp reads a directory entry, cached.
-func (r *Resolver) lookUp(path string) pathEntry {
+// readCachedEntry reads a directory entry through the cache.
+func (r *PathResolver) readCachedEntry(path string) pathEntry {
 	if r == nil {
-		return lookUp(path)
+		return readEntry(path)
 	}
 	e, ok := r.seen[path]
 	if !ok {
-		if e = lookUp(path); r.seen == nil {
+		if e = readEntry(path); r.seen == nil {
 			r.seen = make(map[string]pathEntry)
 		}
 		r.seen[path] = e
@@ -47,24 +47,24 @@ func (r *Resolver) lookUp(path string) pathEntry {
 	return e
 }
 
-// resolvedDir is a directory with its resolved path.
+// resolvedDir is the resolved path of a directory, which may be missing.
 type resolvedDir struct {
 	path    string
-	missing bool // there is no such directory, and so nothing in it
+	missing bool // the directory does not exist
 }
 
-// Resolve is like the function, from the longest beginning of the path that is resolved already.
-func (r *Resolver) Resolve(path string) (string, error) {
+// Resolve is the function [Resolve] with caching.
+func (r *PathResolver) Resolve(path string) (string, error) {
 	if r == nil || strings.Contains(path, "..") {
 		real, err := r.followLinks(string(filepath.Separator), path)
 		return real.path, err
 	}
-	real, err := r.resolveStep(path)
+	real, err := r.resolveFromParent(path)
 	return real.path, err
 }
 
-// resolveStep resolves a clean path from its parent directory.
-func (r *Resolver) resolveStep(path string) (resolvedDir, error) {
+// resolveFromParent resolves a clean path by resolving its parent directory first.
+func (r *PathResolver) resolveFromParent(path string) (resolvedDir, error) {
 	if real, ok := r.dirs[path]; ok {
 		return real, nil
 	}
@@ -72,7 +72,7 @@ func (r *Resolver) resolveStep(path string) (resolvedDir, error) {
 	if name == "" {
 		return r.followLinks(string(filepath.Separator), path)
 	}
-	at, err := r.resolveStep(filepath.Clean(dir))
+	at, err := r.resolveFromParent(filepath.Clean(dir))
 	if err != nil {
 		return resolvedDir{}, err
 	}
@@ -88,8 +88,8 @@ func (r *Resolver) resolveStep(path string) (resolvedDir, error) {
 	return at, nil
 }
 
-// followLinks resolves a path that begins at a resolved directory.
-func (r *Resolver) followLinks(at, path string) (resolvedDir, error) {
+// followLinks resolves a path that is relative to a resolved directory.
+func (r *PathResolver) followLinks(at, path string) (resolvedDir, error) {
 	volume := filepath.VolumeName(path)
 	if volume != "" {
 		at = volume + string(filepath.Separator)
@@ -111,7 +111,7 @@ func (r *Resolver) followLinks(at, path string) (resolvedDir, error) {
 			at = next
 			continue
 		}
-		e := r.lookUp(next)
+		e := r.readCachedEntry(next)
 		switch {
 		case e.err != nil:
 			return resolvedDir{}, e.err
@@ -134,19 +134,19 @@ func (r *Resolver) followLinks(at, path string) (resolvedDir, error) {
 	return resolvedDir{at, missing}, nil
 }
 
-// Within reports whether path is dir or lies below it, component by component: /w2 is not within /w. On Windows the
-// case of letters does not count.
+// Within reports whether path is dir or below it. It compares whole components: /w2 is not within /w. On Windows it
+// ignores case.
 func Within(dir, path string) bool {
 	_, ok := Below(dir, path)
 	return ok
 }
 
-// WithinAny reports whether path is one of dirs or lies below one of them.
+// WithinAny reports whether path is at or below one of dirs.
 func WithinAny(dirs []string, path string) bool {
 	return slices.ContainsFunc(dirs, func(dir string) bool { return Within(dir, path) })
 }
 
-// Below returns the name that path has in dir, "." for dir itself, and reports whether it is [Within] dir.
+// Below returns path relative to dir, "." for dir itself. ok is false if path is not within dir.
 func Below(dir, path string) (name string, ok bool) {
 	if filepath.Separator == '/' && filepath.IsAbs(dir) && filepath.Clean(dir) == dir && filepath.Clean(path) == path {
 		rest, ok := strings.CutPrefix(path, dir)

@@ -34,7 +34,7 @@ func TestResolve(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(top, "file"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	var many Resolver
+	var many PathResolver
 	for path, want := range map[string]string{
 		"dir/sub":      "dir/sub",
 		"link/sub":     "dir/sub",
@@ -93,12 +93,12 @@ func FuzzWithin(f *testing.F) {
 
 func TestLinks(t *testing.T) {
 	top := tree(t, []string{"real/deep/ws"}, map[string]string{"first": "real", "real/second": "../real/deep", "loop": "loop"})
-	links := Links(top + "/first/second/ws")
+	links := FindSymlinks(top + "/first/second/ws")
 	if want := map[string]string{top + "/first": top + "/real", top + "/real/second": top + "/real/deep"}; !maps.Equal(links, want) {
 		t.Errorf("%v, not %v", links, want)
 	}
 	for _, path := range []string{top + "/real/deep/ws", top + "/loop/a", top + "/missing"} {
-		if links := Links(path); len(links) > 0 {
+		if links := FindSymlinks(path); len(links) > 0 {
 			t.Errorf("%s has the links %v", path, links)
 		}
 	}

@@ -9,38 +9,38 @@ import (
 	"time"
 )
 
-// clock is a timeout that can be paused.
-type clock struct {
+// pausableTimer is the timer of a context, which can be paused.
+type pausableTimer struct {
 	mu     sync.Mutex
 	timer  *time.Timer
-	end    time.Time     // while it runs
-	left   time.Duration // while it is paused
+	end    time.Time     // deadline while it runs
+	left   time.Duration // remaining time while it is paused
 	paused int
 }
 
 type clockKey struct{}
 
-// clockContext is a context that its clock cancels.
-type clockContext struct {
+// pausableContext is a context that a pausableTimer cancels.
+type pausableContext struct {
 	context.Context // of the parent, cancelled by the clock too
 	parent          context.Context
-	clock           *clock
+	clock           *pausableTimer
 }
 
-// WithTimeout is like [context.WithTimeout], but does not count the time in which the context is paused; see [Pause].
+// WithTimeout is [context.WithTimeout] with a timeout that [Pause] can pause.
 func WithTimeout(parent context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(parent)
-	c := &clock{end: time.Now().Add(timeout)}
+	c := &pausableTimer{end: time.Now().Add(timeout)}
 	c.timer = time.AfterFunc(timeout, func() { cancel(context.DeadlineExceeded) })
-	return &clockContext{ctx, parent, c}, func() {
+	return &pausableContext{ctx, parent, c}, func() {
 		c.timer.Stop()
 		cancel(nil)
 	}
 }
 
-// Pause stops a context's timeout until resume is called. It does nothing if the context has no pausable timeout.
+// Pause pauses a context's timeout until resume is called. It does nothing if the context has no pausable timeout.
 func Pause(ctx context.Context) (resume func()) {
-	c, ok := ctx.Value(clockKey{}).(*clock)
+	c, ok := ctx.Value(clockKey{}).(*pausableTimer)
 	if !ok {
 		return func() {}
 	}
@@ -53,7 +53,7 @@ func Pause(ctx context.Context) (resume func()) {
 	return sync.OnceFunc(c.resume)
 }
 
-func (c *clock) resume() {
+func (c *pausableTimer) resume() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.paused--; c.paused == 0 {
@@ -63,7 +63,7 @@ func (c *clock) resume() {
 }
 
 // Deadline returns the time at which the context ends unless it is paused again.
-func (c *clockContext) Deadline() (time.Time, bool) {
+func (c *pausableContext) Deadline() (time.Time, bool) {
 	c.clock.mu.Lock()
 	end := c.clock.end
 	if c.clock.paused > 0 {
@@ -76,21 +76,23 @@ func (c *clockContext) Deadline() (time.Time, bool) {
 	return end, true
 }
 
-func (c *clockContext) Err() error {
+func (c *pausableContext) Err() error {
 	if err := c.Context.Err(); err != nil && errors.Is(context.Cause(c.Context), context.DeadlineExceeded) {
 		return context.DeadlineExceeded
 	}
 	return c.Context.Err()
 }
 
-// Value finds the clock. What package context looks for in its own contexts is the parent's, so that contexts made of
-// this one end with the error that this one ends with.
-func (c *clockContext) Value(key any) any {
+// Value returns the timer for its key, and otherwise the parent's value. Derived contexts thereby end with this
+// context's error.
+func (c *pausableContext) Value(key any) any {
 	if key == (clockKey{}) {
 		return c.clock
 	}
 	return c.parent.Value(key)
 }
 
-// AfterFunc has package context need no goroutine for a context that is made of this one.
-func (c *clockContext) AfterFunc(f func()) (stop func() bool) { return context.AfterFunc(c.Context, f) }
+// AfterFunc calls f after the context is done. With it, package context needs no goroutine for derived contexts.
+func (c *pausableContext) AfterFunc(f func()) (stop func() bool) {
+	return context.AfterFunc(c.Context, f)
+}

@@ -10,17 +10,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Entry is one line of the table.
+// Entry is the entry of one process in /proc.
 type Entry struct {
 	PID, Parent, Group, Session int
 	State                       byte
 	Threads                     int
-	Ticks                       int64 // processor time, with that of the children that it has waited for
-	Pages                       int64 // resident ones
-	Started                     int64 // ticks since boot: tells a reused pid
+	Ticks                       int64 // processor time, including children that it has waited for
+	Pages                       int64 // resident pages
+	Started                     int64 // ticks since boot; distinguishes processes with the same pid
 }
 
-// Read reads the entry of pid.
+// Read returns the entry of a process. The bool is false if the process does not exist.
 func Read(pid int) (Entry, bool) {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
@@ -39,10 +39,10 @@ func Read(pid int) (Entry, bool) {
 	}, true
 }
 
-// Alive reports whether the process can still run.
-func (e Entry) Alive() bool { return e.State != 'Z' && e.State != 'X' }
+// IsAlive reports whether the process can still run: it is neither a zombie nor dead.
+func (e Entry) IsAlive() bool { return e.State != 'Z' && e.State != 'X' }
 
-// Signal sends sig to the process, and to no other that got its pid later.
+// Signal sends a signal to the process, and never to a later one with the same pid.
 func (e Entry) Signal(sig unix.Signal) error {
 	fd, err := unix.PidfdOpen(e.PID, 0)
 	if err != nil {
@@ -55,8 +55,8 @@ func (e Entry) Signal(sig unix.Signal) error {
 	return unix.PidfdSendSignal(fd, sig, nil, 0)
 }
 
-// IDs lists every process that can be seen. In a PID namespace /proc may be missing.
-func IDs() []int {
+// ListPIDs returns the pids of all visible processes. It returns none in a PID namespace without /proc.
+func ListPIDs() []int {
 	dir, err := os.Open("/proc")
 	if err != nil {
 		return nil
@@ -75,10 +75,10 @@ func IDs() []int {
 	return pids
 }
 
-// All reads every process that can be seen.
-func All() []Entry {
+// ReadAll returns the entries of all visible processes.
+func ReadAll() []Entry {
 	var table []Entry
-	for _, pid := range IDs() {
+	for _, pid := range ListPIDs() {
 		if e, ok := Read(pid); ok {
 			table = append(table, e)
 		}
@@ -86,7 +86,7 @@ func All() []Entry {
 	return table
 }
 
-// Descendants returns the processes in a table below root, parents before children.
+// Descendants returns the processes in a table that descend from root, parents before children.
 func Descendants(table []Entry, root int) []Entry {
 	children := map[int][]Entry{}
 	for _, e := range table {

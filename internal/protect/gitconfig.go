@@ -8,7 +8,7 @@ import (
 	"github.com/picoclaw/picoclaw/internal/lazyregexp"
 )
 
-// harmless are git settings that name no program and no further settings. A `*` stands for a subsection.
+// harmless are git settings that name neither a program nor further settings. `*` is a subsection.
 var harmless = strings.Fields(`
 	core.repositoryformatversion core.filemode core.bare core.logallrefupdates core.ignorecase core.precomposeunicode
 	core.symlinks core.autocrlf core.eol core.sparsecheckout core.sparsecheckoutcone core.sharedrepository
@@ -36,9 +36,9 @@ var (
 	driverLine  = lazyregexp.New(`^\[(?i:filter|diff|merge)\s+"((?:[^"\\]|\\.)*)"`)
 )
 
-// riskySettings returns the lines of a git configuration that are not known to be harmless, each behind its section.
-// Worktree reports whether a work tree lies in the workspace.
-func riskySettings(text []byte, worktree func(dir string) bool) (risky []string) {
+// findRiskySettings returns the lines of a git configuration that are not known to be harmless, each after its section.
+// worktree reports whether a work tree is in the workspace.
+func findRiskySettings(text []byte, worktree func(dir string) bool) (risky []string) {
 	header, section := "", ""
 	lines := strings.Split(string(text), "\n")
 	for i := 0; i < len(lines); i++ {
@@ -51,7 +51,7 @@ func riskySettings(text []byte, worktree func(dir string) bool) (risky []string)
 			if strings.Contains(line, `"`) {
 				section += ".*"
 			}
-		case isHarmless(section, line, worktree):
+		case isHarmlessSetting(section, line, worktree):
 		default:
 			if line[0] == '[' {
 				header, section = line, "" // unknown, and so is everything in it
@@ -66,7 +66,7 @@ func riskySettings(text []byte, worktree func(dir string) bool) (risky []string)
 	return risky
 }
 
-func isHarmless(section, line string, worktree func(string) bool) bool {
+func isHarmlessSetting(section, line string, worktree func(string) bool) bool {
 	m := settingLine().FindStringSubmatch(line)
 	if m == nil || strings.HasSuffix(line, `\`) || strings.ContainsAny(line, "\x00\r") {
 		return false

@@ -10,40 +10,40 @@ import (
 	"github.com/picoclaw/picoclaw/internal/smallfile"
 )
 
-// Loose reports whether git and editors change a judged file in place, so that only the content that stays counts.
-func (h Hit) Loose() bool {
-	return slices.Contains([]string{"worktree", "todo", "strategy", "options"}, h.Judge)
+// IsEditedInPlace reports whether git and editors modify the file in place, so that only its final content is checked.
+func (h ProtectedPath) IsEditedInPlace() bool {
+	return slices.Contains([]string{"worktree", "todo", "strategy", "options"}, h.ContentRule)
 }
 
-// Unchanged reports whether git acts on a judged file as before, by the risks of its contents.
-func (h Hit) Unchanged(before, after []string) bool {
-	if h.Judge == "todo" { // done steps go
+// HasSameRisks reports whether git acts on two contents of the file in the same way, given the risks of both.
+func (h ProtectedPath) HasSameRisks(before, after []string) bool {
+	if h.ContentRule == "todo" { // done steps go
 		return !slices.ContainsFunc(after, func(line string) bool { return !slices.Contains(before, line) })
 	}
 	return slices.Equal(before, after)
 }
 
-// Risks returns the lines of a judged file at a path that git acts on and that are not known to be harmless. Nil stands
-// for no file.
-func (r *Rules) Risks(h Hit, path string, text []byte) (risky []string) {
+// FindRisks returns the lines of a file on which git acts and that are not known to be harmless. text is nil for a
+// missing file.
+func (r *Rules) FindRisks(h ProtectedPath, path string, text []byte) (risky []string) {
 	if text == nil {
 		return nil
 	}
 	dir := filepath.Dir(path)
-	switch h.Judge {
+	switch h.ContentRule {
 	case "config":
-		return riskySettings(text, func(to string) bool { return r.mayBeWorkTree(target(dir, to), dir) })
+		return findRiskySettings(text, func(to string) bool { return r.mayBeWorkTree(resolveTarget(dir, to), dir) })
 	case "gitlink":
 		line, ok := strings.CutPrefix(string(text), "gitdir:")
-		to := exactTarget(dir, line)
-		return unless(text, ok && r.isGitDir(to) && !r.isCheckedOut(dir, to))
+		to := resolveTargetWithoutSymlinks(dir, line)
+		return riskUnless(text, ok && r.isGitDir(to) && !r.mayBeOverwritten(dir, to))
 	case "commondir":
-		to := exactTarget(dir, string(text))
-		return unless(text, r.isGitDir(to) && (paths.Within(to, dir) || !isAmong(r.dir, to)))
+		to := resolveTargetWithoutSymlinks(dir, string(text))
+		return riskUnless(text, r.isGitDir(to) && (paths.Within(to, dir) || !mayBeOverwrittenIn(r.dir, to)))
 	case "worktree":
-		return unless(text, paths.Within(r.dir, target(dir, string(text))))
+		return riskUnless(text, paths.Within(r.dir, resolveTarget(dir, string(text))))
 	case "strategy":
-		return unless(text, builtinStrategy(string(text)))
+		return riskUnless(text, isBuiltinStrategy(string(text)))
 	}
 	for line := range strings.Lines(string(text)) {
 		if line = strings.TrimSpace(line); line != "" && line[0] != '#' && r.isRisky(h, line) {
@@ -53,13 +53,13 @@ func (r *Rules) Risks(h Hit, path string, text []byte) (risky []string) {
 	return risky
 }
 
-// isRisky reports whether git would act on a line of a file whose lines count by themselves.
-func (r *Rules) isRisky(h Hit, line string) bool {
-	switch h.Judge {
+// isRisky reports whether git may run a program or read other files because of a line.
+func (r *Rules) isRisky(h ProtectedPath, line string) bool {
+	switch h.ContentRule {
 	case "alternates":
-		return !paths.Within(r.dir, target(filepath.Join(h.Top, "objects"), line))
+		return !paths.Within(r.dir, resolveTarget(filepath.Join(h.Top, "objects"), line))
 	case "attributes":
-		configured := drivers(h.Top)
+		configured := configuredDrivers(h.Top)
 		return slices.ContainsFunc(strings.Fields(line), func(word string) bool {
 			key, driver, set := strings.Cut(word, "=")
 			return set && slices.Contains([]string{"filter", "diff", "merge"}, key) && slices.Contains(configured, driver)
@@ -69,13 +69,13 @@ func (r *Rules) isRisky(h Hit, line string) bool {
 		return command == "x" || command == "exec"
 	case "options":
 		key, value, _ := strings.Cut(line, "=")
-		return strings.TrimSpace(key) == "strategy" && !builtinStrategy(value)
+		return strings.TrimSpace(key) == "strategy" && !isBuiltinStrategy(value)
 	}
 	return true
 }
 
-// drivers returns the names of the filters, diff and merge drivers that a repository configures.
-func drivers(git string) (names []string) {
+// configuredDrivers returns the names of the filters, diff drivers and merge drivers that a repository configures.
+func configuredDrivers(git string) (names []string) {
 	text, _ := smallfile.Read(filepath.Join(git, "config"), maxJudged)
 	for line := range strings.Lines(string(text)) {
 		if m := driverLine().FindStringSubmatch(strings.TrimSpace(line)); m != nil {
@@ -85,14 +85,14 @@ func drivers(git string) (names []string) {
 	return names
 }
 
-// builtinStrategy reports whether a merge strategy is git's own. Any other one is a program.
-func builtinStrategy(text string) bool {
+// isBuiltinStrategy reports whether a merge strategy is git's own. Any other name is a program.
+func isBuiltinStrategy(text string) bool {
 	known := []string{"", "ort", "recursive", "resolve", "octopus", "ours", "subtree"}
 	return slices.Contains(known, strings.TrimSpace(text))
 }
 
-// target returns where a line of a file leads that is relative to a directory.
-func target(dir, line string) string {
+// resolveTarget returns the resolved path that a line of a file names, relative to a directory. It returns "" on error.
+func resolveTarget(dir, line string) string {
 	to := filepath.FromSlash(strings.TrimSpace(line))
 	if !filepath.IsAbs(to) {
 		to = filepath.Join(dir, to)
@@ -104,13 +104,13 @@ func target(dir, line string) string {
 	return real
 }
 
-// exactTarget is like target for a line that leads through no symlink, which could lead elsewhere later.
-func exactTarget(dir, line string) string {
+// resolveTargetWithoutSymlinks is resolveTarget, but returns "" for a path with symlinks, which could change later.
+func resolveTargetWithoutSymlinks(dir, line string) string {
 	to := filepath.FromSlash(strings.TrimSpace(line))
 	if !filepath.IsAbs(to) {
 		to = filepath.Join(dir, to)
 	}
-	if real := target(dir, line); real == filepath.Clean(to) {
+	if real := resolveTarget(dir, line); real == filepath.Clean(to) {
 		return real
 	}
 	return ""
@@ -118,51 +118,51 @@ func exactTarget(dir, line string) string {
 
 // isGitDir reports whether a path is a git directory in the workspace.
 func (r *Rules) isGitDir(path string) bool {
-	return paths.Within(r.dir, path) && isGitDir(path, on(path)) && isDir(path)
+	return paths.Within(r.dir, path) && isGitDir(path, existsIn(path)) && isDir(path)
 }
 
-// isAmong reports whether git may check out files into a git directory, hooks for example, when it checks out files
-// into a directory: it never does below a name .git.
-func isAmong(dir, git string) bool {
+// mayBeOverwrittenIn reports whether a checkout into the work tree dir may write files, such as hooks, into the git
+// directory git. Git never writes below a name .git.
+func mayBeOverwrittenIn(dir, git string) bool {
 	isGit := func(name string) bool { return strings.EqualFold(name, GitDir) }
 	below, ok := paths.Below(dir, git)
 	return ok && !slices.ContainsFunc(strings.Split(below, string(filepath.Separator)), isGit)
 }
 
-// isCheckedOut is like isAmong for a directory and for each repository above it.
-func (r *Rules) isCheckedOut(dir, git string) bool {
+// mayBeOverwritten reports whether a checkout in dir, or in a repository above it, may write into a git directory.
+func (r *Rules) mayBeOverwritten(dir, git string) bool {
 	for at := dir; paths.Within(r.dir, at); at = filepath.Dir(at) {
-		if (at == dir || on(at)(GitDir)) && isAmong(at, git) {
+		if (at == dir || existsIn(at)(GitDir)) && mayBeOverwrittenIn(at, git) {
 			return true
 		}
 	}
 	return false
 }
 
-// mayBeWorkTree reports whether git may check files out in a directory: it lies in the workspace, and no file that is
-// checked out there is one of git's own.
+// mayBeWorkTree reports whether git may check files out in a directory. The directory must be in the workspace and must
+// not contain git's own files.
 func (r *Rules) mayBeWorkTree(dir, git string) bool {
 	if !paths.Within(r.dir, dir) {
 		return false
 	}
-	if isAmong(dir, git) {
+	if mayBeOverwrittenIn(dir, git) {
 		return false
 	}
 	for at := dir; paths.Within(r.dir, at); at = filepath.Dir(at) {
-		if isGitDir(at, on(at)) {
+		if isGitDir(at, existsIn(at)) {
 			return false
 		}
 	}
 	return true
 }
 
-// isDir reports whether a path is a directory itself.
+// isDir reports whether a path is a directory and not a symlink.
 func isDir(path string) bool {
 	info, err := os.Lstat(path)
 	return err == nil && info.IsDir()
 }
 
-func unless(text []byte, harmless bool) []string {
+func riskUnless(text []byte, harmless bool) []string {
 	if harmless {
 		return nil
 	}

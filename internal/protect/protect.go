@@ -14,18 +14,19 @@ import (
 	"github.com/picoclaw/picoclaw/internal/suggest"
 )
 
-// Entries are paths with slashes. An entry below .git is relative to each git directory, the others to the top of the
-// workspace and of each repository in it. A `*` matches any part of a name. An entry includes everything below it.
+// Entries are lists of protected paths with slashes. An entry below .git is relative to each git directory. Others are
+// relative to the top of the workspace and of each repository in it. `*` matches any part of a name. An entry includes
+// everything below it.
 type Entries struct {
-	Deny []string `json:"deny"` // never changed for the agent
-	Ask  []string `json:"ask"`  // changed if a person agrees
+	Deny []string `json:"deny"` // agents must not change it
+	Ask  []string `json:"ask"`  // agents may change it with a person's approval
 }
 
-// GitDir is the name of a repository's git directory, and the entry for all files in git directories that no other
-// entry names and that are not known to be data.
+// GitDir is the name of a repository's git directory. As an entry, it stands for all files in git directories that no
+// other entry names and that are not known to be data.
 const GitDir = ".git"
 
-// hooks is the entry for hooks. Only its files act, not the directory.
+// hooks is the entry for git hooks. It protects files in the directory, not the directory itself.
 const hooks = ".git/hooks"
 
 //go:embed entries.json
@@ -39,8 +40,8 @@ var Defaults = sync.OnceValue(func() (e Entries) {
 	return e
 })
 
-// With returns the entries changed by an operator's lists. Allow removes entries.
-func (e Entries) With(deny, ask, allow []string) (Entries, error) {
+// WithOperatorLists returns the entries with an operator's changes. allow removes entries.
+func (e Entries) WithOperatorLists(deny, ask, allow []string) (Entries, error) {
 	known := slices.Concat(e.Deny, e.Ask)
 	for _, text := range allow {
 		if !slices.Contains(known, text) {
@@ -58,17 +59,17 @@ func (e Entries) With(deny, ask, allow []string) (Entries, error) {
 	}, nil
 }
 
-// Rules are the compiled entries of one workspace. They never change, and can be used concurrently.
+// Rules are the compiled protection entries of one workspace. They are immutable and safe for concurrent use.
 type Rules struct {
-	dir     string                 // the workspace, absolute and resolved
-	outside func(path string) bool // reports whether git directories at a path outside the workspace count
-	entries map[string][]entry     // by their first name, those to deny first
-	git     []entry                // those below .git, relative to it
-	other   *entry                 // GitDir
-	dirs    sync.Map               // what directories were, by their path
+	dir     string                    // the workspace, absolute and resolved
+	outside func(path string) bool    // reports whether git directories at a path outside the workspace are protected
+	entries map[string][]protectEntry // by their first name, denied ones first
+	git     []protectEntry            // entries below .git, relative to it
+	other   *protectEntry             // the entry GitDir
+	dirs    sync.Map                  // cached kinds of directories, by path
 }
 
-type entry struct {
+type protectEntry struct {
 	text  string
 	parts []string // in lower case
 	ask   bool
@@ -76,16 +77,16 @@ type entry struct {
 	builtin bool
 }
 
-// New compiles the entries of a workspace. Outside, if not nil, reports whether git directories at a path outside the
-// workspace count. The error names a wrong entry.
-func New(dir string, e Entries, outside func(path string) bool) (*Rules, error) {
-	r := &Rules{dir: dir, outside: outside, entries: map[string][]entry{}}
+// CompileRules compiles the entries of a workspace. outside, if not nil, reports whether git directories at a path
+// outside the workspace are protected. The error names a wrong entry.
+func CompileRules(dir string, e Entries, outside func(path string) bool) (*Rules, error) {
+	r := &Rules{dir: dir, outside: outside, entries: map[string][]protectEntry{}}
 	known := Defaults()
 	for i, text := range slices.Concat(e.Deny, e.Ask) {
-		if err := Check(text); err != nil {
+		if err := CheckEntry(text); err != nil {
 			return nil, err
 		}
-		one := entry{text: text, parts: strings.Split(strings.ToLower(text), "/"), ask: i >= len(e.Deny),
+		one := protectEntry{text: text, parts: strings.Split(strings.ToLower(text), "/"), ask: i >= len(e.Deny),
 			builtin: slices.Contains(known.Deny, text) || slices.Contains(known.Ask, text)}
 		switch {
 		case text == GitDir:
@@ -100,8 +101,8 @@ func New(dir string, e Entries, outside func(path string) bool) (*Rules, error) 
 	return r, nil
 }
 
-// Check reports why a text is no entry.
-func Check(text string) error {
+// CheckEntry returns an error if a text is not a valid entry.
+func CheckEntry(text string) error {
 	switch first, _, _ := strings.Cut(text, "/"); {
 	case text == "" || text != path.Clean(text) || path.IsAbs(text) || first == "." || first == "..":
 		return fmt.Errorf("%q is no path below a workspace, such as .git/hooks", text)
@@ -114,31 +115,33 @@ func Check(text string) error {
 	return nil
 }
 
-// Hit is a protected path.
-type Hit struct {
-	Entry string
-	Ask   bool
-	Judge string // the rule for the content of the file; empty where the content does not matter
-	Top   string // the directory that the entry is relative to: workspace, repository or git directory
-	Path  string // the path of the entry there: the path that was asked about or a directory above it
+// ProtectedPath is a path that an entry protects.
+type ProtectedPath struct {
+	Entry       string
+	Ask         bool
+	ContentRule string // rule for the content of the file; empty if the content does not matter
+	Top         string // directory to which the entry is relative: workspace, repository or git directory
+	Path        string // path of the entry: the given path or a directory above it
 }
 
-// Git reports whether the path lies in a git directory.
-func (h Hit) Git() bool { return h.Entry == GitDir || strings.HasPrefix(h.Entry, GitDir+"/") }
+// IsInGitDir reports whether the path is in a git directory.
+func (h ProtectedPath) IsInGitDir() bool {
+	return h.Entry == GitDir || strings.HasPrefix(h.Entry, GitDir+"/")
+}
 
-// Remedy tells an operator how agents could change the path. Nobody should allow all of git's own files for that.
-func (h Hit) Remedy() string {
-	if h.Git() {
+// Remedy tells an operator how to change the path. It never suggests to unprotect git's own files.
+func (h ProtectedPath) Remedy() string {
+	if h.IsInGitDir() {
 		return "change it yourself, without the agent"
 	}
 	return fmt.Sprintf("add %q to workspace.protect.allow", h.Entry)
 }
 
-// stricter reports whether a hit decides before another one.
-func (h Hit) stricter(than Hit) bool {
-	rank := func(h Hit) int {
+// isStricterThan reports whether this entry takes precedence over another one.
+func (h ProtectedPath) isStricterThan(than ProtectedPath) bool {
+	rank := func(h ProtectedPath) int {
 		switch {
-		case h.Judge != "":
+		case h.ContentRule != "":
 			return 0
 		case h.Ask:
 			return 1

@@ -37,7 +37,7 @@ func TestMatch(t *testing.T) {
 	dir := tree(t, "plain/x", "sub/.git/config", "work/.git", ".git/worktrees/w/HEAD", ".git/worktrees/w/commondir",
 		".git/modules/a/b/HEAD", ".git/modules/a/b/objects/", ".git/modules/a/b/refs/", "bare/HEAD", "bare/objects/", "bare/refs/",
 		"common/objects/", "common/refs/", "common/hooks/")
-	r, err := New(dir, Defaults(), nil)
+	r, err := CompileRules(dir, Defaults(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,13 +84,13 @@ func TestMatch(t *testing.T) {
 		}
 	}
 	hit, _ := r.Match(filepath.Join(dir, "sub/.git/hooks/a/b"))
-	if want := (Hit{Entry: ".git/hooks", Top: filepath.Join(dir, "sub/.git"), Path: filepath.Join(dir, "sub/.git/hooks")}); hit != want {
+	if want := (ProtectedPath{Entry: ".git/hooks", Top: filepath.Join(dir, "sub/.git"), Path: filepath.Join(dir, "sub/.git/hooks")}); hit != want {
 		t.Errorf("got %+v, want %+v", hit, want)
 	}
 	for name, entry := range map[string]string{".github": ".github/workflows", ".git/modules/x": ".git", ".git/objects": ".git",
 		".git/HEAD": "", ".vscode": ".vscode", "src": "", ".git/config": ".git/config"} {
 		hit, ok := r.MatchType(filepath.Join(dir, name), fs.ModeSymlink)
-		if ok != (entry != "") || hit.Entry != entry || hit.Judge != "" {
+		if ok != (entry != "") || hit.Entry != entry || hit.ContentRule != "" {
 			t.Errorf("a symlink at %s: %+v, %v; want %q", name, hit, ok, entry)
 		}
 	}
@@ -104,7 +104,7 @@ func TestFind(t *testing.T) {
 	if err := os.Symlink("a", filepath.Join(dir, ".codex")); err != nil {
 		t.Fatal(err)
 	}
-	r, err := New(dir, Defaults(), nil)
+	r, err := CompileRules(dir, Defaults(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,9 +115,9 @@ func TestFind(t *testing.T) {
 		judged bool
 		want   []string
 	}{{false, mounted}, {true, judged}} {
-		got := r.Find(c.judged)
+		got := r.FindReadOnlyPaths(c.judged)
 		for i := range got {
-			got[i] = r.Name(got[i])
+			got[i] = r.RelativeName(got[i])
 		}
 		if diff := cmp.Diff(c.want, got); diff != "" {
 			t.Error(diff)
@@ -128,11 +128,11 @@ func TestFind(t *testing.T) {
 func TestWith(t *testing.T) {
 	d := Defaults()
 	for _, text := range slices.Concat(d.Deny, d.Ask) {
-		if err := Check(text); err != nil {
+		if err := CheckEntry(text); err != nil {
 			t.Error(err)
 		}
 	}
-	got, err := d.With([]string{"secrets", ".vscode"}, []string{".envrc"}, []string{".idea", ".git/hooks"})
+	got, err := d.WithOperatorLists([]string{"secrets", ".vscode"}, []string{".envrc"}, []string{".idea", ".git/hooks"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,11 +149,11 @@ func TestWith(t *testing.T) {
 	if slices.Contains(got.Deny, ".envrc") || slices.Contains(got.Ask, ".vscode") {
 		t.Error("an entry is in two lists")
 	}
-	if _, err := d.With(nil, nil, []string{".vscod"}); err == nil || !strings.Contains(err.Error(), `".vscode"`) {
+	if _, err := d.WithOperatorLists(nil, nil, []string{".vscod"}); err == nil || !strings.Contains(err.Error(), `".vscode"`) {
 		t.Errorf("a slip: %v", err)
 	}
 	for _, text := range []string{"", "/etc", "../x", "a/../b", "*/x", "a/[", "./a", "."} {
-		if Check(text) == nil {
+		if CheckEntry(text) == nil {
 			t.Errorf("%q was taken", text)
 		}
 	}
@@ -193,14 +193,14 @@ func TestHarmlessGitConfig(t *testing.T) {
 		"[submodule \"x\"]\n\tupdate = rebase\n":       true,
 		"[user]\n\tname = a\n[core]\n\tpager = less\n": false,
 	} {
-		risky := riskySettings([]byte(text), func(dir string) bool { return dir == "../../../sub" })
+		risky := findRiskySettings([]byte(text), func(dir string) bool { return dir == "../../../sub" })
 		if (len(risky) == 0) != want {
 			t.Errorf("%q: %q", text, risky)
 		}
 	}
 	const mixed = "[core]\n\tbare = false\n\tpager = \\\n evil\n[nonsense\n\tname = x\n[user]\n\tname = a\n"
 	want := []string{"[core] pager = evil", "[nonsense [nonsense", "[nonsense name = x"}
-	if diff := cmp.Diff(want, riskySettings([]byte(mixed), nil)); diff != "" {
+	if diff := cmp.Diff(want, findRiskySettings([]byte(mixed), nil)); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -210,7 +210,7 @@ func FuzzHarmlessGitConfig(f *testing.F) {
 	f.Add("[core]\n\tfsmonitor = x\n")
 	f.Add("[remote \"a\"]\n url=x\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		if len(riskySettings([]byte(text), func(string) bool { return false })) > 0 {
+		if len(findRiskySettings([]byte(text), func(string) bool { return false })) > 0 {
 			return
 		}
 		for line := range strings.Lines(strings.ToLower(text)) {

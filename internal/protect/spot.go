@@ -17,58 +17,59 @@ import (
 	"github.com/picoclaw/picoclaw/internal/paths"
 )
 
-// gitRules say what is known in a git directory. Patterns are in lower case and relative to it.
-type gitRules struct {
-	Free     []string          `json:"free"`     // data; `/**` at the end matches the directory and all below
-	Judged   map[string]string `json:"judged"`   // files whose content decides, and the rule for it
+// gitDirRules list known files in a git directory. Patterns are in lower case and relative to it.
+type gitDirRules struct {
+	Free     []string          `json:"free"`     // data files; `/**` at the end matches a directory and all below
+	Judged   map[string]string `json:"judged"`   // files whose content matters, with the rule for it
 	Symlinks []string          `json:"symlinks"` // may be symlinks
 }
 
 //go:embed gitdir.json
 var gitTable []byte
 
-// knownInGit returns the rules for git directories.
-var knownInGit = sync.OnceValue(func() (g gitRules) {
+// knownInGit returns the built-in rules for git directories.
+var knownInGit = sync.OnceValue(func() (g gitDirRules) {
 	if err := json.Unmarshal(gitTable, &g); err != nil {
 		panic(err) // a test reads them
 	}
 	return g
 })
 
-// spot is a path as seen from the tops and git directories above it.
-type spot struct {
+// locatedPath is a path with its relative forms in the workspace, repositories and git directories above it.
+type locatedPath struct {
 	path string
-	seen []view
+	seen []relativeView
 }
 
-// view is a path relative to one of these directories.
-type view struct {
+// relativeView is a path relative to one of these directories.
+type relativeView struct {
 	top   string
 	git   bool
 	parts []string // in lower case
 }
 
-// child returns the spot of an entry in a directory.
-func (s spot) child(name string) spot {
-	next := spot{path: strings.TrimSuffix(s.path, string(filepath.Separator)) + string(filepath.Separator) + name}
+// child returns the located path of a name in a directory.
+func (s locatedPath) child(name string) locatedPath {
+	next := locatedPath{path: strings.TrimSuffix(s.path, string(filepath.Separator)) + string(filepath.Separator) + name}
 	for _, v := range s.seen {
-		next.seen = append(next.seen, view{v.top, v.git, append(slices.Clip(v.parts), strings.ToLower(name))})
+		next.seen = append(next.seen, relativeView{v.top, v.git, append(slices.Clip(v.parts), strings.ToLower(name))})
 	}
 	return next
 }
 
-// enter adds the views from a directory itself. Has reports whether a name exists in it.
-func (r *Rules) enter(s *spot, has func(string) bool) {
+// addViewsOf adds the view from the directory s itself, if it is the top of the workspace or of a repository, or a git
+// directory. has reports whether a name exists in it.
+func (r *Rules) addViewsOf(s *locatedPath, has func(string) bool) {
 	if paths.Within(r.dir, s.path) && (s.path == r.dir || has(GitDir)) {
-		s.seen = append(s.seen, view{top: s.path})
+		s.seen = append(s.seen, relativeView{top: s.path})
 	}
 	if isGitDir(s.path, has) {
-		s.seen = append(s.seen, view{top: s.path, git: true})
+		s.seen = append(s.seen, relativeView{top: s.path, git: true})
 	}
 }
 
-// isGitDir reports whether git would take a directory for a git directory, or for the common directory of one. It does
-// not rely on HEAD alone, since a common directory needs none.
+// isGitDir reports whether git accepts a directory as git directory or common directory. A common directory needs no
+// HEAD.
 func isGitDir(dir string, has func(string) bool) bool {
 	if strings.EqualFold(filepath.Base(dir), GitDir) {
 		return true
@@ -79,12 +80,13 @@ func isGitDir(dir string, has func(string) bool) bool {
 	return has("commondir") && has("HEAD")
 }
 
-// acts reports whether git works in a git directory with these names.
-func acts(has func(string) bool) bool {
+// isWorkingGitDir reports whether git works in a git directory that contains certain names.
+func isWorkingGitDir(has func(string) bool) bool {
 	return has("HEAD") && (has("refs") && has("objects") || has("commondir"))
 }
 
-// mayComplete reports whether a new entry of a name may make its directory a git directory or the top of a repository.
+// mayComplete reports whether a new entry with this name may turn its directory into a git directory or the top of a
+// repository.
 func mayComplete(name string) bool {
 	switch strings.ToLower(name) {
 	case "head", "objects", "refs", "commondir", "config", "hooks", "worktrees", GitDir:
@@ -93,94 +95,97 @@ func mayComplete(name string) bool {
 	return false
 }
 
-// on returns the function that reports which names exist in a directory. Names that cannot be looked up exist.
-func on(dir string) func(string) bool {
+// existsIn returns a function that reports whether a name exists in a directory. Names that can't be looked up count as
+// existing.
+func existsIn(dir string) func(string) bool {
 	return func(name string) bool {
 		_, err := os.Lstat(filepath.Join(dir, name))
 		return err == nil || !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR)
 	}
 }
 
-// spot returns the spot of an absolute path without symlinks on the way. It has no views where nothing is protected.
-func (r *Rules) spot(name string) spot {
+// locatePath returns the located path of an absolute path whose symlinks are resolved. It has no views if nothing is
+// protected there.
+func (r *Rules) locatePath(name string) locatedPath {
 	if r == nil {
-		return spot{path: name}
+		return locatedPath{path: name}
 	}
 	top, inside := r.dir, ""
 	if below, ok := paths.Below(r.dir, name); ok {
 		inside = below
 	} else if r.outside == nil || !r.outside(name) {
-		return spot{path: name}
+		return locatedPath{path: name}
 	} else {
 		top = filepath.VolumeName(name) + string(filepath.Separator)
 		inside, _ = paths.Below(top, name)
 	}
-	s := spot{path: top}
+	s := locatedPath{path: top}
 	if inside == "." {
 		return s
 	}
 	for _, part := range strings.Split(inside, string(filepath.Separator)) {
-		if d := r.dirAt(s.path); d.top || d.git || s.path == r.dir {
-			r.enter(&s, on(s.path))
+		if d := r.dirKindAt(s.path); d.top || d.git || s.path == r.dir {
+			r.addViewsOf(&s, existsIn(s.path))
 		}
 		s = s.child(part)
 	}
 	return s
 }
 
-// dirState is what a directory was when it was looked at last.
-type dirState struct {
+// cachedDirKind tells whether a directory is the top of a repository or a git directory. It is valid while inode and
+// change time stay the same.
+type cachedDirKind struct {
 	inode    uint64
-	changed  int64 // its change time, which programs cannot set
+	changed  int64 // change time, which programs can't set
 	top, git bool
 }
 
-// dirAt looks at a directory, unless it has not changed since it was looked at last. Each change of a file passes
-// through here, once for each directory above.
-func (r *Rules) dirAt(dir string) dirState {
-	inode, changed := changeOf(dir)
-	if d, ok := r.dirs.Load(dir); ok && d.(dirState).inode == inode && d.(dirState).changed == changed {
-		return d.(dirState)
+// dirKindAt returns the kind of a directory, from the cache if the directory is unchanged. Each change of a file needs
+// the kind of every directory above it.
+func (r *Rules) dirKindAt(dir string) cachedDirKind {
+	inode, changed := inodeAndChangeTime(dir)
+	if d, ok := r.dirs.Load(dir); ok && d.(cachedDirKind).inode == inode && d.(cachedDirKind).changed == changed {
+		return d.(cachedDirKind)
 	}
-	has := on(dir)
-	d := dirState{inode, changed, has(GitDir), isGitDir(dir, has)}
+	has := existsIn(dir)
+	d := cachedDirKind{inode, changed, has(GitDir), isGitDir(dir, has)}
 	if changed != 0 && time.Since(time.Unix(0, changed)) > tick {
 		r.dirs.Store(dir, d)
 	}
 	return d
 }
 
-// tick is longer than the clock of a file system stands still.
+// tick is longer than the granularity of file times.
 const tick = 20 * time.Millisecond
 
-// Match finds the entry that protects an absolute path without symlinks on the way.
-func (r *Rules) Match(name string) (Hit, bool) { return r.match(r.spot(name), 0) }
+// Match returns the entry that protects an absolute path whose symlinks are resolved.
+func (r *Rules) Match(name string) (ProtectedPath, bool) { return r.matchPath(r.locatePath(name), 0) }
 
-// MatchType is like Match for a file of a known type.
-func (r *Rules) MatchType(name string, mode fs.FileMode) (Hit, bool) {
-	return r.match(r.spot(name), mode)
+// MatchType is Match for a file of a known type.
+func (r *Rules) MatchType(name string, mode fs.FileMode) (ProtectedPath, bool) {
+	return r.matchPath(r.locatePath(name), mode)
 }
 
-// Inert reports whether a hit is a directory that acts by its files alone.
-func (h Hit) Inert(path string, mode fs.FileMode) bool {
-	return mode.IsDir() && h.Path == path && (h.Judge == "gitlink" || h.Entry == hooks)
+// IsInertDir reports whether the path is a directory of which only the files are protected.
+func (h ProtectedPath) IsInertDir(path string, mode fs.FileMode) bool {
+	return mode.IsDir() && h.Path == path && (h.ContentRule == "gitlink" || h.Entry == hooks)
 }
 
-// match finds the strictest entry for a spot. Mode is the type of the file there, 0 for a regular or unknown one.
-func (r *Rules) match(s spot, mode fs.FileMode) (hit Hit, ok bool) {
+// matchPath returns the strictest entry for a path. mode is the type of the file; 0 means regular or unknown.
+func (r *Rules) matchPath(s locatedPath, mode fs.FileMode) (hit ProtectedPath, ok bool) {
 	if r == nil {
 		return hit, false
 	}
-	keep := func(found Hit, matched bool) {
-		if matched && (!ok || found.stricter(hit)) {
+	keep := func(found ProtectedPath, matched bool) {
+		if matched && (!ok || found.isStricterThan(hit)) {
 			hit, ok = found, true
 		}
 	}
 	base := strings.ToLower(filepath.Base(s.path))
 	if base == GitDir && len(s.seen) > 0 && r.other != nil {
-		found := Hit{Entry: GitDir, Ask: r.other.ask, Judge: "gitlink", Top: filepath.Dir(s.path), Path: s.path}
+		found := ProtectedPath{Entry: GitDir, Ask: r.other.ask, ContentRule: "gitlink", Top: filepath.Dir(s.path), Path: s.path}
 		if mode&fs.ModeType&^fs.ModeDir != 0 {
-			found.Judge = ""
+			found.ContentRule = ""
 		}
 		keep(found, true)
 	}
@@ -193,35 +198,35 @@ func (r *Rules) match(s spot, mode fs.FileMode) (hit Hit, ok bool) {
 	for i, v := range s.seen {
 		if v.git {
 			if i < inner {
-				keep(r.matchGit(s, v, 0))
+				keep(r.matchInGitDir(s, v, 0))
 			} else {
-				keep(r.matchGit(s, v, mode))
+				keep(r.matchInGitDir(s, v, mode))
 			}
 			continue
 		}
 		for _, e := range r.entries[v.parts[0]] {
-			matched := startsWith(v.parts, e.parts) || mode&fs.ModeSymlink != 0 && leadsTo(v, e)
-			keep(Hit{e.text, e.ask, judgeOf(e), v.top, s.above(len(v.parts) - len(e.parts))}, matched)
+			matched := matchesPrefix(v.parts, e.parts) || mode&fs.ModeSymlink != 0 && isParentOfEntry(v, e)
+			keep(ProtectedPath{e.text, e.ask, contentRuleOf(e), v.top, s.parentAbove(len(v.parts) - len(e.parts))}, matched)
 		}
 	}
 	return hit, ok
 }
 
-// leadsTo reports whether an entry lies below a path, or is it.
-func leadsTo(v view, e entry) bool {
-	return len(v.parts) <= len(e.parts) && startsWith(v.parts, e.parts[:len(v.parts)])
+// isParentOfEntry reports whether an entry is at or below a path.
+func isParentOfEntry(v relativeView, e protectEntry) bool {
+	return len(v.parts) <= len(e.parts) && matchesPrefix(v.parts, e.parts[:len(v.parts)])
 }
 
-// judgeOf returns the rule for the content of a named entry.
-func judgeOf(e entry) string {
+// contentRuleOf returns the rule for the content of a named entry, or "".
+func contentRuleOf(e protectEntry) string {
 	if e.text == ".gitmodules" && e.ask {
 		return "config"
 	}
 	return ""
 }
 
-// matchGit finds the entry for a path in a git directory.
-func (r *Rules) matchGit(s spot, v view, mode fs.FileMode) (Hit, bool) {
+// matchInGitDir returns the entry for a path in a git directory.
+func (r *Rules) matchInGitDir(s locatedPath, v relativeView, mode fs.FileMode) (ProtectedPath, bool) {
 	known := knownInGit()
 	parts := slices.Clone(v.parts)
 	last := &parts[len(parts)-1]
@@ -229,21 +234,21 @@ func (r *Rules) matchGit(s spot, v view, mode fs.FileMode) (Hit, bool) {
 	locked := *last != v.parts[len(parts)-1]
 	rel := strings.Join(parts, "/")
 	judge := known.Judged[rel]
-	matches := func(pattern string) bool { return matchesFree(pattern, rel, parts) }
+	matches := func(pattern string) bool { return matchesFreePattern(pattern, rel, parts) }
 	free := judge == "" && slices.ContainsFunc(known.Free, matches)
 	if mode&fs.ModeType&^fs.ModeDir != 0 && !slices.ContainsFunc(known.Symlinks, matches) {
 		free, judge = false, ""
 	}
-	hit := Hit{Top: v.top, Path: s.path}
+	hit := ProtectedPath{Top: v.top, Path: s.path}
 	for _, e := range r.git {
-		if !startsWith(parts, e.parts) || free && e.builtin {
+		if !matchesPrefix(parts, e.parts) || free && e.builtin {
 			continue
 		}
-		hit.Entry, hit.Ask, hit.Path = e.text, e.ask, s.above(len(parts)-len(e.parts))
+		hit.Entry, hit.Ask, hit.Path = e.text, e.ask, s.parentAbove(len(parts)-len(e.parts))
 		if hit.Ask {
-			hit.Judge = judge
+			hit.ContentRule = judge
 		}
-		return hit, !locked || hit.Judge == ""
+		return hit, !locked || hit.ContentRule == ""
 	}
 	if free || judge != "" || parts[0] == "hooks" || r.other == nil { // known, or allowed by the operator
 		return hit, false
@@ -252,16 +257,16 @@ func (r *Rules) matchGit(s spot, v view, mode fs.FileMode) (Hit, bool) {
 	return hit, true
 }
 
-func matchesFree(pattern, rel string, parts []string) bool {
+func matchesFreePattern(pattern, rel string, parts []string) bool {
 	if dir, tree := strings.CutSuffix(pattern, "/**"); tree {
-		return startsWith(parts, strings.Split(dir, "/"))
+		return matchesPrefix(parts, strings.Split(dir, "/"))
 	}
 	ok, _ := path.Match(pattern, rel)
 	return ok
 }
 
-// above returns the directory so many steps above a spot.
-func (s spot) above(steps int) string {
+// parentAbove returns the directory that is a number of steps above the path.
+func (s locatedPath) parentAbove(steps int) string {
 	at := s.path
 	for range steps {
 		at = filepath.Dir(at)
@@ -269,8 +274,8 @@ func (s spot) above(steps int) string {
 	return at
 }
 
-// startsWith reports whether the first names of a path match patterns.
-func startsWith(names, patterns []string) bool {
+// matchesPrefix reports whether the first names of a path match patterns.
+func matchesPrefix(names, patterns []string) bool {
 	if len(names) < len(patterns) {
 		return false
 	}
@@ -282,8 +287,8 @@ func startsWith(names, patterns []string) bool {
 	return true
 }
 
-// Name returns a path as the workspace has it.
-func (r *Rules) Name(path string) string {
+// RelativeName returns a path relative to the workspace, with slashes. Paths outside stay unchanged.
+func (r *Rules) RelativeName(path string) string {
 	if inside, ok := paths.Below(r.dir, path); ok {
 		return filepath.ToSlash(inside)
 	}

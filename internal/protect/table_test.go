@@ -15,7 +15,7 @@ func instance(pattern string) string {
 
 func rulesOf(t *testing.T, dir string) *Rules {
 	t.Helper()
-	r, err := New(dir, Defaults(), nil)
+	r, err := CompileRules(dir, Defaults(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,9 +37,9 @@ func TestEveryEntryIsProtected(t *testing.T) {
 				t.Errorf("%s: %+v, %v; want %s", place, hit, ok, text)
 			}
 		}
-		if allowed, err := Defaults().With(nil, nil, []string{text}); err != nil {
+		if allowed, err := Defaults().WithOperatorLists(nil, nil, []string{text}); err != nil {
 			t.Error(err)
-		} else if r, err := New(dir, allowed, nil); err != nil {
+		} else if r, err := CompileRules(dir, allowed, nil); err != nil {
 			t.Error(err)
 		} else if hit, ok := r.Match(filepath.Join(dir, text)); ok && hit.Entry == text {
 			t.Errorf("%s is protected although it is allowed", text)
@@ -104,17 +104,17 @@ func TestEveryJudgedFileIsJudged(t *testing.T) {
 		kinds[kind] = true
 		path := filepath.Join(git, rel)
 		hit, ok := r.Match(path)
-		if !ok || hit.Judge != kind {
+		if !ok || hit.ContentRule != kind {
 			t.Errorf("%s: %+v, %v", rel, hit, ok)
 			continue
 		}
 		for i, list := range [][]string{texts[kind].harmless, texts[kind].risky} {
 			for _, text := range list {
-				before, after := r.Risks(hit, path, nil), r.Risks(hit, path, []byte(text))
-				if hit.Unchanged(before, after) != (i == 0) {
+				before, after := r.FindRisks(hit, path, nil), r.FindRisks(hit, path, []byte(text))
+				if hit.HasSameRisks(before, after) != (i == 0) {
 					t.Errorf("%s %q: %q", rel, text, after)
 				}
-				if !hit.Unchanged(after, after) {
+				if !hit.HasSameRisks(after, after) {
 					t.Errorf("%s %q differs from itself", rel, text)
 				}
 			}
@@ -142,7 +142,7 @@ func TestWorkTreeIsOutsideGitDirectories(t *testing.T) {
 	} {
 		path := filepath.Join(dir, test.config)
 		hit, ok := r.Match(path)
-		risky := r.Risks(hit, path, []byte("[core]\n\tworktree = "+test.worktree+"\n"))
+		risky := r.FindRisks(hit, path, []byte("[core]\n\tworktree = "+test.worktree+"\n"))
 		if !ok || (len(risky) == 0) != test.harmless {
 			t.Errorf("%s, work tree %s: %v, %q", test.config, test.worktree, ok, risky)
 		}
@@ -159,10 +159,10 @@ func TestWithin(t *testing.T) {
 		{"bare", "bare", "bare/hooks"}, {"bare", "n/.git", "n/.git/hooks"}, {"part", "part", ""}, {"part", "n/.git", "n/.git/evil"},
 		{"part", ".git/modules/x", ""}, {"vs", "vs", ""}, {"vs/.vscode", ".vscode", ".vscode"}, {"part/evil", ".git/evil", ".git/evil"},
 	} {
-		hits, err := r.Within(filepath.Join(dir, c.at), filepath.Join(dir, c.as))
+		hits, err := r.FindWithin(filepath.Join(dir, c.at), filepath.Join(dir, c.as))
 		got := ""
 		if len(hits) > 0 {
-			got = r.Name(hits[0].Path)
+			got = r.RelativeName(hits[0].Path)
 		}
 		if err != nil || got != c.want {
 			t.Errorf("%s as %s: %q, %v; want %q", c.at, c.as, got, err, c.want)
@@ -171,10 +171,10 @@ func TestWithin(t *testing.T) {
 	for _, c := range []struct{ dir, name, want string }{
 		{"part", "HEAD", "part/evil"}, {"part", "README", ""}, {"vs", ".git", "vs/.vscode"}, {"gh", ".git", ""}, {"repo", "refs", ""},
 	} {
-		hits, _, err := r.Joined(filepath.Join(dir, c.dir), c.name)
+		hits, _, err := r.FindWithAddedName(filepath.Join(dir, c.dir), c.name)
 		got := ""
 		if len(hits) > 0 {
-			got = r.Name(hits[0].Path)
+			got = r.RelativeName(hits[0].Path)
 		}
 		if err != nil || got != c.want {
 			t.Errorf("%s in %s: %q, %v; want %q", c.name, c.dir, got, err, c.want)

@@ -13,19 +13,19 @@ import (
 	"github.com/picoclaw/picoclaw/internal/paths"
 )
 
-// maxHits is how many protected paths of a tree are returned at most.
+// maxHits is the maximum number of protected paths that a search returns.
 const maxHits = 10
 
-// maxJudged is how long a judged file may be, in bytes.
+// maxJudged is the maximum size of a file whose content is checked, in bytes.
 const maxJudged = 1 << 20
 
-// Within returns the entry points in the file or directory at a path, for the time when it stands at another path. Git
-// directories without hooks and with harmless configuration have none. A directory that cannot be read is an error.
-func (r *Rules) Within(at, as string) ([]Hit, error) {
+// FindWithin returns the protected paths in the file or directory at a path, as if it were at the path as. It skips git
+// directories without hooks and with harmless configuration. It returns an error if a directory can't be read.
+func (r *Rules) FindWithin(at, as string) ([]ProtectedPath, error) {
 	if r == nil {
 		return nil, nil
 	}
-	s := r.spot(as)
+	s := r.locatePath(as)
 	if len(s.seen) == 0 && !paths.Within(r.dir, as) && (r.outside == nil || !r.outside(as)) {
 		return nil, nil // nothing is protected there
 	}
@@ -44,14 +44,14 @@ func (r *Rules) Within(at, as string) ([]Hit, error) {
 	if err != nil {
 		return nil, err
 	}
-	search := search{rules: r, strict: at != as}
-	err = search.visit(parent, filepath.Base(at), s, info)
+	search := treeSearch{rules: r, strict: at != as}
+	err = search.visitEntry(parent, filepath.Base(at), s, info)
 	return search.found, err
 }
 
-// Joined returns the entry points that a directory has once a name is added to it that completes a git directory, such
-// as HEAD, or a repository.
-func (r *Rules) Joined(dir, name string) (found []Hit, completes bool, err error) {
+// FindWithAddedName returns the paths that become protected when a name is added to a directory. A name such as HEAD or
+// .git may turn the directory into a git directory or a repository; completes reports whether it does.
+func (r *Rules) FindWithAddedName(dir, name string) (found []ProtectedPath, completes bool, err error) {
 	if r == nil || !mayComplete(name) {
 		return nil, false, nil
 	}
@@ -60,39 +60,39 @@ func (r *Rules) Joined(dir, name string) (found []Hit, completes bool, err error
 		return nil, false, err
 	}
 	defer func() { _ = root.Close() }()
-	s := r.spot(dir)
-	has := on(dir)
+	s := r.locatePath(dir)
+	has := existsIn(dir)
 	then := func(n string) bool { return n == name || has(n) }
 	before, after := s, s
-	r.enter(&before, has)
-	r.enter(&after, then)
-	if len(before.seen) == len(after.seen) && acts(has) == acts(then) {
+	r.addViewsOf(&before, has)
+	r.addViewsOf(&after, then)
+	if len(before.seen) == len(after.seen) && isWorkingGitDir(has) == isWorkingGitDir(then) {
 		return nil, false, nil
 	}
-	entries := search{rules: r, added: name, strict: true}
-	err = entries.list(root, s)
+	entries := treeSearch{rules: r, added: name, strict: true}
+	err = entries.visitDirEntries(root, s)
 	return entries.found, true, err
 }
 
-// search collects the entry points of a tree.
-type search struct {
+// treeSearch collects the protected paths of a tree.
+type treeSearch struct {
 	rules *Rules
-	found []Hit
-	added string // a name that counts as there, in the first directory
+	found []ProtectedPath
+	added string // name that counts as existing in the first directory
 
-	strict bool // judged files have to be settled
+	strict bool // fail for content-checked files that may still change
 }
 
-func (w *search) visit(dir *os.Root, name string, s spot, info fs.FileInfo) error {
-	hit, ok := w.rules.match(s, info.Mode())
+func (w *treeSearch) visitEntry(dir *os.Root, name string, s locatedPath, info fs.FileInfo) error {
+	hit, ok := w.rules.matchPath(s, info.Mode())
 	switch {
 	case !ok:
-	case hit.Judge != "" && info.Mode().IsRegular():
-		text, err := Read(dir, name, w.strict)
-		if err != nil || len(w.rules.Risks(hit, s.path, text)) > 0 {
+	case hit.ContentRule != "" && info.Mode().IsRegular():
+		text, err := ReadJudgedFile(dir, name, w.strict)
+		if err != nil || len(w.rules.FindRisks(hit, s.path, text)) > 0 {
 			w.found = append(w.found, hit)
 		}
-	case hit.Inert(s.path, info.Mode()):
+	case hit.IsInertDir(s.path, info.Mode()):
 	default:
 		w.found = append(w.found, hit)
 		return nil
@@ -105,10 +105,10 @@ func (w *search) visit(dir *os.Root, name string, s spot, info fs.FileInfo) erro
 		return fmt.Errorf("look into %s: %w", s.path, err)
 	}
 	defer func() { _ = below.Close() }()
-	return w.list(below, s)
+	return w.visitDirEntries(below, s)
 }
 
-func (w *search) list(dir *os.Root, s spot) error {
+func (w *treeSearch) visitDirEntries(dir *os.Root, s locatedPath) error {
 	handle, err := dir.Open(".")
 	if err != nil {
 		return fmt.Errorf("look into %s: %w", s.path, err)
@@ -122,14 +122,14 @@ func (w *search) list(dir *os.Root, s spot) error {
 	for _, e := range entries {
 		names[e.Name()] = true
 	}
-	w.rules.enter(&s, func(name string) bool { return names[name] })
+	w.rules.addViewsOf(&s, func(name string) bool { return names[name] })
 	for _, e := range entries {
 		info, err := dir.Lstat(e.Name())
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
 		if err == nil {
-			err = w.visit(dir, e.Name(), s.child(e.Name()), info)
+			err = w.visitEntry(dir, e.Name(), s.child(e.Name()), info)
 		}
 		if err != nil || len(w.found) >= maxHits {
 			return err
@@ -138,9 +138,9 @@ func (w *search) list(dir *os.Root, s spot) error {
 	return nil
 }
 
-// Read reads a judged file. Settled refuses one that could change afterwards without another open: one with another
-// name, or one that somebody has open for writing.
-func Read(dir *os.Root, name string, settled bool) ([]byte, error) {
+// ReadJudgedFile reads a file whose content is checked. With settled, it refuses a file that could change without
+// another open: it has another hard link, or a program has it open for writing.
+func ReadJudgedFile(dir *os.Root, name string, settled bool) ([]byte, error) {
 	f, err := dir.OpenFile(name, os.O_RDONLY|nonblock, 0)
 	if err != nil {
 		return nil, err
@@ -158,60 +158,60 @@ func Read(dir *os.Root, name string, settled bool) ([]byte, error) {
 	return append([]byte{}, text...), err
 }
 
-// scan visits the entries of a directory, and those of the directories for which visit returns true.
-func (r *Rules) scan(s spot, visit func(s spot, e fs.DirEntry, hit Hit, ok bool) bool) {
+// scanDir calls visit for the entries of a directory, and for those of subdirectories for which visit returns true.
+func (r *Rules) scanDir(s locatedPath, visit func(s locatedPath, e fs.DirEntry, hit ProtectedPath, ok bool) bool) {
 	entries, err := os.ReadDir(s.path)
 	if err != nil {
 		return // closed to this user, or gone
 	}
-	r.enter(&s, on(s.path))
+	r.addViewsOf(&s, existsIn(s.path))
 	for _, e := range entries {
 		below := s.child(e.Name())
-		hit, ok := r.match(below, e.Type())
+		hit, ok := r.matchPath(below, e.Type())
 		if visit(below, e, hit, ok) && e.IsDir() {
-			r.scan(below, visit)
+			r.scanDir(below, visit)
 		}
 	}
 }
 
-// leads reports whether an entry lies below a spot.
-func (r *Rules) leads(s spot) bool {
-	return slices.ContainsFunc(s.seen, func(v view) bool {
-		return !v.git && slices.ContainsFunc(r.entries[v.parts[0]], func(e entry) bool { return leadsTo(v, e) })
+// isParentOfAnyEntry reports whether an entry is at or below a path.
+func (r *Rules) isParentOfAnyEntry(s locatedPath) bool {
+	return slices.ContainsFunc(s.seen, func(v relativeView) bool {
+		return !v.git && slices.ContainsFunc(r.entries[v.parts[0]], func(e protectEntry) bool { return isParentOfEntry(v, e) })
 	})
 }
 
-// AtTop returns the existing entry points at the top of the workspace and in its git directory, without those whose
-// content decides.
-func (r *Rules) AtTop() (found []string) {
+// FindAtTop returns the existing protected paths at the top of the workspace and in its git directory. It skips files
+// whose content is checked.
+func (r *Rules) FindAtTop() (found []string) {
 	if r == nil {
 		return nil
 	}
-	r.scan(spot{path: r.dir}, func(s spot, e fs.DirEntry, hit Hit, ok bool) bool {
-		inert := ok && hit.Inert(s.path, e.Type())
-		if ok && hit.Judge == "" && !inert {
+	r.scanDir(locatedPath{path: r.dir}, func(s locatedPath, e fs.DirEntry, hit ProtectedPath, ok bool) bool {
+		inert := ok && hit.IsInertDir(s.path, e.Type())
+		if ok && hit.ContentRule == "" && !inert {
 			found = append(found, s.path)
 			return false
 		}
-		return inert || r.leads(s)
+		return inert || r.isParentOfAnyEntry(s)
 	})
 	return found
 }
 
-// depth is how far below the workspace Find looks for repositories.
-const depth = 2
+// maxRepoDepth is the maximum depth below the workspace at which FindReadOnlyPaths searches repositories.
+const maxRepoDepth = 2
 
-// Find returns the paths to mount read-only: those that exist of the entries to deny, in repositories down to a depth
-// and in the git directories in them. Judged adds the files whose content decides.
-func (r *Rules) Find(judged bool) (found []string) {
+// FindReadOnlyPaths returns existing paths of Deny entries, for read-only mounts. It searches the workspace, and
+// repositories and git directories near its top. judged adds the files whose content is checked.
+func (r *Rules) FindReadOnlyPaths(judged bool) (found []string) {
 	if r == nil {
 		return nil
 	}
-	r.scan(spot{path: r.dir}, func(s spot, e fs.DirEntry, hit Hit, ok bool) bool {
+	r.scanDir(locatedPath{path: r.dir}, func(s locatedPath, e fs.DirEntry, hit ProtectedPath, ok bool) bool {
 		switch {
 		case e.Type()&fs.ModeSymlink != 0:
 			return false
-		case ok && hit.Judge == "" && !hit.Ask, ok && hit.Judge != "" && judged && !e.IsDir():
+		case ok && hit.ContentRule == "" && !hit.Ask, ok && hit.ContentRule != "" && judged && !e.IsDir():
 			found = append(found, hit.Path)
 			return false
 		}
@@ -220,7 +220,7 @@ func (r *Rules) Find(judged bool) (found []string) {
 				return !slices.Contains([]string{"objects", "refs", "logs", "lfs", "rr-cache", "reftable"}, v.parts[0])
 			}
 		}
-		return e.Name() == GitDir || r.leads(s) || strings.Count(r.Name(s.path), "/") < depth
+		return e.Name() == GitDir || r.isParentOfAnyEntry(s) || strings.Count(r.RelativeName(s.path), "/") < maxRepoDepth
 	})
 	slices.Sort(found)
 	return slices.Compact(found)

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// OpenPTY makes a pseudo-terminal: control is ours, terminal the command's.
+// OpenPTY creates a pseudo-terminal. control is the end of this process, terminal that of the command.
 func OpenPTY(size Size) (control, terminal *os.File, err error) {
 	control, err = os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
@@ -39,14 +39,14 @@ func OpenPTY(size Size) (control, terminal *os.File, err error) {
 	return control, terminal, nil
 }
 
-// ResizePTY gives the terminal another size; what runs on it is told.
+// ResizePTY changes the size of a terminal. The kernel signals programs that run on it.
 func ResizePTY(control *os.File, size Size) error {
 	return withDescriptor(control, func(fd int) error {
 		return unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: size.Rows, Col: size.Cols})
 	})
 }
 
-// withDescriptor uses a file's descriptor without removing it from the poller.
+// withDescriptor calls use with a file's descriptor and keeps the file in the runtime's poller.
 func withDescriptor(f *os.File, use func(fd int) error) error {
 	raw, err := f.SyscallConn()
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 
 var errNone = errors.New("there are no pseudo-terminals for commands on " + runtime.GOOS + "; run it without pty")
 
-// OpenPTY fails: this system has no pseudo-terminals that commands could be given.
+// OpenPTY fails: this system has no pseudo-terminals for commands.
 func OpenPTY(Size) (control, terminal *os.File, err error) { return nil, nil, errNone }
 
-// ResizePTY fails as Open does.
+// ResizePTY fails like OpenPTY.
 func ResizePTY(*os.File, Size) error { return errNone }

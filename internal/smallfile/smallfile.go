@@ -13,16 +13,16 @@ import (
 	"github.com/picoclaw/picoclaw/internal/filelock"
 )
 
-// ErrLarger says that a file is too large.
+// ErrLarger is the error for a file above the size limit.
 var ErrLarger = errors.New("it is larger")
 
-// Read reads a file of at most so many bytes.
+// Read reads a regular file of at most that many bytes.
 func Read(path string, most int64) ([]byte, error) {
 	data, _, err := ReadStat(path, most)
 	return data, err
 }
 
-// ReadStat is Read, and says which file it was.
+// ReadStat is Read and also returns the file information.
 func ReadStat(path string, most int64) ([]byte, fs.FileInfo, error) {
 	file, err := os.OpenFile(path, os.O_RDONLY|filelock.NonBlock, 0) // a FIFO must not block
 	if err != nil {
@@ -43,8 +43,8 @@ func ReadStat(path string, most int64) ([]byte, fs.FileInfo, error) {
 	return data, info, err
 }
 
-// ReadPrivate is Read for a file with a secret, which others than its owner may not use. advice says what to do where
-// they may have.
+// ReadPrivate is Read for a file with a secret. It fails if other users can access the file; advice is added to that
+// error.
 func ReadPrivate(path string, most int64, advice string) ([]byte, error) {
 	data, info, err := ReadStat(path, most)
 	if err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {

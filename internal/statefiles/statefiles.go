@@ -22,37 +22,37 @@ const (
 	maxBytes = 16 << 20
 )
 
-// list is the contents of the list. Paths are relative to the home, with slashes.
-type list struct {
+// stateFileList is the content of files.json. Paths are relative to the home and slash-separated.
+type stateFileList struct {
 	Files []string `json:"files"`
 }
 
-// MissingError is the error of a file that a home lists and that does not exist, or is empty.
+// MissingError is the error for a listed file that is missing or empty.
 type MissingError struct{ Path, List string }
 
 func (e *MissingError) Error() string {
 	return fmt.Sprintf("%s is missing or empty; put back a copy, or remove its line from %s to go on without it", e.Path, e.List)
 }
 
-// Add lists a file of a home. A file elsewhere is not listed.
-func Add(home, path string) error {
-	return update(home, path, func(l *list, name string) { l.Files = append(l.Files, name) }, false)
+// AddFile adds a file to the list of a home. It ignores a file outside the home.
+func AddFile(home, path string) error {
+	return updateList(home, path, func(l *stateFileList, name string) { l.Files = append(l.Files, name) }, false)
 }
 
-// Remove takes a file that was deleted on purpose off the list.
-func Remove(home, path string) error {
-	return update(home, path, func(l *list, name string) {
+// RemoveFile removes a deliberately deleted file from the list.
+func RemoveFile(home, path string) error {
+	return updateList(home, path, func(l *stateFileList, name string) {
 		l.Files = slices.DeleteFunc(l.Files, func(other string) bool { return other == name })
 	}, true)
 }
 
-// update changes the list if it has the file, or has it not.
-func update(home, path string, change func(*list, string), listed bool) error {
-	name, err := relative(home, path)
+// updateList locks the list and changes it, if the list contains the file or not, as given by listed.
+func updateList(home, path string, change func(*stateFileList, string), listed bool) error {
+	name, err := relativeName(home, path)
 	if err != nil || name == "" {
 		return err
 	}
-	if l, readErr := read(home); readErr != nil || slices.Contains(l.Files, name) != listed {
+	if l, readErr := readList(home); readErr != nil || slices.Contains(l.Files, name) != listed {
 		return readErr
 	}
 	lock, err := filelock.Open(filepath.Join(home, "."+listName+".lock"), filelock.Wait)
@@ -60,7 +60,7 @@ func update(home, path string, change func(*list, string), listed bool) error {
 		return fmt.Errorf("lock the list of state files: %w", err)
 	}
 	defer func() { _ = lock.Close() }()
-	l, err := read(home)
+	l, err := readList(home)
 	if err != nil || slices.Contains(l.Files, name) != listed {
 		return err
 	}
@@ -71,7 +71,7 @@ func update(home, path string, change func(*list, string), listed bool) error {
 		err = atomicfile.WriteFile(listPath(home), append(text, '\n'), 0o600)
 	}
 	if err == nil {
-		err = errors.Join(owner.Give(home, listPath(home)), owner.Give(home, lock.Name()))
+		err = errors.Join(owner.GiveToHomeOwner(home, listPath(home)), owner.GiveToHomeOwner(home, lock.Name()))
 	}
 	if err != nil {
 		return fmt.Errorf("write the list of state files: %w", err)
@@ -79,17 +79,17 @@ func update(home, path string, change func(*list, string), listed bool) error {
 	return nil
 }
 
-// Check returns a *MissingError if a home lists a file that is missing or empty.
-func Check(home, path string) error {
+// CheckFile returns a *MissingError if the home lists the file and it is missing or empty.
+func CheckFile(home, path string) error {
 	info, err := os.Stat(path)
 	if err == nil && (info.Size() > 0 || !info.Mode().IsRegular()) || err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil // opening it reports other errors
 	}
-	name, err := relative(home, path)
+	name, err := relativeName(home, path)
 	if err != nil {
 		return err
 	}
-	l, err := read(home)
+	l, err := readList(home)
 	if err == nil && slices.Contains(l.Files, name) {
 		err = &MissingError{path, listPath(home)}
 	}
@@ -98,8 +98,8 @@ func Check(home, path string) error {
 
 func listPath(home string) string { return filepath.Join(home, listName) }
 
-// relative returns the path of a file below the home, "" if it is elsewhere.
-func relative(home, path string) (string, error) {
+// relativeName returns the path of a file relative to the home, or "" if it is elsewhere.
+func relativeName(home, path string) (string, error) {
 	name, err := filepath.Rel(home, path)
 	if err != nil || !filepath.IsLocal(name) {
 		return "", err
@@ -107,8 +107,8 @@ func relative(home, path string) (string, error) {
 	return filepath.ToSlash(name), nil
 }
 
-// read reads the list, which is empty in a home without one.
-func read(home string) (l list, err error) {
+// readList reads the list. Without a list file it returns an empty list.
+func readList(home string) (l stateFileList, err error) {
 	data, err := smallfile.Read(listPath(home), maxBytes)
 	if errors.Is(err, fs.ErrNotExist) {
 		return l, nil

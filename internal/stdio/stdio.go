@@ -12,14 +12,14 @@ import (
 	"unicode"
 )
 
-// Pipes are this process's ends of a child's three streams.
+// Pipes are this process's ends of the pipes to a child's standard streams.
 type Pipes struct {
 	In, Out, Err *os.File
 	theirs       [3]*os.File
 }
 
-// Of gives a command pipes for its streams.
-func Of(cmd *exec.Cmd) (*Pipes, error) {
+// AttachPipes connects the standard streams of a command to new pipes.
+func AttachPipes(cmd *exec.Cmd) (*Pipes, error) {
 	p := &Pipes{}
 	var failed [3]error
 	p.theirs[0], p.In, failed[0] = os.Pipe()
@@ -33,39 +33,40 @@ func Of(cmd *exec.Cmd) (*Pipes, error) {
 	return p, nil
 }
 
-// Started closes the ends that the child has got.
-func (p *Pipes) Started() { closeAll(p.theirs[:]...) }
+// CloseChildEnds closes this process's copies of the child's ends. Call it after the child has started.
+func (p *Pipes) CloseChildEnds() { closeFiles(p.theirs[:]...) }
 
-// Ended has reading end soon: where nothing ties what the child has started to its end, a pipe may still be held.
-func (p *Pipes) Ended() {
+// SetReadDeadlines makes reads fail after a second. Call it after the child has ended, since its descendants may still
+// hold the pipes.
+func (p *Pipes) SetReadDeadlines() {
 	for _, f := range []*os.File{p.In, p.Out, p.Err} {
 		_ = f.SetDeadline(time.Now().Add(time.Second))
 	}
 }
 
-// Close closes all ends.
+// Close closes both ends of all pipes.
 func (p *Pipes) Close() {
-	p.Started()
-	closeAll(p.In, p.Out, p.Err)
+	p.CloseChildEnds()
+	closeFiles(p.In, p.Out, p.Err)
 }
 
-func closeAll(files ...*os.File) {
+func closeFiles(files ...*os.File) {
 	for _, f := range files {
 		_ = f.Close() // of nil as well
 	}
 }
 
-// Tail is a writer that keeps the last bytes written to it. It may be used concurrently.
+// Tail is a writer that keeps only the last bytes. It is safe for concurrent use.
 type Tail struct {
-	most int // bytes
+	most int // maximum number of bytes
 	mu   sync.Mutex
 	data []byte
 }
 
-// NewTail makes one that keeps at most so many bytes.
+// NewTail returns a Tail that keeps at most that many bytes.
 func NewTail(most int) *Tail { return &Tail{most: most} }
 
-// Write keeps the end of what has been written until now.
+// Write appends p and drops the oldest bytes beyond the maximum.
 func (t *Tail) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -76,15 +77,16 @@ func (t *Tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Text returns what is kept, and whether that is as much as may be: its beginning may be missing.
+// Text returns the kept bytes. full reports whether their number is the maximum, so that earlier bytes may be missing.
 func (t *Tail) Text() (text string, full bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return string(t.data), len(t.data) == t.most
 }
 
-// Words are the beginning of what a program has said, without what a terminal would take for a command.
-func Words(text string, most int) string {
+// PrintablePrefix returns the beginning of a program's output without unprintable characters, such as terminal control
+// sequences.
+func PrintablePrefix(text string, most int) string {
 	text = strings.TrimSpace(strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) && r != '\n' && r != '\t' {
 			return -1

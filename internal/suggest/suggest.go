@@ -11,7 +11,7 @@ func Nearest(s string, candidates []string) string {
 	return slices.MinFunc(candidates, func(a, b string) int { return Distance(s, a) - Distance(s, b) })
 }
 
-// DidYouMean returns `; did you mean "x"?` for the nearest candidate, or "" if none is near enough.
+// DidYouMean returns `; did you mean "x"?` for the nearest candidate, or "" if no candidate is near enough.
 func DidYouMean(s string, candidates []string) string {
 	name := Nearest(s, candidates)
 	if distance := Distance(s, name); name == "" || distance > max(2, len(s)/3) || distance >= max(len(s), len(name)) {

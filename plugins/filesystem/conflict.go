@@ -35,7 +35,7 @@ func (m *pluginState) newConflictError(doing, path, seen, now string, open bool,
 
 // checkTreeEtag returns a conflict error if a file or directory to delete, move or copy has another etag than the
 // request.
-func (m *pluginState) checkTreeEtag(ctx context.Context, env *sdk.Environment, tree *workspace.Tree, etag, doing string) error {
+func (m *pluginState) checkTreeEtag(ctx context.Context, env *sdk.Environment, tree *workspace.FileTree, etag, doing string) error {
 	if etag == "" {
 		return nil
 	}

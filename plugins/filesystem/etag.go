@@ -46,7 +46,7 @@ func revisionEtag(info fs.FileInfo) string {
 }
 
 // treeEtag returns the etag of a file or directory to delete, move or copy.
-func treeEtag(ctx context.Context, tree *workspace.Tree) (etag string, err error) {
+func treeEtag(ctx context.Context, tree *workspace.FileTree) (etag string, err error) {
 	switch mode := tree.Info.Mode(); {
 	case mode.IsDir():
 		return dirEtag(ctx, tree)
@@ -71,7 +71,7 @@ func treeEtag(ctx context.Context, tree *workspace.Tree) (etag string, err error
 
 // dirEtag returns a hash of the names, types and sizes in a directory. Reading the contents would take as long as
 // copying.
-func dirEtag(ctx context.Context, tree *workspace.Tree) (string, error) {
+func dirEtag(ctx context.Context, tree *workspace.FileTree) (string, error) {
 	hash := versions.NewEtagHash()
 	err := tree.WalkTree(func(e *workspace.TreeEntry) error {
 		if e.Name == "." {

@@ -34,7 +34,7 @@ func newRmTool(m *pluginState) sdk.Tool {
 			}
 			var out rmOutput
 			var rec undoRecording
-			err := req.Workspace.RemoveTree(ctx, req.Args.Path, req.Args.Recursive, func(doomed *workspace.Tree) error {
+			err := req.Workspace.RemoveTree(ctx, req.Args.Path, req.Args.Recursive, func(doomed *workspace.FileTree) error {
 				out.Path, out.Type = doomed.Path, fileType(doomed.Info)
 				if err := m.checkTreeEtag(ctx, &req.Environment, doomed, req.Args.IfMatch, "delete"); err != nil {
 					return err

@@ -49,8 +49,8 @@ func (t *fileTransfer) runTransfer(ctx context.Context, env *sdk.Environment, m 
 
 // newTransferHook returns the function that runs before the first change: it checks the source's etag and saves
 // replaced files.
-func (t *fileTransfer) newTransferHook(ctx context.Context, env *sdk.Environment, m *pluginState) func(*workspace.Transfer) error {
-	return func(w *workspace.Transfer) error {
+func (t *fileTransfer) newTransferHook(ctx context.Context, env *sdk.Environment, m *pluginState) func(*workspace.TransferPlan) error {
+	return func(w *workspace.TransferPlan) error {
 		t.out.Source, t.out.Destination, t.out.Overwritten = w.Source.Path, w.Destination, w.Replaced != nil
 		if err := m.checkTreeEtag(ctx, env, w.Source, t.ifMatch, t.doing); err != nil {
 			return err

@@ -39,7 +39,7 @@ func (k *changeRecorder) enableRecording(id string, env *sdk.Environment) {
 	if env.Takeback.Dir != "" {
 		k.store, _ = undo.Open(env.Takeback) // without a store, undo is disabled
 	}
-	if k.store != nil || env.Workspace.HasProtected() {
+	if k.store != nil || env.Workspace.HasProtectedFiles() {
 		k.env = env
 	}
 }
@@ -104,7 +104,7 @@ func (k *changeRecorder) finishOperation() (note, undoID string) {
 		return "", ""
 	}
 	k.operation = nil
-	notes := p.monitor.FinishMonitor().Notes()
+	notes := p.monitor.FinishMonitor().FormatNotes()
 	if p.recorder != nil {
 		recorded := p.recorder.End()
 		undoID = recorded.ID

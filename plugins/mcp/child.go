@@ -38,7 +38,7 @@ type childServer struct {
 func startChildServer(
 	l *isolation.Isolation, p isolation.Profile, d *serverDefinition, dirs placeholderDirs, dir string, operator []string,
 ) (*childServer, error) {
-	env := exec.Environment(append(operator, cacheEnvironment(dirs)...), nil, slices.Concat(p.ReadOnly, p.ReadWrite))
+	env := exec.BuildEnvironment(append(operator, cacheEnvironment(dirs)...), nil, slices.Concat(p.ReadOnly, p.ReadWrite))
 	lookup := newEnvLookup(env)
 	for _, name := range slices.Sorted(maps.Keys(d.Env)) {
 		env = append(env, name+"="+dirs.expandPlaceholders(d.Env[name], lookup))
@@ -55,11 +55,11 @@ func startChildServer(
 		return nil, err
 	}
 	cmd := &osexec.Cmd{Path: program, Args: argv, Dir: dir, Env: env}
-	pipes, err := stdio.Of(cmd)
+	pipes, err := stdio.AttachPipes(cmd)
 	if err != nil {
 		return nil, err
 	}
-	defer pipes.Started()
+	defer pipes.CloseChildEnds()
 	c := &childServer{
 		stdin: pipes.In, stdout: pipes.Out, stderr: stdio.NewTail(maxStderrBytes),
 		stderrDone: make(chan struct{}), stdoutDone: make(chan struct{}),

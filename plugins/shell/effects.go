@@ -43,7 +43,7 @@ func describeEffects(o *sessions.WorkspaceOutcome) (out commandEffects, notes []
 		out.NotCovered = append([]string{o.Changes.Missing}, o.Changes.Lost...)
 	}
 	out.Protected, out.PutAside, out.Brought = o.Protected.Refused, o.Protected.Aside, o.Protected.Brought
-	notes = o.Protected.Notes()
+	notes = o.Protected.FormatNotes()
 	if done := o.Undone; done != nil {
 		out.Undone, out.Conflicts, out.Changes.Undo = true, done.Conflicts, done.Ended.ID
 		notes = append(notes, "git was refused a change and may have left half of its work, so all changes of this command were undone")

@@ -18,7 +18,7 @@ var noTerminalVariables = []string{
 
 // commandEnvironment returns the environment of a command. The operator's variables override the defaults, and the
 // call's variables override both.
-func commandEnvironment(settings exec.Settings, call map[string]string, visible []string, terminal bool) []string {
+func commandEnvironment(settings exec.CommandSettings, call map[string]string, visible []string, terminal bool) []string {
 	defaults := noTerminalVariables
 	if terminal {
 		defaults = nil
@@ -29,5 +29,5 @@ func commandEnvironment(settings exec.Settings, call map[string]string, visible 
 	if settings.Sandboxed && os.Getuid() == 0 { // root of a sandbox gives files to nobody
 		defaults = append(slices.Clone(defaults), "TAR_OPTIONS=--no-same-owner")
 	}
-	return exec.Environment(slices.Concat(defaults, settings.Env), call, visible)
+	return exec.BuildEnvironment(slices.Concat(defaults, settings.Env), call, visible)
 }

@@ -40,7 +40,7 @@ func TestCommandsWithoutATerminalDoNotWait(t *testing.T) {
 		t.Errorf("with an editor in git's configuration: %q, %v", r.Text, r.Err)
 	}
 	cmd := exec.Command("sh", "-c", show+"; echo $EDITOR")
-	cmd.Env = commandEnvironment(settings.Settings{Env: []string{"TERM=ansi", "EDITOR=true"}}, nil, nil, false)
+	cmd.Env = commandEnvironment(settings.CommandSettings{Env: []string{"TERM=ansi", "EDITOR=true"}}, nil, nil, false)
 	if out, err := cmd.Output(); err != nil || string(out) != "ansi,cat,0,noninteractive,\ntrue\n" {
 		t.Errorf("with the operator's: %q, %v", out, err)
 	}

@@ -65,7 +65,7 @@ func (s *shellPlugin) monitorCommand(req *sdk.Request[execInput], profile *isola
 			s.store, s.unopened = undo.Open(req.Takeback)
 		}
 	})
-	if s.unopened != nil || s.store == nil && !req.Workspace.HasProtected() {
+	if s.unopened != nil || s.store == nil && !req.Workspace.HasProtectedFiles() {
 		return func() {}, s.unopened
 	}
 	options := workspace.MonitorOptions{Approved: req.Agreed(), Paths: req.Args.ProtectedPaths, Background: req.Args.Background}
@@ -130,7 +130,7 @@ func (s *shellPlugin) startCommand(req *sdk.Request[execInput], out func(int, []
 	}); s.failed != nil {
 		return nil, s.failed
 	}
-	pinned, err := guard.MachineShell()
+	pinned, err := guard.FindShell()
 	if err != nil {
 		return nil, sdk.Errorf(sdk.NotFound, "%v", err)
 	}

@@ -20,7 +20,7 @@ func newGuardCommand(req *sdk.Request[execInput]) guard.Command {
 	if _, ok := c.Env["HOME"]; !ok {
 		c.Env["HOME"] = os.Getenv("HOME")
 	}
-	if pinned, err := guard.MachineShell(); err == nil {
+	if pinned, err := guard.FindShell(); err == nil {
 		c.Dialect = pinned.Dialect
 	}
 	return c

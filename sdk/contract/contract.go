@@ -13,15 +13,15 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// Finding is a weakness the author should fix.
-type Finding struct {
-	Tool    string `json:"tool,omitempty"`  // empty when it is about the plugin as a whole
-	Field   string `json:"field,omitempty"` // of the tool's arguments, such as "files.*.path"
+// ManifestFinding is a weakness of a manifest that the plugin's author should fix.
+type ManifestFinding struct {
+	Tool    string `json:"tool,omitempty"`  // empty if the finding concerns the whole plugin
+	Field   string `json:"field,omitempty"` // argument of the tool, such as "files.*.path"
 	Problem string `json:"problem"`
 	Cure    string `json:"cure"`
 }
 
-func (f Finding) String() string {
+func (f ManifestFinding) String() string {
 	at := ""
 	if f.Tool != "" {
 		at = "tool " + f.Tool + ": "
@@ -35,15 +35,15 @@ func (f Finding) String() string {
 // versionPattern matches semantic versions.
 var versionPattern = lazyregexp.New(`^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$`)
 
-// maxSummaryBytes limits the first line of a doc, which lists show.
+// maxSummaryBytes is the maximum length of the first line of a doc, which lists show.
 const maxSummaryBytes = 200
 
-// CheckManifest returns the findings about a valid manifest, or an error for an invalid one.
-func CheckManifest(m *pluginpb.Manifest) ([]Finding, error) {
+// CheckManifest returns the weaknesses of a valid manifest, or an error for an invalid one.
+func CheckManifest(m *pluginpb.Manifest) ([]ManifestFinding, error) {
 	if err := m.Check(); err != nil {
 		return nil, err
 	}
-	c := &manifestCheck{manifest: m}
+	c := &manifestChecker{manifest: m}
 	c.checkPlugin()
 	for i := range m.Tools {
 		if err := c.checkTool(&m.Tools[i]); err != nil {
@@ -54,28 +54,28 @@ func CheckManifest(m *pluginpb.Manifest) ([]Finding, error) {
 	return c.findings, nil
 }
 
-// manifestCheck collects findings.
-type manifestCheck struct {
+// manifestChecker checks one manifest and collects findings.
+type manifestChecker struct {
 	manifest *pluginpb.Manifest
-	findings []Finding
+	findings []ManifestFinding
 	tools    []toolClaims
 }
 
-// toolClaims are the claims of one tool's arguments.
+// toolClaims are the claimed arguments of one tool.
 type toolClaims struct {
 	tool  *pluginpb.Spec
-	sites []pluginpb.Site
+	sites []pluginpb.ClaimedArgument
 }
 
-func (c *toolClaims) hasAny(which ...pluginpb.Claim) bool {
-	return slices.ContainsFunc(c.sites, func(s pluginpb.Site) bool { return slices.Contains(which, s.Claim) })
+func (c *toolClaims) hasAnyClaim(which ...pluginpb.Claim) bool {
+	return slices.ContainsFunc(c.sites, func(s pluginpb.ClaimedArgument) bool { return slices.Contains(which, s.Claim) })
 }
 
-func (c *manifestCheck) addFinding(tool, field, problem, cure string) {
-	c.findings = append(c.findings, Finding{Tool: tool, Field: field, Problem: problem, Cure: cure})
+func (c *manifestChecker) addFinding(tool, field, problem, cure string) {
+	c.findings = append(c.findings, ManifestFinding{Tool: tool, Field: field, Problem: problem, Cure: cure})
 }
 
-func (c *manifestCheck) checkPlugin() {
+func (c *manifestChecker) checkPlugin() {
 	m := c.manifest
 	if !versionPattern().MatchString(m.Version) {
 		c.addFinding("", "", fmt.Sprintf("the version %q is not a semantic one", m.Version), "write three numbers, such as 1.0.0")
@@ -83,8 +83,8 @@ func (c *manifestCheck) checkPlugin() {
 	c.checkDoc("", "the plugin", m.Doc)
 }
 
-// checkDoc checks a text for agents or operators.
-func (c *manifestCheck) checkDoc(tool, what, text string) {
+// checkDoc checks a doc text for agents or operators.
+func (c *manifestChecker) checkDoc(tool, what, text string) {
 	summary, _, _ := strings.Cut(text, "\n")
 	switch {
 	case strings.TrimSpace(text) == "":
@@ -97,9 +97,9 @@ func (c *manifestCheck) checkDoc(tool, what, text string) {
 	}
 }
 
-func (c *manifestCheck) checkTool(s *pluginpb.Spec) error {
+func (c *manifestChecker) checkTool(s *pluginpb.Spec) error {
 	c.checkDoc(s.Name, "the tool", s.Doc)
-	_, sites, err := s.Arguments()
+	_, sites, err := s.CompileArguments()
 	if err != nil {
 		return err
 	}
@@ -110,7 +110,7 @@ func (c *manifestCheck) checkTool(s *pluginpb.Spec) error {
 	if err != nil {
 		return err
 	}
-	if !isClosed(input) {
+	if !rejectsUnknownFields(input) {
 		c.addFinding(s.Name, "", "its arguments are open: names that it does not know are taken",
 			`add "additionalProperties": false to the schema`)
 	}
@@ -118,19 +118,19 @@ func (c *manifestCheck) checkTool(s *pluginpb.Spec) error {
 	return nil
 }
 
-// checkHints compares a tool's traits with its claims.
-func (c *manifestCheck) checkHints(t toolClaims) {
+// checkHints compares a tool's hints, such as ReadOnly, with its claims.
+func (c *manifestChecker) checkHints(t toolClaims) {
 	name := t.tool.Name
 	switch {
 	case t.tool.ReadOnly && t.tool.Destructive:
 		c.addFinding(name, "", "it says that it changes nothing and that it destroys", "take off one of ReadOnly and Destructive")
-	case t.tool.ReadOnly && t.hasAny(pluginpb.ClaimWrite, pluginpb.ClaimDelete):
+	case t.tool.ReadOnly && t.hasAnyClaim(pluginpb.ClaimWrite, pluginpb.ClaimDelete):
 		c.addFinding(name, "", "it says that it changes nothing, and claims a path to write or delete",
 			"take off ReadOnly, or claim read")
-	case t.hasAny(pluginpb.ClaimDelete) && !t.tool.Destructive:
+	case t.hasAnyClaim(pluginpb.ClaimDelete) && !t.tool.Destructive:
 		c.addFinding(name, "", "it deletes and does not say that it is destructive", "add Destructive")
 	}
-	if t.hasAny(pluginpb.ClaimCwd, pluginpb.ClaimStdin, pluginpb.ClaimEnv) && !t.hasAny(pluginpb.ClaimCommand) {
+	if t.hasAnyClaim(pluginpb.ClaimCwd, pluginpb.ClaimStdin, pluginpb.ClaimEnv) && !t.hasAnyClaim(pluginpb.ClaimCommand) {
 		c.addFinding(name, "", "it claims the surroundings of a command, and no command",
 			"claim command for the field that holds it")
 	}
@@ -139,21 +139,21 @@ func (c *manifestCheck) checkHints(t toolClaims) {
 	}
 }
 
-// checkGrants compares the requested grants with the tools' needs.
-func (c *manifestCheck) checkGrants() {
+// checkGrants compares the requested grants with the claims of the tools.
+func (c *manifestChecker) checkGrants() {
 	asked := c.manifest.Grants
 	changes := false
 	for _, t := range c.tools {
 		name := t.tool.Name
-		paths := t.hasAny(pluginpb.ClaimRead, pluginpb.ClaimList, pluginpb.ClaimWrite, pluginpb.ClaimDelete)
+		paths := t.hasAnyClaim(pluginpb.ClaimRead, pluginpb.ClaimList, pluginpb.ClaimWrite, pluginpb.ClaimDelete)
 		switch {
 		case paths && asked.Workspace == "none":
 			c.addFinding(name, "", "it takes paths, and the plugin asks for no workspace", "ask for it in Grants")
-		case t.hasAny(pluginpb.ClaimWrite, pluginpb.ClaimDelete) && asked.Workspace == "ro":
+		case t.hasAnyClaim(pluginpb.ClaimWrite, pluginpb.ClaimDelete) && asked.Workspace == "ro":
 			c.addFinding(name, "", "it changes files, and the plugin asks for a workspace to read only",
 				"ask for WorkspaceAccess in Grants")
 		}
-		if t.hasAny(pluginpb.ClaimCommand) && !asked.Exec {
+		if t.hasAnyClaim(pluginpb.ClaimCommand) && !asked.Exec {
 			c.addFinding(name, "", "it takes commands, and the plugin does not ask to start programs", "ask for Exec in Grants")
 		}
 		changes = changes || !t.tool.ReadOnly

@@ -13,7 +13,7 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// pathNouns are final words of argument names that usually mean a path or a command, with suitable claims.
+// pathNouns are last words of argument names that usually mean a path or command, with the claims that fit.
 var pathNouns = map[string]string{
 	"path": "read, write, list or delete", "paths": "read, write, list or delete",
 	"file": "read, write or delete", "files": "read, write or delete",
@@ -24,8 +24,8 @@ var pathNouns = map[string]string{
 	"command": "command", "commands": "command", "cmd": "command",
 }
 
-// isClosed reports whether an object's schema rejects unknown names.
-func isClosed(s *jsonschema.Schema) bool {
+// rejectsUnknownFields reports whether an object schema rejects unknown names.
+func rejectsUnknownFields(s *jsonschema.Schema) bool {
 	if s.AdditionalProperties == nil {
 		return false
 	}
@@ -33,14 +33,14 @@ func isClosed(s *jsonschema.Schema) bool {
 	return err == nil && bytes.Equal(text, []byte("false"))
 }
 
-// checkFields checks the properties of an object recursively.
-func (c *manifestCheck) checkFields(tool, at string, s *jsonschema.Schema) {
+// checkFields checks the properties of an object, and nested ones.
+func (c *manifestChecker) checkFields(tool, at string, s *jsonschema.Schema) {
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 		c.checkField(tool, at+name, name, s.Properties[name])
 	}
 }
 
-func (c *manifestCheck) checkField(tool, at, name string, s *jsonschema.Schema) {
+func (c *manifestChecker) checkField(tool, at, name string, s *jsonschema.Schema) {
 	if strings.TrimSpace(s.Description) == "" {
 		c.addFinding(tool, at, "it has no description", `describe it in the field's jsonschema tag`)
 	}

@@ -13,21 +13,21 @@ import (
 	"github.com/picoclaw/picoclaw/internal/limits"
 )
 
-// passedVariables are variables of this process that commands get in addition to PATH.
+// passedVariables are variables of this process that commands inherit, besides PATH.
 var passedVariables = []string{
 	"LANG", "LC_ALL", "TERM", "TZ",
 	"HOME", "TMPDIR", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME",
 }
 
-// systemPath are the directories always in PATH.
+// systemPath are the directories that are always in PATH.
 var systemPath = []string{"/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"}
 
-// temporaryDirs are private in a sandbox, and shared by all users without one.
+// temporaryDirs are private in a sandbox. Without one, all users share them.
 var temporaryDirs = []string{"/tmp", "/var/tmp", "/dev/shm"}
 
-// Environment returns the whole environment of a command: a safe PATH, passed variables, the operator's, and the
-// call's; later ones win. visible are directories commands see in addition to the system's.
-func Environment(operator []string, call map[string]string, visible []string) []string {
+// BuildEnvironment returns the environment of a command: a safe PATH, inherited variables, the operator's and the
+// call's. Later ones win. visible are directories that commands can read in addition to the system's.
+func BuildEnvironment(operator []string, call map[string]string, visible []string) []string {
 	env := []string{"PATH=" + searchPath(os.Getenv("PATH"), visible)}
 	for _, name := range passedVariables {
 		if value, ok := os.LookupEnv(name); ok {
@@ -41,8 +41,8 @@ func Environment(operator []string, call map[string]string, visible []string) []
 	return env
 }
 
-// searchPath returns the directories of the host's PATH that belong to the system or are visible, and the usual ones.
-// It omits relative and temporary directories.
+// searchPath returns the PATH of a command. It contains the directories of the host's PATH that belong to the system or
+// are visible, and the usual ones. It omits relative and temporary directories.
 func searchPath(host string, visible []string) string {
 	visible = slices.DeleteFunc(slices.Clone(visible), func(dir string) bool { return slices.Contains(temporaryDirs, dir) })
 	var path []string
@@ -70,23 +70,22 @@ func isBelowAny(path string, dirs ...string) bool {
 	})
 }
 
-// Settings are the operator's settings for commands.
-type Settings struct {
-	Timeout time.Duration `json:"timeout_ns,omitempty"` // how long a command may run unless the call asks for less
+// CommandSettings are the operator's settings for commands.
+type CommandSettings struct {
+	Timeout time.Duration `json:"timeout_ns,omitempty"` // maximum run time of a command; a call may ask for less
 	Env     []string      `json:"env,omitempty"`        // NAME=value pairs for every command
-	// Confine says that commands are held by the kernel to ReadOnly and ReadWrite, absolute paths, and to what the
-	// system needs in order to run programs.
+	// Confine says that the kernel limits commands to the absolute paths ReadOnly and ReadWrite, and to files that
+	// running programs needs.
 	Confine   bool     `json:"confine,omitempty"`
 	ReadOnly  []string `json:"read_only,omitempty"`
 	ReadWrite []string `json:"read_write,omitempty"`
-	// Sandboxed says that the plugin and its commands are in a sandbox with processes, shared memory and terminals of
-	// its own.
+	// Sandboxed says that the plugin and its commands run in a sandbox with private processes, shared memory and
+	// terminals.
 	Sandboxed bool `json:"sandboxed,omitempty"`
-	// Unwalled says that nothing but the guard stands between a command and this machine.
-	Unwalled bool   `json:"unwalled,omitempty"`
-	Limits   Limits `json:"limits,omitzero"`
+	// Unwalled says that only the guard protects this machine from commands.
+	Unwalled bool          `json:"unwalled,omitempty"`
+	Limits   CommandLimits `json:"limits,omitzero"`
 }
 
-// Limits limit one command with its descendants: Processes, Memory in bytes, CPU time, FileSize in bytes, and OpenFiles
-// of each process; zero is no limit.
-type Limits = limits.Limits
+// CommandLimits limit one command with its descendants; zero is no limit.
+type CommandLimits = limits.ProcessLimits

@@ -19,24 +19,24 @@ func BenchmarkCommands(b *testing.B) {
 	policy := everything()
 	policy.Kernel = true
 	g, parser := mustNew(b, policy), syntax.NewParser(syntax.Variant(syntax.LangBash))
-	var cases []measure.Case
+	var cases []measure.BenchCase
 	for _, s := range shapes(b) {
 		next := 0
 		decided := s.texts[0]
 		cases = append(cases,
-			measure.Case{Name: s.Name + "_decide", Run: func() error {
+			measure.BenchCase{Name: s.Name + "_decide", Run: func() error {
 				decided = s.texts[next%len(s.texts)]
 				next++
 				decide(g, decided)
 				return nil
 			}},
-			measure.Case{Name: s.Name + "_parse", Run: func() error {
+			measure.BenchCase{Name: s.Name + "_parse", Run: func() error {
 				_, err := parser.Parse(strings.NewReader(decided), "")
 				return err
 			}})
 	}
 	var decided, parsed, lines measure.Times
-	for i, t := range measure.Turns(b, cases...) {
+	for i, t := range measure.RunInTurns(b, cases...) {
 		if i%2 == 0 {
 			decided = append(decided, t...)
 		} else {

@@ -108,7 +108,7 @@ func ExampleExecPolicy() {
 
 // Who decides on a command and who runs it use the same shell.
 func ExampleMachineShell() {
-	shell, err := guard.MachineShell()
+	shell, err := guard.FindShell()
 	if err != nil {
 		fmt.Println(err)
 		return

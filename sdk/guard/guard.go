@@ -51,7 +51,7 @@ func NewGuard(p Policy) (*Guard, error) {
 	); err != nil {
 		return nil, err
 	}
-	if g.inside, err = protect.New(real, protect.Entries{Deny: p.WorkspaceDeny, Ask: p.WorkspaceAsk},
+	if g.inside, err = protect.CompileRules(real, protect.Entries{Deny: p.WorkspaceDeny, Ask: p.WorkspaceAsk},
 		g.allowsOutsideChange); err != nil {
 		return nil, fmt.Errorf("workspace.protect: %w", err)
 	}
@@ -113,8 +113,8 @@ const (
 	PowerShell Dialect = "powershell" // powershell -Command
 )
 
-// Shell is a shell: Path with Args and then the command's text.
-type Shell struct {
+// ShellProgram is a shell to execute commands: the command text follows Args.
+type ShellProgram struct {
 	Path    string
 	Args    []string
 	Dialect Dialect
@@ -122,20 +122,20 @@ type Shell struct {
 
 // supportedShells are the shells for commands, in order of preference. Their options disable startup files, which could
 // change a command's meaning.
-var supportedShells = []Shell{
+var supportedShells = []ShellProgram{
 	{Path: "/bin/bash", Args: []string{"--noprofile", "--norc", "-c"}, Dialect: Bash},
 	{Path: "/usr/bin/bash", Args: []string{"--noprofile", "--norc", "-c"}, Dialect: Bash},
 	{Path: "/usr/local/bin/bash", Args: []string{"--noprofile", "--norc", "-c"}, Dialect: Bash},
 	{Path: "/bin/sh", Args: []string{"-c"}, Dialect: POSIX},
 }
 
-// MachineShell returns the shell for commands on this machine. Deciding and executing code must both use it, so that
-// the languages agree. It does not use PATH.
-func MachineShell() (Shell, error) {
+// FindShell returns the first supported shell on this machine. Use it both to decide on and to execute commands, so
+// that the languages agree. It does not search PATH.
+func FindShell() (ShellProgram, error) {
 	for _, s := range supportedShells {
 		if _, err := os.Stat(s.Path); err == nil {
 			return s, nil
 		}
 	}
-	return Shell{}, errors.New("this machine has neither bash nor /bin/sh; install one")
+	return ShellProgram{}, errors.New("this machine has neither bash nor /bin/sh; install one")
 }

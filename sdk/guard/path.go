@@ -49,7 +49,7 @@ func (g *Guard) DecidePath(a Access, path string) Decision { return g.decidePath
 // pathCache caches resolved paths for one command, and holds the commands' home. A nil pathCache means that the access
 // is not by a command.
 type pathCache struct {
-	paths.Resolver
+	paths.PathResolver
 	home string // resolved [ExecPolicy.Home]
 }
 
@@ -159,11 +159,11 @@ func (g *Guard) decideProtectedChange(k *pathCache, a Access, target string) Dec
 		return Decision{Verdict: Allow, Path: target}
 	}
 	hit, ok := g.inside.Match(target)
-	if judged := hit.Judge != "" && hit.Judge != "gitlink"; ok && judged && (k == nil || hit.Loose()) {
+	if judged := hit.ContentRule != "" && hit.ContentRule != "gitlink"; ok && judged && (k == nil || hit.IsEditedInPlace()) {
 		ok = false
 	}
 	if !ok && a == Delete && k == nil {
-		hits, err := g.inside.Within(target, target)
+		hits, err := g.inside.FindWithin(target, target)
 		if err != nil {
 			return Decision{Verdict: Deny, Rule: RuleProtect, Path: target,
 				Reason: "access denied: protected files can't be looked for: " + escapeUnprintable(err.Error())}
@@ -178,16 +178,16 @@ func (g *Guard) decideProtectedChange(k *pathCache, a Access, target string) Dec
 		return Decision{Verdict: Allow, Path: target}
 	}
 	d := Decision{Verdict: Deny, Rule: RuleProtect, Path: hit.Path,
-		Reason: fmt.Sprintf("access denied: %s is protected", escapeUnprintable(g.inside.Name(hit.Path)))}
+		Reason: fmt.Sprintf("access denied: %s is protected", escapeUnprintable(g.inside.RelativeName(hit.Path)))}
 	if hit.Ask {
 		d.Verdict = Ask
 	}
 	return d.withRemedy("", hit.Remedy())
 }
 
-// DecideProtected decides on protected files a command is to change: they need approval, or are denied by the operator.
-// Unprotected names are denied, so that an approval covers exactly the listed files.
-func (g *Guard) DecideProtected(named []string) Decision {
+// DecideProtectedFiles decides on protected files that a command names in advance. They need approval, or the operator
+// denies them. It denies names that are not protected, so that an approval covers exactly the listed files.
+func (g *Guard) DecideProtectedFiles(named []string) Decision {
 	if len(named) == 0 {
 		return Decision{Verdict: Allow}
 	}

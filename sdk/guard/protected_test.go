@@ -96,7 +96,7 @@ func TestProtectedPathsAreAskedFor(t *testing.T) {
 		{[]string{".git/hooks/x"}, Deny, ".git/hooks is protected"},
 		{[]string{"."}, Deny, ""}, {[]string{"src"}, Deny, "src is not protected"}, {[]string{"../x"}, Deny, "outside"},
 	} {
-		if d := g.DecideProtected(c.named); d.Verdict != c.verdict || !strings.Contains(d.Reason, c.reason) {
+		if d := g.DecideProtectedFiles(c.named); d.Verdict != c.verdict || !strings.Contains(d.Reason, c.reason) {
 			t.Errorf("%q: %+v", c.named, d)
 		}
 	}

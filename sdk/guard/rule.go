@@ -22,9 +22,9 @@ const (
 // Rule decides on the commands that fulfil its conditions. Built-in rules and operators' own have the same form.
 type Rule = rules.Rule
 
-// ParseRules reads rules in the form that the built-in ones have: a JSON array. File names where they stand, for errors
-// and for [Decision.File].
-func ParseRules(file string, data []byte) ([]Rule, error) { return rules.ParseRules(file, data) }
+// ParseExecRules parses a JSON array of command rules in the form of the built-in ones. file is their source in errors
+// and in [Decision.File].
+func ParseExecRules(file string, data []byte) ([]Rule, error) { return rules.ParseRules(file, data) }
 
 // applyCommandRules applies all rules for a program to one simple command.
 func (a *commandAnalysis) applyCommandRules(c *shell.SimpleCommand, name string, argv []string) {

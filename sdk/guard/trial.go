@@ -7,9 +7,10 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/rules"
 )
 
-// CheckRules tests the examples of operators' rules: each rule must match its hit commands and none of its miss
-// commands, and with all rules together its decision must win. The error names rule, command and remedy.
-func CheckRules(own []Rule) error {
+// CheckRuleExamples tests the examples of an operator's rules. Each rule must match its hit commands and none of its
+// miss commands. Together with all other rules, its decision must win for its hits. The error names rule, command and
+// remedy.
+func CheckRuleExamples(own []Rule) error {
 	set := rules.BuiltinRules().WithOperatorRules(own)
 	all := newRulesOnlyGuard(set)
 	for _, r := range own {

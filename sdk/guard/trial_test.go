@@ -58,11 +58,11 @@ func TestCheckRules(t *testing.T) {
 		{`{"id": "own.b", "programs": "mytool", "undoable": true, "why": "does it"}`,
 			`own.b: "undoable" is for built-in rules; leave it out`},
 	} {
-		own, err := ParseRules("own.json", []byte("["+test.text+"]"))
+		own, err := ParseExecRules("own.json", []byte("["+test.text+"]"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = CheckRules(own)
+		err = CheckRuleExamples(own)
 		if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
 			t.Errorf("%s\n\tsays %v\n\tnot  %s", test.text, err, test.want)
 		}
@@ -74,7 +74,7 @@ func TestCheckRules(t *testing.T) {
 
 // Every decision by a rule names the file that the rule stands in.
 func TestDecisionsNameTheFile(t *testing.T) {
-	own, err := ParseRules("config.json", []byte(`[
+	own, err := ParseExecRules("config.json", []byte(`[
 		{"id": "terraform-destroy", "programs": "terraform tofu", "verb": "destroy", "why": "destroys what is described"}]`))
 	if err != nil {
 		t.Fatal(err)

@@ -86,7 +86,7 @@ func (a *commandAnalysis) isWorkspacePath(dir string, access Access, text string
 		return false
 	}
 	workspace := Guard{policy: Policy{Restrict: true}, workspaces: a.guard.workspaces}
-	return workspace.decideAbsolute(&pathCache{Resolver: a.known.Resolver}, access, text, abs).Verdict == Allow
+	return workspace.decideAbsolute(&pathCache{PathResolver: a.known.PathResolver}, access, text, abs).Verdict == Allow
 }
 
 // setsGitDir reports whether a variable may make git work in another directory.

@@ -177,7 +177,7 @@ func TestDeletionsThatCanNotBeUndone(t *testing.T) {
 		t.Errorf("in the strict profile: %s %s", d.Verdict, d.Rule)
 	}
 	p.Exec.Profile = ProfileDefault
-	own, err := ParseRules("own.json", []byte(`[{"id": "own.rm", "programs": "rm", "why": "deletes"}]`))
+	own, err := ParseExecRules("own.json", []byte(`[{"id": "own.rm", "programs": "rm", "why": "deletes"}]`))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,9 +10,9 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// validate validates values against the schema. Common mistakes at the top level have plain messages; others have the
-// schema library's.
-func (r *ArgumentReader) validate(values map[string]any) error {
+// validateValues validates values against the schema. Common mistakes at the top level have plain messages. Other
+// messages come from the schema library.
+func (r *ArgumentReader) validateValues(values map[string]any) error {
 	names := make([]string, 0, len(values))
 	for name := range values {
 		names = append(names, name)
@@ -27,8 +27,8 @@ func (r *ArgumentReader) validate(values map[string]any) error {
 				Known:   r.known,
 			}
 		}
-		if want, ok := checkType(property, values[name]); ok {
-			return &ArgumentError{Message: fmt.Sprintf("argument %q %s", name, typeMismatch(want, values[name]))}
+		if want, ok := findTypeViolation(property, values[name]); ok {
+			return &ArgumentError{Message: fmt.Sprintf("argument %q %s", name, formatTypeMismatch(want, values[name]))}
 		}
 	}
 	for _, name := range r.schema.Required {
@@ -41,15 +41,15 @@ func (r *ArgumentReader) validate(values map[string]any) error {
 		return nil
 	}
 	for _, name := range names {
-		if said, ok := describeFault(r.schema.Properties[name], values[name], ""); ok {
+		if said, ok := describeValueError(r.schema.Properties[name], values[name], ""); ok {
 			return &ArgumentError{Message: fmt.Sprintf("argument %q%s", name, said)}
 		}
 	}
 	return &ArgumentError{Message: "the arguments do not fit: " + stripSchemaPath(err)}
 }
 
-// checkType reports whether a value has a type the schema does not allow, and the allowed ones.
-func checkType(s *jsonschema.Schema, v any) (want string, wrong bool) {
+// findTypeViolation returns the allowed types if the type of a value is wrong. wrong is false if the type is allowed.
+func findTypeViolation(s *jsonschema.Schema, v any) (want string, wrong bool) {
 	types := s.Types
 	if s.Type != "" {
 		types = []string{s.Type}
@@ -59,20 +59,21 @@ func checkType(s *jsonschema.Schema, v any) (want string, wrong bool) {
 	}
 	var names []string
 	for _, t := range types {
-		if hasType(t, v) {
+		if matchesJSONType(t, v) {
 			return "", false
 		}
-		names = append(names, withArticle(t))
+		names = append(names, typeWithArticle(t))
 	}
 	return strings.Join(names, " or "), true
 }
 
-// checkBounds reports whether a value is not in an enum, or is outside numeric limits, and the expected value.
-func checkBounds(s *jsonschema.Schema, v any) (want string, wrong bool) {
-	if len(s.Enum) > 0 && !slices.ContainsFunc(s.Enum, func(known any) bool { return shortValue(known) == shortValue(v) }) {
+// findBoundsViolation returns the expected values if a value is not in an enum or exceeds numeric limits. wrong is
+// false if the value is allowed.
+func findBoundsViolation(s *jsonschema.Schema, v any) (want string, wrong bool) {
+	if len(s.Enum) > 0 && !slices.ContainsFunc(s.Enum, func(known any) bool { return formatShortValue(known) == formatShortValue(v) }) {
 		known := make([]string, len(s.Enum))
 		for i, one := range s.Enum {
-			known[i] = shortValue(one)
+			known[i] = formatShortValue(one)
 		}
 		return "one of " + strings.Join(known, ", "), true
 	}
@@ -97,8 +98,8 @@ func checkBounds(s *jsonschema.Schema, v any) (want string, wrong bool) {
 	return strings.Join(bounds, " and "), wrong
 }
 
-// shortValue returns a string or number as JSON, unless too long.
-func shortValue(v any) string {
+// formatShortValue formats a string or number for a message. It replaces a long string by "another text".
+func formatShortValue(v any) string {
 	text, ok := v.(string)
 	switch {
 	case ok && len(text) > 100:
@@ -112,7 +113,7 @@ func shortValue(v any) string {
 	return fmt.Sprint(v)
 }
 
-func hasType(t string, v any) bool {
+func matchesJSONType(t string, v any) bool {
 	switch v.(type) {
 	case nil:
 		return t == "null"
@@ -132,8 +133,8 @@ func hasType(t string, v any) bool {
 	return false
 }
 
-// valueName describes a value for a type error.
-func valueName(v any, want string) string {
+// describeValue describes the type of a value for a type error.
+func describeValue(v any, want string) string {
 	switch v.(type) {
 	case nil:
 		return "null"
@@ -142,8 +143,8 @@ func valueName(v any, want string) string {
 	case bool:
 		return "a boolean"
 	case int64, float64:
-		if strings.Contains(want, withArticle("integer")) {
-			return shortValue(v)
+		if strings.Contains(want, typeWithArticle("integer")) {
+			return formatShortValue(v)
 		}
 		return "a number"
 	case []any:
@@ -152,7 +153,7 @@ func valueName(v any, want string) string {
 	return "an object"
 }
 
-func withArticle(t string) string {
+func typeWithArticle(t string) string {
 	switch t {
 	case "null":
 		return t

@@ -10,11 +10,11 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// typeSet is a set of JSON types.
-type typeSet uint8
+// jsonTypeSet is a set of JSON types.
+type jsonTypeSet uint8
 
 const (
-	nullType typeSet = 1 << iota
+	nullType jsonTypeSet = 1 << iota
 	stringType
 	booleanType
 	wholeType    // numbers without a fraction
@@ -26,12 +26,12 @@ const (
 	allTypes    = 1<<iota - 1
 )
 
-var typeSets = map[string]typeSet{
+var typeSets = map[string]jsonTypeSet{
 	"null": nullType, "string": stringType, "boolean": booleanType, "integer": wholeType, "number": numberTypes,
 	"array": arrayType, "object": objectType,
 }
 
-func typeOf(v any) typeSet {
+func jsonTypeOf(v any) jsonTypeSet {
 	switch v.(type) {
 	case nil:
 		return nullType
@@ -49,59 +49,59 @@ func typeOf(v any) typeSet {
 	return objectType
 }
 
-// shape is the part of a schema that conversions need. A valid value always has one of the types; the schema may be
-// stricter than its shape.
-type shape struct {
-	types    typeSet
-	fields   map[string]*shape
+// conversionSchema is the part of a schema that is needed to convert arguments. A valid value always has one of its
+// types; the full schema may be stricter.
+type conversionSchema struct {
+	types    jsonTypeSet
+	fields   map[string]*conversionSchema
 	required map[string]bool
-	values   *shape // of names that are not fields; may be nil
-	items    *shape // may be nil
-	fallback []byte // default as JSON; may be nil
+	values   *conversionSchema // for names that are not fields; may be nil
+	items    *conversionSchema // may be nil
+	fallback []byte            // default as JSON; may be nil
 }
 
-// newShape returns the shape of a schema that [Schema.CheckBounds] accepts, within the root that has its definitions.
-// It ignores keywords that only restrict a value further.
-func newShape(root, s *jsonschema.Schema) *shape {
-	out := &shape{types: allTypes, fields: map[string]*shape{}, required: map[string]bool{}}
+// newConversionSchema extracts the conversion schema from a schema that [Schema.CheckValidationCost] accepts. root
+// contains the definitions. It ignores keywords that only restrict a value further.
+func newConversionSchema(root, s *jsonschema.Schema) *conversionSchema {
+	out := &conversionSchema{types: allTypes, fields: map[string]*conversionSchema{}, required: map[string]bool{}}
 	if s == nil {
 		return out
 	}
 	out.fallback = s.Default
 	if s.Ref != "" { // draft 7 ignores keywords beside it
-		out.merge(newShape(root, definition(root, s.Ref)))
+		out.narrowTo(newConversionSchema(root, findDefinition(root, s.Ref)))
 		return out
 	}
-	out.types = schemaTypes(s)
+	out.types = allowedTypes(s)
 	for name, property := range s.Properties {
-		out.fields[name] = newShape(root, property)
+		out.fields[name] = newConversionSchema(root, property)
 	}
 	for _, name := range s.Required {
 		out.required[name] = true
 	}
 	if s.AdditionalProperties != nil && len(s.PatternProperties) == 0 {
-		out.values = newShape(root, s.AdditionalProperties)
+		out.values = newConversionSchema(root, s.AdditionalProperties)
 	}
 	if s.Items != nil && len(s.PrefixItems) == 0 {
-		out.items = newShape(root, s.Items)
+		out.items = newConversionSchema(root, s.Items)
 	}
 	for _, one := range s.AllOf {
-		out.merge(newShape(root, one))
+		out.narrowTo(newConversionSchema(root, one))
 	}
-	out.merge(alternativeShape(root, s.AnyOf))
-	out.merge(alternativeShape(root, s.OneOf))
+	out.narrowTo(newAlternativesSchema(root, s.AnyOf))
+	out.narrowTo(newAlternativesSchema(root, s.OneOf))
 	return out
 }
 
-// merge narrows a shape to the values that other allows too.
-func (p *shape) merge(other *shape) {
+// narrowTo restricts the schema to values that other also allows.
+func (p *conversionSchema) narrowTo(other *conversionSchema) {
 	if other == nil {
 		return
 	}
 	p.types &= other.types
 	for name, field := range other.fields {
 		if own := p.fields[name]; own != nil {
-			own.merge(field)
+			own.narrowTo(field)
 		} else {
 			p.fields[name] = field
 		}
@@ -113,22 +113,22 @@ func (p *shape) merge(other *shape) {
 	}
 }
 
-// alternativeShape returns the shape of a value that fits one of several schemas: that of the only one that is not for
-// null, or just the types of all.
-func alternativeShape(root *jsonschema.Schema, all []*jsonschema.Schema) *shape {
+// newAlternativesSchema returns the conversion schema of a value that fits one of several schemas. Its fields are those
+// of the only alternative that is not null, if there is just one.
+func newAlternativesSchema(root *jsonschema.Schema, all []*jsonschema.Schema) *conversionSchema {
 	if len(all) == 0 {
 		return nil
 	}
-	var types typeSet
-	var others []*shape
+	var types jsonTypeSet
+	var others []*conversionSchema
 	for _, one := range all {
-		alternative := newShape(root, one)
+		alternative := newConversionSchema(root, one)
 		types |= alternative.types
 		if alternative.types != nullType {
 			others = append(others, alternative)
 		}
 	}
-	out := &shape{}
+	out := &conversionSchema{}
 	if len(others) == 1 {
 		out = others[0]
 	}
@@ -136,9 +136,9 @@ func alternativeShape(root *jsonschema.Schema, all []*jsonschema.Schema) *shape 
 	return out
 }
 
-// schemaTypes returns the types that the keywords type, enum and const allow.
-func schemaTypes(s *jsonschema.Schema) typeSet {
-	types := typeSet(allTypes)
+// allowedTypes returns the types that the keywords type, enum and const allow.
+func allowedTypes(s *jsonschema.Schema) jsonTypeSet {
+	types := jsonTypeSet(allTypes)
 	names := s.Types
 	if s.Type != "" {
 		names = []string{s.Type}
@@ -156,11 +156,11 @@ func schemaTypes(s *jsonschema.Schema) typeSet {
 	if values == nil {
 		return types
 	}
-	var known typeSet
+	var known jsonTypeSet
 	for _, v := range values {
 		switch v.(type) {
 		case nil, string, bool, []any, map[string]any:
-			known |= typeOf(v)
+			known |= jsonTypeOf(v)
 		default:
 			known |= numberTypes
 		}
@@ -168,8 +168,8 @@ func schemaTypes(s *jsonschema.Schema) typeSet {
 	return types & known
 }
 
-// definition returns the schema at a reference such as #/$defs/name; nil if it is elsewhere.
-func definition(root *jsonschema.Schema, ref string) *jsonschema.Schema {
+// findDefinition returns the schema at a reference such as #/$defs/name, or nil for other references.
+func findDefinition(root *jsonschema.Schema, ref string) *jsonschema.Schema {
 	if name, ok := strings.CutPrefix(ref, "#/$defs/"); ok {
 		return root.Defs[name]
 	}
@@ -179,33 +179,33 @@ func definition(root *jsonschema.Schema, ref string) *jsonschema.Schema {
 	return nil
 }
 
-// converter changes arguments that models send in another form than the schema asks for.
-type converter struct {
+// argumentConverter converts arguments that a model sent in another form than the schema requires.
+type argumentConverter struct {
 	notes []string
 }
 
-// convert returns a value in the form that the schema asks for, where the schema leaves no doubt about it:
-//   - an optional field that is null is dropped, if the schema does not allow null
-//   - a required field that is missing, or null as above, gets its default
-//   - a string becomes the number, boolean, array or object that it holds as JSON, if the schema allows only that type
+// convertValue converts a value to the form that the schema requires, if the schema allows only one interpretation: it
+// drops an optional field that is null, unless the schema allows null. It sets the default of a required field that is
+// missing or null. It replaces a string by the number, boolean, array or object that it contains as JSON, if the schema
+// allows only that type.
 //
-// The value itself is not changed. name is the argument's, and at the place in it, such as [1].n.
-func (c *converter) convert(p *shape, v any, name, at string) any {
+// The value itself is not modified. name is the argument, and at the path within it, such as [1].n.
+func (c *argumentConverter) convertValue(p *conversionSchema, v any, name, at string) any {
 	switch v := v.(type) {
 	case string:
-		converted, ok := p.parseText(v)
+		converted, ok := p.parseStringValue(v)
 		if !ok {
 			return v
 		}
-		c.note(v, converted, name, at)
-		return c.convert(p, converted, name, at)
+		c.noteConversion(v, converted, name, at)
+		return c.convertValue(p, converted, name, at)
 	case []any:
 		if p.items == nil {
 			return v
 		}
 		out := make([]any, len(v))
 		for i, item := range v {
-			out[i] = c.convert(p.items, item, name, fmt.Sprintf("%s[%d]", at, i))
+			out[i] = c.convertValue(p.items, item, name, fmt.Sprintf("%s[%d]", at, i))
 		}
 		return out
 	case map[string]any:
@@ -215,9 +215,9 @@ func (c *converter) convert(p *shape, v any, name, at string) any {
 			switch {
 			case field == nil:
 			case name == "":
-				out[key] = c.convert(field, out[key], key, "")
+				out[key] = c.convertValue(field, out[key], key, "")
 			default:
-				out[key] = c.convert(field, out[key], name, strings.TrimPrefix(at+"."+clipName(key), "."))
+				out[key] = c.convertValue(field, out[key], name, strings.TrimPrefix(at+"."+clipLongName(key), "."))
 			}
 		}
 		return out
@@ -225,8 +225,8 @@ func (c *converter) convert(p *shape, v any, name, at string) any {
 	return v
 }
 
-// completeFields returns a copy of an object without optional nulls, and with defaults of missing required fields.
-func (p *shape) completeFields(object map[string]any) map[string]any {
+// completeFields returns a copy of an object without optional nulls, and with defaults for missing required fields.
+func (p *conversionSchema) completeFields(object map[string]any) map[string]any {
 	out := maps.Clone(object)
 	for name, field := range p.fields {
 		if v, has := out[name]; has && (v != nil || field.types&nullType != 0) {
@@ -239,16 +239,16 @@ func (p *shape) completeFields(object map[string]any) map[string]any {
 		if field.fallback == nil {
 			continue
 		}
-		if v, err := decodeValue(field.fallback); err == nil && typeOf(v)&field.types != 0 {
+		if v, err := decodeValue(field.fallback); err == nil && jsonTypeOf(v)&field.types != 0 {
 			out[name] = v
 		}
 	}
 	return out
 }
 
-// parseText returns the value that a string holds as JSON, or as True or False. ok is false if the schema allows
-// strings, or values of several types.
-func (p *shape) parseText(text string) (v any, ok bool) {
+// parseStringValue returns the value that a string contains as JSON, or as True or False. ok is false if the schema
+// allows strings or values of several types.
+func (p *conversionSchema) parseStringValue(text string) (v any, ok bool) {
 	switch want := p.types &^ nullType; {
 	case want == booleanType:
 		if text == "True" || text == "False" {
@@ -259,7 +259,7 @@ func (p *shape) parseText(text string) (v any, ok bool) {
 		return nil, false
 	}
 	v, err := decodeValue([]byte(text))
-	return v, err == nil && v != nil && typeOf(v)&p.types != 0
+	return v, err == nil && v != nil && jsonTypeOf(v)&p.types != 0
 }
 
 const (
@@ -267,15 +267,15 @@ const (
 	maxNotedText       = 40 // bytes of a text in a note
 )
 
-// note notes that a string was used as another value.
-func (c *converter) note(text string, v any, name, at string) {
+// noteConversion adds a note that a string was used as another value.
+func (c *argumentConverter) noteConversion(text string, v any, name, at string) {
 	if len(text) > maxNotedText {
 		text = strings.ToValidUTF8(text[:maxNotedText], "") + "…"
 	}
-	used := fmt.Sprintf("JSON text was used as %s", valueName(v, ""))
+	used := fmt.Sprintf("JSON text was used as %s", describeValue(v, ""))
 	switch v.(type) {
 	case bool, int64, float64:
-		used = fmt.Sprintf("the string %q was used as %s", text, shortValue(v))
+		used = fmt.Sprintf("the string %q was used as %s", text, formatShortValue(v))
 	}
 	if name == "" {
 		c.notes = append(c.notes, "the arguments: "+used)
@@ -284,8 +284,8 @@ func (c *converter) note(text string, v any, name, at string) {
 	c.notes = append(c.notes, fmt.Sprintf("argument %q%s: %s", name, pathSuffix(at), used))
 }
 
-// conversions returns the first notes, and the number of the others.
-func (c *converter) conversions() []string {
+// conversionNotes returns the first notes and the number of further ones.
+func (c *argumentConverter) conversionNotes() []string {
 	if more := len(c.notes) - maxConversionNotes; more > 0 {
 		return append(c.notes[:maxConversionNotes:maxConversionNotes], fmt.Sprintf("%d more values were converted", more))
 	}

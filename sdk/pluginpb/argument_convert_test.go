@@ -211,8 +211,8 @@ func checkConversion(t *testing.T, seed uint64) {
 	if err := r.resolved.Validate(once.Values); err != nil {
 		t.Fatalf("seed %d: %s: %s does not validate: %v", seed, encode(schema), once.Canonical, err)
 	}
-	var again converter
-	if second := again.convert(r.shape(), once.Values, "", ""); !reflect.DeepEqual(second, any(once.Values)) || again.notes != nil {
+	var again argumentConverter
+	if second := again.convertValue(r.shape(), once.Values, "", ""); !reflect.DeepEqual(second, any(once.Values)) || again.notes != nil {
 		t.Fatalf("seed %d: %s: a second conversion changes %s to %s", seed, encode(schema), once.Canonical, encode(second))
 	}
 }
@@ -236,7 +236,7 @@ func FuzzConvertedArguments(f *testing.F) {
 	f.Add(`{"type":"object","$defs":{"d":{"const":null}},"properties":{"a":{"$ref":"#/$defs/d"}}}`, `{"a":null}`)
 	f.Fuzz(func(t *testing.T, schema, raw string) {
 		var input Schema
-		if input.UnmarshalJSON([]byte(schema)) != nil || input.CheckBounds() != nil {
+		if input.UnmarshalJSON([]byte(schema)) != nil || input.CheckValidationCost() != nil {
 			return
 		}
 		s, err := input.Parse()
@@ -252,9 +252,9 @@ func FuzzConvertedArguments(f *testing.F) {
 			return
 		}
 		values, _ := value.(map[string]any)
-		var c converter
-		if values != nil && r.validate(values) == nil {
-			if converted := c.convert(r.shape(), values, "", ""); !reflect.DeepEqual(converted, value) {
+		var c argumentConverter
+		if values != nil && r.validateValues(values) == nil {
+			if converted := c.convertValue(r.shape(), values, "", ""); !reflect.DeepEqual(converted, value) {
 				t.Fatalf("valid arguments change: %s: %s becomes %s", schema, raw, encode(converted))
 			}
 		}

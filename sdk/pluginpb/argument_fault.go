@@ -10,44 +10,44 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// describeFault describes in plain words the error of a value, or of a nested one at a path such as [1].old_text. ok is
-// false for uncommon errors.
-func describeFault(s *jsonschema.Schema, v any, at string) (said string, ok bool) {
+// describeValueError describes why a value, or a value nested in it, does not fit the schema. at is the path within the
+// argument, such as [1].old_text. ok is false for uncommon errors.
+func describeValueError(s *jsonschema.Schema, v any, at string) (said string, ok bool) {
 	if s == nil {
 		return "", false
 	}
-	if want, wrong := checkType(s, v); wrong {
-		return pathSuffix(at) + " " + typeMismatch(want, v), true
+	if want, wrong := findTypeViolation(s, v); wrong {
+		return pathSuffix(at) + " " + formatTypeMismatch(want, v), true
 	}
-	if want, wrong := checkBounds(s, v); wrong {
-		return fmt.Sprintf("%s must be %s, not %s", pathSuffix(at), want, shortValue(v)), true
+	if want, wrong := findBoundsViolation(s, v); wrong {
+		return fmt.Sprintf("%s must be %s, not %s", pathSuffix(at), want, formatShortValue(v)), true
 	}
 	switch v := v.(type) {
 	case []any:
 		for i, item := range v {
-			if said, ok := describeFault(s.Items, item, fmt.Sprintf("%s[%d]", at, i)); ok {
+			if said, ok := describeValueError(s.Items, item, fmt.Sprintf("%s[%d]", at, i)); ok {
 				return said, true
 			}
 		}
 	case map[string]any:
-		return memberFault(s, v, at)
+		return describeMemberError(s, v, at)
 	}
 	return "", false
 }
 
-// memberFault is describeFault for the members of an object.
-func memberFault(s *jsonschema.Schema, object map[string]any, at string) (said string, ok bool) {
+// describeMemberError is describeValueError for the members of an object.
+func describeMemberError(s *jsonschema.Schema, object map[string]any, at string) (said string, ok bool) {
 	for _, name := range slices.Sorted(maps.Keys(object)) {
 		property, known := s.Properties[name]
 		switch {
 		case known:
-		case isFalse(s.AdditionalProperties) && len(s.PatternProperties) == 0:
+		case isFalseSchema(s.AdditionalProperties) && len(s.PatternProperties) == 0:
 			names := slices.Sorted(maps.Keys(s.Properties))
-			return fmt.Sprintf("%s: unknown name %s; it takes %s", pathSuffix(at), shortValue(name), strings.Join(names, ", ")), true
+			return fmt.Sprintf("%s: unknown name %s; it takes %s", pathSuffix(at), formatShortValue(name), strings.Join(names, ", ")), true
 		default:
 			property = s.AdditionalProperties
 		}
-		if said, ok := describeFault(property, object[name], strings.TrimPrefix(at+"."+clipName(name), ".")); ok {
+		if said, ok := describeValueError(property, object[name], strings.TrimPrefix(at+"."+clipLongName(name), ".")); ok {
 			return said, true
 		}
 	}
@@ -59,7 +59,7 @@ func memberFault(s *jsonschema.Schema, object map[string]any, at string) (said s
 	return "", false
 }
 
-// pathSuffix returns the text between an argument's name and a nested error.
+// pathSuffix returns ": " and a path within an argument, or "".
 func pathSuffix(at string) string {
 	if at == "" {
 		return ""
@@ -67,17 +67,17 @@ func pathSuffix(at string) string {
 	return ": " + at
 }
 
-// clipName shortens a name to one line.
-func clipName(name string) string {
-	if quoted := shortValue(name); len(quoted) != len(name)+2 {
+// clipLongName returns a name, shortened and quoted if it does not fit on a line.
+func clipLongName(name string) string {
+	if quoted := formatShortValue(name); len(quoted) != len(name)+2 {
 		return quoted
 	}
 	return name
 }
 
-// typeMismatch says that a value has a wrong type.
-func typeMismatch(want string, v any) string {
-	if f, ok := v.(float64); ok && strings.Contains(want, withArticle("integer")) {
+// formatTypeMismatch returns the message for a value of a wrong type.
+func formatTypeMismatch(want string, v any) string {
+	if f, ok := v.(float64); ok && strings.Contains(want, typeWithArticle("integer")) {
 		switch {
 		case f > maxExactInt:
 			return fmt.Sprintf("is too large: a whole number is at most %d", maxExactInt)
@@ -85,10 +85,10 @@ func typeMismatch(want string, v any) string {
 			return fmt.Sprintf("is too small: a whole number is at least %d", -maxExactInt)
 		}
 	}
-	return fmt.Sprintf("must be %s, not %s", want, valueName(v, want))
+	return fmt.Sprintf("must be %s, not %s", want, describeValue(v, want))
 }
 
-// stripSchemaPath removes schema names from a message of the schema library.
+// stripSchemaPath removes the path of schemas from a message of the schema library.
 func stripSchemaPath(err error) string {
 	said := err.Error()
 	for {
@@ -104,8 +104,8 @@ func stripSchemaPath(err error) string {
 	}
 }
 
-// isFalse reports whether a schema is the one that nothing fits.
-func isFalse(s *jsonschema.Schema) bool {
+// isFalseSchema reports whether a schema is "false", which no value fits.
+func isFalseSchema(s *jsonschema.Schema) bool {
 	return s != nil && s.Not != nil && reflect.ValueOf(*s.Not).IsZero() &&
 		reflect.DeepEqual(*s, jsonschema.Schema{Not: s.Not})
 }

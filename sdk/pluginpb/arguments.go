@@ -16,44 +16,44 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// MaxArgumentBytes is the largest JSON text of one call's arguments.
+// MaxArgumentBytes is the maximum size of one call's arguments as JSON.
 const MaxArgumentBytes = 48 << 20
 
 // Arguments are the parsed arguments of a call. All later code uses these values or bytes, so interpretations can't
-// differ: keys are exact, unique and known, and the bytes are generated from the values.
+// differ. Names are exact, unique and known. The bytes are generated from the values.
 type Arguments struct {
 	Values    map[string]any // string, bool, int64, float64, nil, []any and map[string]any
 	Canonical []byte         // the same as JSON, keys sorted
 
-	// Conversions names the values that were sent in another form, one line each: a number as a string, for example.
+	// Conversions describes each value that was converted, one per line, for example a number sent as a string.
 	Conversions []string
 }
 
-// ArgumentError says what is wrong with a call's arguments.
+// ArgumentError is the error for arguments that don't fit a tool's schema.
 type ArgumentError struct {
 	Message string
-	Unknown string   // the name that the tool does not know, if that is what is wrong
-	Known   []string // the names that it knows, sorted
+	Unknown string   // unknown argument name, if that is the error
+	Known   []string // known argument names, sorted
 }
 
 func (e *ArgumentError) Error() string { return e.Message }
 
-// ArgumentReader parses the arguments of one tool. It may be used concurrently.
+// ArgumentReader parses and validates the arguments of one tool. It is safe for concurrent use.
 type ArgumentReader struct {
 	schema   *jsonschema.Schema
 	resolved *jsonschema.Resolved
-	shape    func() *shape // of the schema
+	shape    func() *conversionSchema // conversion schema, created on first use
 	known    []string
 }
 
-// NewArgumentReader compiles the input schema of a tool, which [Schema.CheckBounds] accepts.
+// NewArgumentReader returns a reader for a tool's input schema, which [Schema.CheckValidationCost] must accept.
 func NewArgumentReader(input *jsonschema.Schema) (*ArgumentReader, error) {
 	resolved, err := input.Resolve(nil)
 	if err != nil {
 		return nil, fmt.Errorf("the input schema is not usable: %w", err)
 	}
 	r := &ArgumentReader{schema: input, resolved: resolved,
-		shape: sync.OnceValue(func() *shape { return newShape(input, input) })}
+		shape: sync.OnceValue(func() *conversionSchema { return newConversionSchema(input, input) })}
 	for name := range input.Properties {
 		r.known = append(r.known, name)
 	}
@@ -61,8 +61,8 @@ func NewArgumentReader(input *jsonschema.Schema) (*ArgumentReader, error) {
 	return r, nil
 }
 
-// Read parses arguments. Arguments that do not fit the schema are converted if it leaves no doubt about their meaning.
-// Any error is an [*ArgumentError].
+// Read parses and validates JSON arguments. It converts values that don't fit the schema if only one interpretation is
+// possible. Any error is an [*ArgumentError].
 func (r *ArgumentReader) Read(raw []byte) (*Arguments, error) {
 	if len(raw) > MaxArgumentBytes {
 		return nil, &ArgumentError{Message: fmt.Sprintf("the arguments are %d bytes long; at most %d are taken", len(raw),
@@ -78,21 +78,24 @@ func (r *ArgumentReader) Read(raw []byte) (*Arguments, error) {
 	if value == nil {
 		value = map[string]any{}
 	}
-	return r.check(value, len(raw))
+	return r.convertAndValidate(value, len(raw))
 }
 
-// Check validates decoded arguments, such as a command line's, and encodes them, as Read does.
-func (r *ArgumentReader) Check(values map[string]any) (*Arguments, error) { return r.check(values, 0) }
+// CheckValues is Read for decoded arguments, such as those of a command line.
+func (r *ArgumentReader) CheckValues(values map[string]any) (*Arguments, error) {
+	return r.convertAndValidate(values, 0)
+}
 
-// check is Check for a value whose JSON text has about the given size.
-func (r *ArgumentReader) check(value any, size int) (*Arguments, error) {
+// convertAndValidate validates a decoded value, after conversion if needed, and encodes it. size is the approximate
+// size of its JSON text.
+func (r *ArgumentReader) convertAndValidate(value any, size int) (*Arguments, error) {
 	values, isObject := value.(map[string]any)
-	var c converter
-	if !isObject || r.validate(values) != nil {
-		if values, isObject = c.convert(r.shape(), value, "", "").(map[string]any); !isObject {
-			return nil, &ArgumentError{Message: "the arguments must be a JSON object, not " + valueName(value, "")}
+	var c argumentConverter
+	if !isObject || r.validateValues(values) != nil {
+		if values, isObject = c.convertValue(r.shape(), value, "", "").(map[string]any); !isObject {
+			return nil, &ArgumentError{Message: "the arguments must be a JSON object, not " + describeValue(value, "")}
 		}
-		if err := r.validate(values); err != nil {
+		if err := r.validateValues(values); err != nil {
 			return nil, err
 		}
 	}
@@ -102,10 +105,10 @@ func (r *ArgumentReader) check(value any, size int) (*Arguments, error) {
 	if err != nil {
 		return nil, &ArgumentError{Message: fmt.Sprintf("the arguments can't be written as JSON: %v", err)}
 	}
-	return &Arguments{Values: values, Canonical: canonical.Bytes(), Conversions: c.conversions()}, nil
+	return &Arguments{Values: values, Canonical: canonical.Bytes(), Conversions: c.conversionNotes()}, nil
 }
 
-// decodeValue decodes one JSON value strictly: valid UTF-8, unique names, nothing after it, limited depth.
+// decodeValue decodes one JSON value strictly: valid UTF-8, unique names, nothing after it, and limited depth.
 func decodeValue(raw []byte) (value any, err error) {
 	var wrong error // an invalid number is reported only if the text is valid JSON
 	numbers := jsonv2.UnmarshalFromFunc(func(d *jsontext.Decoder, v *any) error {
@@ -125,12 +128,12 @@ func decodeValue(raw []byte) (value any, err error) {
 		return nil
 	})
 	if err := jsonv2.Unmarshal(raw, &value, jsonv2.WithUnmarshalers(numbers)); err != nil {
-		return nil, syntaxError(raw, err)
+		return nil, newSyntaxError(raw, err)
 	}
 	return value, wrong
 }
 
-func syntaxError(raw []byte, err error) *ArgumentError {
+func newSyntaxError(raw []byte, err error) *ArgumentError {
 	if syntax, ok := errors.AsType[*jsontext.SyntacticError](err); ok && errors.Is(syntax.Err, jsontext.ErrDuplicateName) {
 		name := strings.TrimPrefix(string(syntax.JSONPointer), "/")
 		return &ArgumentError{Message: fmt.Sprintf("argument %q is given twice", name)}
@@ -141,10 +144,10 @@ func syntaxError(raw []byte, err error) *ArgumentError {
 	return &ArgumentError{Message: "the arguments are not valid JSON: " + ExplainSyntaxError(raw, err)}
 }
 
-// maxExactInt is the largest integer up to which every integer is an exact float64.
+// maxExactInt is the largest number up to which float64 represents every integer exactly.
 const maxExactInt = 1 << 53
 
-// parseNumber returns an int64 for whole numbers, else a float64.
+// parseNumber returns an int64 for a whole number, otherwise a float64.
 func parseNumber(text string) (any, error) {
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
 		return n, nil
@@ -159,11 +162,11 @@ func parseNumber(text string) (any, error) {
 	return f, nil
 }
 
-// ExplainSyntaxError says in plain words why a text is invalid JSON, and at which byte.
+// ExplainSyntaxError explains in plain words why a text is invalid JSON, and at which byte.
 func ExplainSyntaxError(text []byte, err error) string {
 	var syntax *jsontext.SyntacticError
 	if !errors.As(err, &syntax) {
-		return withoutPrefix(err)
+		return explainReadError(err)
 	}
 	said, at := syntax.Err.Error(), syntax.ByteOffset
 	rest := text[min(max(at, 0), int64(len(text))):]
@@ -197,7 +200,7 @@ func ExplainSyntaxError(text []byte, err error) string {
 	return fmt.Sprintf("%s at byte %d does not belong there", found, at)
 }
 
-// expectedToken returns the expected token in a decoder's message; may be empty.
+// expectedToken returns the token that a decoder's message says was expected, or "".
 func expectedToken(said string) string {
 	if strings.Contains(said, " literal ") {
 		return "" // the rest of a word is no help to who meant another
@@ -207,8 +210,8 @@ func expectedToken(said string) string {
 	return wants
 }
 
-// withoutPrefix is an error that is none of the syntax.
-func withoutPrefix(err error) string {
+// explainReadError returns a message for a JSON error that is not a syntax error.
+func explainReadError(err error) string {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return "it ends too early"
 	}

@@ -7,34 +7,35 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// ClaimKey is the schema keyword that marks a claim.
+// ClaimKey is the schema keyword whose value is a Claim.
 const ClaimKey = "x-picoclaw-claim"
 
-// Claim says that an argument is a path, with its access, or a command. It is part of the schema, so that the host can
-// check calls of any tool.
+// Claim is the role of an argument in the host's checks: a path with its access, or a command or a part of its
+// environment. It is a keyword of the input schema, so that the host can check the calls of any tool.
 type Claim string
 
-// The claims.
+// Claims.
 const (
 	ClaimRead      Claim = "read"      // a path that is read
 	ClaimWrite     Claim = "write"     // a path that is created or changed
 	ClaimList      Claim = "list"      // a directory that is listed or searched
 	ClaimDelete    Claim = "delete"    // a path that is removed
 	ClaimCommand   Claim = "command"   // a command line for a shell
-	ClaimCwd       Claim = "cwd"       // the directory that the command beside it starts in
-	ClaimStdin     Claim = "stdin"     // what the command beside it reads from its standard input
-	ClaimProtected Claim = "protected" // a protected file that the command beside it has to change
-	ClaimEnv       Claim = "env"       // an object of strings: what the command beside it finds in its environment
+	ClaimCwd       Claim = "cwd"       // working directory of the command in the same object
+	ClaimStdin     Claim = "stdin"     // standard input of the command in the same object
+	ClaimProtected Claim = "protected" // protected file that the command in the same object must change
+	ClaimEnv       Claim = "env"       // environment variables of the command in the same object: an object of strings
 )
 
-// Site is the location of an argument with a claim. Path has property names; "*" stands for every array element.
-type Site struct {
+// ClaimedArgument is the location of an argument with a claim. Path consists of property names; "*" is any array
+// element.
+type ClaimedArgument struct {
 	Path  []string
 	Claim Claim
 }
 
-// Valid reports whether c is a known claim.
-func (c Claim) Valid() bool {
+// IsValid reports whether c is a known claim.
+func (c Claim) IsValid() bool {
 	switch c {
 	case ClaimRead, ClaimWrite, ClaimList, ClaimDelete, ClaimCommand, ClaimCwd, ClaimStdin, ClaimEnv, ClaimProtected:
 		return true
@@ -42,30 +43,30 @@ func (c Claim) Valid() bool {
 	return false
 }
 
-// Claims returns the claims in a tool's input schema, sorted by property name.
-func Claims(input *jsonschema.Schema) ([]Site, error) {
-	var sites []Site
+// FindClaims returns the arguments with a claim in a tool's input schema, sorted by property name.
+func FindClaims(input *jsonschema.Schema) ([]ClaimedArgument, error) {
+	var sites []ClaimedArgument
 	err := collectClaims(input, nil, &sites)
 	return sites, err
 }
 
-func collectClaims(s *jsonschema.Schema, at []string, sites *[]Site) error {
+func collectClaims(s *jsonschema.Schema, at []string, sites *[]ClaimedArgument) error {
 	if s == nil {
 		return nil
 	}
 	if raw, ok := s.Extra[ClaimKey]; ok {
 		text, _ := raw.(string)
 		claim := Claim(text)
-		if !claim.Valid() {
+		if !claim.IsValid() {
 			return fmt.Errorf("the claim %v on %v is not one of read, write, list, delete, command, cwd, stdin, env, protected", raw, at)
 		}
 		switch {
 		case claim == ClaimEnv && s.Type != "object":
 			return fmt.Errorf("the claim %q is on %v, which is not an object", claim, at)
-		case claim != ClaimEnv && !isString(s):
+		case claim != ClaimEnv && !allowsString(s):
 			return fmt.Errorf("the claim %q is on %v, which is not a string", claim, at)
 		}
-		*sites = append(*sites, Site{Path: slices.Clone(at), Claim: claim})
+		*sites = append(*sites, ClaimedArgument{Path: slices.Clone(at), Claim: claim})
 	}
 	names := make([]string, 0, len(s.Properties))
 	for name := range s.Properties {
@@ -80,6 +81,6 @@ func collectClaims(s *jsonschema.Schema, at []string, sites *[]Site) error {
 	return collectClaims(s.Items, append(at, "*"), sites)
 }
 
-func isString(s *jsonschema.Schema) bool {
+func allowsString(s *jsonschema.Schema) bool {
 	return s.Type == "string" || slices.Contains(s.Types, "string")
 }

@@ -17,32 +17,32 @@ import (
 	"time"
 )
 
-// serverName is the name in both certificates. The certificates are pinned, so it carries no trust of its own.
+// serverName is the name in both certificates. It carries no trust, because both peers pin the certificates.
 const serverName = "picoclaw-instance"
 
-// maxCredentialsBytes limits the line a plugin reads from its standard input.
+// maxCredentialsBytes is the maximum length of the credentials line on a plugin's standard input.
 const maxCredentialsBytes = 64 << 10
 
-// Credentials are the secret of one plugin instance: a key and certificate for either end, made by the host for this
-// one process and given to it as the first line of its standard input. Only a peer that holds the other's key gets
-// through the TLS handshake, so finding the socket, or sitting between its ends, is of no use.
+// Credentials are the certificates and the key of one plugin instance. The host creates a key pair for either end, and
+// passes the plugin's to it in the first line of standard input. A TLS handshake succeeds only with a peer that has the
+// other key, so finding or intercepting the socket is useless.
 //
-// It is mutual TLS as go-plugin's AutoMTLS does it, with two differences. The keys are P-256 instead of P-521, which
-// makes starting a plugin some 10 ms cheaper (BenchmarkSecret). And they travel through a pipe that only the two
-// processes hold, not through the environment or the handshake line, so no third process can read or replace them.
+// Unlike go-plugin's AutoMTLS, keys are P-256 rather than P-521, which starts a plugin about 10 ms faster
+// (BenchmarkSecret). They travel through a pipe between the two processes rather than through the environment or the
+// handshake line, so no third process can read or replace them.
 type Credentials struct {
-	Certificate string `json:"certificate"` // the plugin's own, PEM
-	Key         string `json:"key"`         // the plugin's own, PEM (PKCS #8)
-	Host        string `json:"host"`        // the only client certificate that may connect, PEM
+	Certificate string `json:"certificate"` // of the plugin, PEM
+	Key         string `json:"key"`         // of the plugin, PEM (PKCS #8)
+	Host        string `json:"host"`        // client certificate of the host, the only one accepted, PEM
 }
 
-// NewCredentials creates the credentials of an instance, and the host's side of the TLS connection.
+// NewCredentials creates the credentials of a plugin instance, and the host's TLS client configuration.
 func NewCredentials() (*Credentials, *tls.Config, error) {
-	pluginCert, pluginKey, err := newSelfSigned(x509.ExtKeyUsageServerAuth)
+	pluginCert, pluginKey, err := newSelfSignedCertificate(x509.ExtKeyUsageServerAuth)
 	if err != nil {
 		return nil, nil, fmt.Errorf("make the plugin's certificate: %w", err)
 	}
-	hostCert, hostKey, err := newSelfSigned(x509.ExtKeyUsageClientAuth)
+	hostCert, hostKey, err := newSelfSignedCertificate(x509.ExtKeyUsageClientAuth)
 	if err != nil {
 		return nil, nil, fmt.Errorf("make the host's certificate: %w", err)
 	}
@@ -63,8 +63,8 @@ func NewCredentials() (*Credentials, *tls.Config, error) {
 		}, nil
 }
 
-// TLS returns the plugin's side of the connection: it serves with its certificate and accepts only the host's.
-func (c *Credentials) TLS() (*tls.Config, error) {
+// ServerTLSConfig returns the plugin's TLS configuration. It accepts only the host's client certificate.
+func (c *Credentials) ServerTLSConfig() (*tls.Config, error) {
 	pair, err := tls.X509KeyPair([]byte(c.Certificate), []byte(c.Key))
 	if err != nil {
 		return nil, fmt.Errorf("load the instance's certificate: %w", err)
@@ -93,7 +93,8 @@ func (c *Credentials) WriteTo(w io.Writer) (int64, error) {
 	return int64(n), err
 }
 
-// ReadCredentials reads the line of [Credentials.WriteTo], and no more, so that the reader can be watched for its end.
+// ReadCredentials reads the line written by [Credentials.WriteTo] and nothing after it. The caller can then detect the
+// end of the host by reading on.
 func ReadCredentials(r *bufio.Reader) (*Credentials, error) {
 	var line []byte
 	for {
@@ -116,8 +117,9 @@ func ReadCredentials(r *bufio.Reader) (*Credentials, error) {
 	return &c, nil
 }
 
-// newSelfSigned creates a key and a long-lived certificate; the pair is discarded with the instance.
-func newSelfSigned(usage x509.ExtKeyUsage) (certPEM, keyPEM []byte, err error) {
+// newSelfSignedCertificate creates a key with a self-signed certificate. Both are used only as long as the plugin
+// instance lives.
+func newSelfSignedCertificate(usage x509.ExtKeyUsage) (certPEM, keyPEM []byte, err error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, nil, err

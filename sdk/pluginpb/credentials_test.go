@@ -36,7 +36,7 @@ func TestCredentialsTravelAsALine(t *testing.T) {
 	if rest, _ := io.ReadAll(r); string(rest) != "what follows stays" {
 		t.Errorf("of what follows %q is left", rest)
 	}
-	plugin, err := read.TLS()
+	plugin, err := read.ServerTLSConfig()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func TestLinesThatAreNoCredentials(t *testing.T) {
 			t.Errorf("%.20q is taken for credentials", line)
 		}
 	}
-	if _, err := (&Credentials{}).TLS(); err == nil {
+	if _, err := (&Credentials{}).ServerTLSConfig(); err == nil {
 		t.Error("empty credentials can be used")
 	}
 }
@@ -83,7 +83,7 @@ func BenchmarkSecret(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			plugin, err := c.TLS()
+			plugin, err := c.ServerTLSConfig()
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -2,27 +2,27 @@ package pluginpb
 
 import "slices"
 
-// What a plugin may do with the agent's workspace, each including the ones before it.
+// Levels of access to the agent's workspace. Each includes the previous ones.
 const (
 	NoWorkspace        = "none"
 	ReadOnlyWorkspace  = "ro"
 	ReadWriteWorkspace = "rw"
 )
 
-// Grant is a set of permissions: requested, given, or in effect. The zero value allows nothing.
+// Grant is a set of permissions of a plugin: requested, granted or effective. The zero value allows nothing.
 type Grant struct {
-	Workspace string   `json:"workspace"`          // "none", "ro" or "rw": the workspace and the whitelisted paths
+	Workspace string   `json:"workspace"`          // "none", "ro" or "rw": access to the workspace and whitelisted paths
 	Exec      bool     `json:"exec"`               // start other programs
-	Programs  []string `json:"programs,omitempty"` // with exec, the only ones that it may start; all if there are none
-	Network   bool     `json:"network"`            // reach the network
-	Hosts     []string `json:"hosts,omitempty"`    // with network, the only hosts that it reaches; all if there are none
+	Programs  []string `json:"programs,omitempty"` // with exec: allowed programs; empty allows all
+	Network   bool     `json:"network"`            // use the network
+	Hosts     []string `json:"hosts,omitempty"`    // with network: allowed hosts; empty allows all
 	State     bool     `json:"state,omitempty"`    // keep files between runs
-	Takeback  bool     `json:"takeback,omitempty"` // use the store of what changes destroy, which undo reads
+	Takeback  bool     `json:"takeback,omitempty"` // use the undo store
 	Env       []string `json:"env,omitempty"`      // names of environment variables
-	Secrets   []string `json:"secrets,omitempty"`  // names of secrets that may be used, "*" for any
+	Secrets   []string `json:"secrets,omitempty"`  // names of usable secrets; "*" for all
 }
 
-// Intersect returns the permissions in both, sorted.
+// Intersect returns the permissions that both grants contain. It sorts the lists.
 func (g Grant) Intersect(other Grant) Grant {
 	out := Grant{
 		Workspace: NoWorkspace,
@@ -37,16 +37,17 @@ func (g Grant) Intersect(other Grant) Grant {
 		out.Workspace = workspaces[rank]
 	}
 	if out.Exec {
-		out.Programs, out.Exec = intersectLimits(g.Programs, other.Programs)
+		out.Programs, out.Exec = intersectAllowLists(g.Programs, other.Programs)
 	}
 	if out.Network {
-		out.Hosts, out.Network = intersectLimits(g.Hosts, other.Hosts)
+		out.Hosts, out.Network = intersectAllowLists(g.Hosts, other.Hosts)
 	}
 	return out
 }
 
-// intersectLimits intersects two lists of which an empty one means all. left is false if nothing is left.
-func intersectLimits(a, b []string) (both []string, left bool) {
+// intersectAllowLists intersects two lists, where an empty one allows all. left is false if the intersection allows
+// nothing.
+func intersectAllowLists(a, b []string) (both []string, left bool) {
 	switch {
 	case len(a) == 0:
 		return intersectNames(b, b), true
@@ -59,7 +60,7 @@ func intersectLimits(a, b []string) (both []string, left bool) {
 
 var workspaces = []string{NoWorkspace, ReadOnlyWorkspace, ReadWriteWorkspace}
 
-// workspaceRank orders the access levels of workspaces; unknown ones are none.
+// workspaceRank returns the rank of a workspace access level. Unknown levels rank as none.
 func workspaceRank(access string) int { return max(0, slices.Index(workspaces, access)) }
 
 // intersectNames returns the names in both lists, sorted; nil if there are none.
@@ -72,10 +73,10 @@ func intersectNames(a, b []string) (both []string) {
 	return slices.Compact(both)
 }
 
-// AnySecret stands for all secrets.
+// AnySecret is the name in a list of secrets that allows all of them.
 const AnySecret = "*"
 
-// intersectSecrets is intersectNames with support for AnySecret.
+// intersectSecrets intersects two lists of secrets, either of which may contain AnySecret.
 func intersectSecrets(a, b []string) []string {
 	switch {
 	case slices.Contains(a, AnySecret):

@@ -10,52 +10,52 @@ import (
 	"strings"
 )
 
-// ManifestFile is the name of the manifest beside a plugin's binary.
+// ManifestFile is the file name of a plugin's manifest, in the directory of its binary.
 const ManifestFile = "plugin.json"
 
-// Manifest describes a plugin. The plugin prints it (`describe`), the host reads it from plugin.json without executing
-// anything, and a running plugin must report the same.
+// Manifest describes a plugin. The plugin prints it (`describe`). The host reads it from plugin.json without executing
+// the plugin, and compares it with the running plugin's.
 type Manifest struct {
 	ID       string        `json:"id"`      // such as "filesystem"; also the binary's name
 	Version  string        `json:"version"` // semantic version
 	Doc      string        `json:"doc"`     // one sentence for the operator
 	Protocol ProtocolRange `json:"protocol"`
-	Grants   Grant         `json:"grants"` // what it asks for
+	Grants   Grant         `json:"grants"` // requested permissions
 	Tools    []Spec        `json:"tools"`
 
 	Resources []Spec `json:"resources,omitempty"` // data that clients read by URI
 	Prompts   []Spec `json:"prompts,omitempty"`   // messages that clients insert for their users
 
-	// FullNames says that the tools are called by their full names alone, such as "web.search": whoever made up their
-	// names did not know of other plugins'.
+	// FullNames says that tools are called only by their full names, such as "web.search", because their short names
+	// may collide with other plugins'.
 	FullNames bool `json:"full_names,omitempty"`
 
-	// Config is the schema of the operator's settings for the plugin (plugins.<id>.config); nil for one that has none.
+	// Config is the schema of the operator's settings for the plugin (plugins.<id>.config); nil if it has none.
 	Config *Schema `json:"config,omitempty"`
 
-	// Platforms names the program for each platform, such as "linux/amd64". It belongs to the package: a plugin does not
-	// know it of itself. Without it the program is the file with the plugin's id.
+	// Platforms lists the program for each platform, such as "linux/amd64". The package adds it to the manifest.
+	// Without it, the program is the file named like the plugin's id.
 	Platforms map[string]PackageBinary `json:"platforms,omitempty"`
 }
 
-// PackageBinary is a program in a package.
+// PackageBinary is a program in a plugin package.
 type PackageBinary struct {
 	Path   string `json:"path"`   // below the package's directory, with slashes
 	SHA256 string `json:"sha256"` // of its contents, in hexadecimal
 }
 
-// ProtocolRange is an inclusive range of wire versions.
+// ProtocolRange is an inclusive range of versions of the plugin protocol.
 type ProtocolRange struct {
 	Min int `json:"min"`
 	Max int `json:"max"`
 }
 
-// CurrentProtocol returns the range of [ProtocolVersion] alone.
+// CurrentProtocol returns the range that contains only [ProtocolVersion].
 func CurrentProtocol() ProtocolRange {
 	return ProtocolRange{Min: ProtocolVersion, Max: ProtocolVersion}
 }
 
-// Check returns an error if the range does not include [ProtocolVersion].
+// Check returns an error if the range does not contain [ProtocolVersion].
 func (r ProtocolRange) Check() error {
 	switch {
 	case r.Max < ProtocolVersion:
@@ -68,14 +68,14 @@ func (r ProtocolRange) Check() error {
 	return nil
 }
 
-// Kinds of specifications. A resource's or prompt's name in calls is its kind, ":" and its name.
+// Kinds of specifications. In calls, the name of a resource or prompt is its kind, ":" and its name.
 const (
 	ToolKind     = ""
 	ResourceKind = "resource"
 	PromptKind   = "prompt"
 )
 
-// KindPrefix returns what precedes names of a kind in calls.
+// KindPrefix returns the prefix of names of a kind in calls.
 func KindPrefix(kind string) string {
 	if kind == ToolKind {
 		return ""
@@ -88,25 +88,25 @@ type Spec struct {
 	Name string `json:"name"`
 	Doc  string `json:"doc"`
 
-	// Sets names the vocabularies that the tool belongs to; a tool in none is in all.
+	// Sets are the names of the tool sets that contain the tool. A tool without sets is in all.
 	Sets []string `json:"sets,omitempty"`
 
-	// Permissions, Risk ("low", "medium", "high") and SideEffects tell an operator what the tool does.
+	// Permissions, Risk ("low", "medium", "high") and SideEffects inform the operator about the tool.
 	Permissions []string `json:"permissions,omitempty"`
 	Risk        string   `json:"risk,omitempty"`
 	SideEffects []string `json:"side_effects,omitempty"`
 
-	// The hints go to the agent's client: they help it decide when to ask its user.
+	// The hints help the agent's client decide when to ask its user.
 	ReadOnly    bool `json:"read_only,omitempty"`
 	Destructive bool `json:"destructive,omitempty"`
 	Idempotent  bool `json:"idempotent,omitempty"`
 	OpenWorld   bool `json:"open_world,omitempty"`
 
-	// Input is the schema of the arguments: an object that is closed (no unknown properties), with claims.
+	// Input is the schema of the arguments, with claims: an object without unknown properties.
 	Input *Schema `json:"input"`
 	// Output is the schema of the structured result; nil for a tool that answers with text only.
 	Output *Schema `json:"output,omitempty"`
-	// TextResult says that the text is the result and the structured form only tells about it.
+	// TextResult says that the text is the complete result and the structured form only adds information.
 	TextResult bool `json:"text_result,omitempty"`
 
 	// URI is a resource's URI, or a template with variables that are the properties of Input; see [URITemplate].
@@ -118,17 +118,17 @@ type Spec struct {
 // maxName is the maximum length of the name of a plugin or tool, in bytes.
 const maxName = 64
 
-// validName reports whether a name is made of lower-case letters, digits and others, starts with a letter and is not too
-// long.
-func validName(name, others string) bool {
+// isValidName reports whether a name is short enough, starts with a lower-case letter and consists of lower-case
+// letters, digits and others.
+func isValidName(name, others string) bool {
 	return name != "" && name[0] >= 'a' && name[0] <= 'z' && len(name) <= maxName &&
 		strings.TrimLeft(name, "abcdefghijklmnopqrstuvwxyz0123456789"+others) == ""
 }
 
-// maxTools limits a plugin's tools, since they fill a client's context.
+// maxTools is the maximum number of a plugin's tools, which fill a client's context.
 const maxTools = 256
 
-// ParseManifest reads a manifest and checks it, but for the schemas in it: see [Spec.CheckSchemas].
+// ParseManifest parses and checks a manifest, except its schemas: see [Spec.CheckSchemas].
 func ParseManifest(data []byte) (*Manifest, error) {
 	var m Manifest
 	if err := json.Unmarshal(data, &m); err != nil {
@@ -140,18 +140,18 @@ func ParseManifest(data []byte) (*Manifest, error) {
 	return &m, nil
 }
 
-// Text returns what the manifest says of the plugin, without the package, as JSON.
-func (m *Manifest) Text() ([]byte, error) {
+// MarshalDescription returns the manifest as JSON, without the package's Platforms.
+func (m *Manifest) MarshalDescription() ([]byte, error) {
 	of := *m
 	of.Platforms = nil
 	return json.Marshal(&of)
 }
 
-// Equal reports whether two manifests say the same of a plugin, in whatever order.
+// Equal reports whether two manifests describe the same plugin, apart from their packages and the order of keys.
 func (m *Manifest) Equal(other *Manifest) (bool, error) {
 	var said [2]any
 	for i, one := range []*Manifest{m, other} {
-		text, err := one.Text()
+		text, err := one.MarshalDescription()
 		if err != nil {
 			return false, err
 		}
@@ -162,9 +162,9 @@ func (m *Manifest) Equal(other *Manifest) (bool, error) {
 	return reflect.DeepEqual(said[0], said[1]), nil
 }
 
-// CheckID returns an error for an invalid plugin id.
-func CheckID(id string) error {
-	if !validName(id, "_-") {
+// CheckPluginID returns an error for an invalid plugin id.
+func CheckPluginID(id string) error {
+	if !isValidName(id, "_-") {
 		return fmt.Errorf("plugin id %q: want lower-case letters, digits, '-' and '_', starting with a letter, at most 64",
 			id)
 	}
@@ -173,7 +173,7 @@ func CheckID(id string) error {
 
 // Check returns an error for an invalid manifest. It does not check schemas.
 func (m *Manifest) Check() error {
-	if err := CheckID(m.ID); err != nil {
+	if err := CheckPluginID(m.ID); err != nil {
 		return err
 	}
 	if m.Version == "" {
@@ -191,8 +191,8 @@ func (m *Manifest) Check() error {
 	return errors.Join(CheckTools(m.ID, m.Tools), checkSpecs(m.ID, ResourceKind, m.Resources), checkSpecs(m.ID, PromptKind, m.Prompts))
 }
 
-// Specs returns the specifications of all kinds.
-func (m *Manifest) Specs() []*Spec {
+// AllSpecs returns the specifications of tools, resources and prompts.
+func (m *Manifest) AllSpecs() []*Spec {
 	var all []*Spec
 	for _, specs := range [][]Spec{m.Tools, m.Resources, m.Prompts} {
 		for i := range specs {
@@ -229,7 +229,7 @@ func checkSpecs(plugin, kind string, specs []Spec) error {
 }
 
 func (s *Spec) validate() error {
-	if !validName(s.Name, "_") {
+	if !isValidName(s.Name, "_") {
 		return fmt.Errorf("tool name %q: want lower-case letters, digits and '_', starting with a letter, at most 64", s.Name)
 	}
 	if s.Doc == "" {
@@ -241,12 +241,12 @@ func (s *Spec) validate() error {
 	return nil
 }
 
-// CheckSchemas returns an error for invalid schemas.
+// CheckSchemas returns an error if the input or output schema is invalid.
 func (s *Spec) CheckSchemas() error {
-	_, _, err := s.Arguments()
+	_, _, err := s.CompileArguments()
 	if err == nil && s.Output != nil {
 		if _, err = s.Output.Parse(); err == nil {
-			err = s.Output.CheckBounds()
+			err = s.Output.CheckValidationCost()
 		}
 		if err != nil {
 			err = fmt.Errorf("tool %s: the output schema: %w", s.Name, err)
@@ -255,19 +255,19 @@ func (s *Spec) CheckSchemas() error {
 	return err
 }
 
-// Arguments returns the reader of the tool's arguments, and their claims.
-func (s *Spec) Arguments() (*ArgumentReader, []Site, error) {
+// CompileArguments returns a reader for the tool's arguments, and the arguments with claims.
+func (s *Spec) CompileArguments() (*ArgumentReader, []ClaimedArgument, error) {
 	input, err := s.Input.Parse()
 	if err != nil {
 		return nil, nil, fmt.Errorf("tool %s: read the input schema: %w", s.Name, err)
 	}
-	if err = s.Input.CheckBounds(); err != nil {
+	if err = s.Input.CheckValidationCost(); err != nil {
 		return nil, nil, fmt.Errorf("tool %s: the input schema: %w", s.Name, err)
 	}
 	if input.Type != "object" {
 		return nil, nil, fmt.Errorf("tool %s: the input schema must be an object", s.Name)
 	}
-	claims, err := Claims(input)
+	claims, err := FindClaims(input)
 	if err != nil {
 		return nil, nil, fmt.Errorf("tool %s: %w", s.Name, err)
 	}
@@ -278,8 +278,8 @@ func (s *Spec) Arguments() (*ArgumentReader, []Site, error) {
 	return reader, claims, nil
 }
 
-// ProgramName returns the file name of a plugin's program on an operating system: its id, with .exe on Windows.
-func ProgramName(id, goos string) string {
+// PluginProgramName returns the file name of a plugin's program on an operating system: its id, with .exe on Windows.
+func PluginProgramName(id, goos string) string {
 	if goos == "windows" {
 		return id + ".exe"
 	}

@@ -44,7 +44,7 @@ func TestGrantsIntersect(t *testing.T) {
 
 func TestProgramName(t *testing.T) {
 	for goos, want := range map[string]string{"linux": "grep", "darwin": "grep", "windows": "grep.exe"} {
-		if got := ProgramName("grep", goos); got != want {
+		if got := PluginProgramName("grep", goos); got != want {
 			t.Errorf("%s: %s, not %s", goos, got, want)
 		}
 	}
@@ -53,7 +53,7 @@ func TestProgramName(t *testing.T) {
 func TestNames(t *testing.T) {
 	for id, want := range map[string]bool{"a": true, "a-1_b": true, "": false, "1a": false, "_a": false, "A": false, "a.b": false,
 		"aé": false, strings.Repeat("a", 64): true, strings.Repeat("a", 65): false} {
-		if err := CheckID(id); (err == nil) != want {
+		if err := CheckPluginID(id); (err == nil) != want {
 			t.Errorf("%q: %v", id, err)
 		}
 	}

@@ -28,50 +28,50 @@ import (
 	"google.golang.org/grpc"
 )
 
-// ProtocolVersion is the version of the wire that this package speaks: the integer that go-plugin negotiates. It
-// rises when plugin.proto changes in a way that an older peer would misread.
+// ProtocolVersion is the version of the plugin protocol, which go-plugin negotiates. It increases if an older peer
+// would misread a change of plugin.proto.
 const ProtocolVersion = 2
 
-// ServiceName is the name under which the service is dispensed by go-plugin.
+// ServiceName is the name of the service in go-plugin.
 const ServiceName = "picoclaw"
 
-// MaxMessageBytes is the largest gRPC message that either side takes. It is above the largest file that a tool will
-// carry whole, and bounds what a hostile peer can make the other allocate.
+// MaxMessageBytes is the maximum size of a gRPC message. It exceeds the largest file that a tool transfers whole, and
+// limits the memory that a hostile peer can make the other allocate.
 const MaxMessageBytes = 64 << 20
 
-// Flow-control windows in bytes, per stream and per connection. Set on both sides they let a megabyte pass without
-// waiting for updates, and switch off gRPC's bandwidth estimation with its extra pings.
+// Flow-control windows in bytes, per stream and per connection. With them on both sides, a megabyte passes without
+// waiting for updates. They also disable gRPC's bandwidth estimation with its extra pings.
 const (
 	StreamWindowBytes     = 1 << 20
 	ConnectionWindowBytes = 4 << 20
 )
 
-// Handshake returns what host and plugin tell each other before anything else. The cookie is no secret: it only keeps
-// a person from running a plugin by mistake.
-func Handshake() plugin.HandshakeConfig {
+// HandshakeConfig returns go-plugin's handshake configuration. The cookie is no secret: it only prevents a person from
+// running a plugin by mistake.
+func HandshakeConfig() plugin.HandshakeConfig {
 	return plugin.HandshakeConfig{
 		MagicCookieKey:   "PICOCLAW_PLUGIN",
 		MagicCookieValue: "a picoclaw host started this",
 	}
 }
 
-// Versions returns the plugin set for go-plugin. A plugin passes its server; a host passes nil and gets a
-// [PluginClient] for [ServiceName].
-func Versions(server PluginServer) map[int]plugin.PluginSet {
+// PluginSets returns the plugin set of each protocol version for go-plugin. A plugin passes its server. A host passes
+// nil and gets a [PluginClient] for [ServiceName].
+func PluginSets(server PluginServer) map[int]plugin.PluginSet {
 	return map[int]plugin.PluginSet{
-		ProtocolVersion: {ServiceName: &grpcPlugin{server: server}},
+		ProtocolVersion: {ServiceName: &goPluginAdapter{server: server}},
 	}
 }
 
-// grpcPlugin adapts the service to go-plugin.
-type grpcPlugin struct {
+// goPluginAdapter implements go-plugin's interface for the gRPC service.
+type goPluginAdapter struct {
 	plugin.NetRPCUnsupportedPlugin
 	server PluginServer
 }
 
-var _ plugin.GRPCPlugin = (*grpcPlugin)(nil)
+var _ plugin.GRPCPlugin = (*goPluginAdapter)(nil)
 
-func (p *grpcPlugin) GRPCServer(_ *plugin.GRPCBroker, s *grpc.Server) error {
+func (p *goPluginAdapter) GRPCServer(_ *plugin.GRPCBroker, s *grpc.Server) error {
 	if p.server == nil {
 		return errors.New("a host has no plugin service to serve")
 	}
@@ -79,17 +79,17 @@ func (p *grpcPlugin) GRPCServer(_ *plugin.GRPCBroker, s *grpc.Server) error {
 	return nil
 }
 
-func (p *grpcPlugin) GRPCClient(_ context.Context, _ *plugin.GRPCBroker, conn *grpc.ClientConn) (any, error) {
+func (p *goPluginAdapter) GRPCClient(_ context.Context, _ *plugin.GRPCBroker, conn *grpc.ClientConn) (any, error) {
 	return NewPluginClient(conn), nil
 }
 
-// AgentText returns a result's texts for an agent, each on separate lines.
+// AgentText returns all texts of a result for the agent, separated by newlines.
 func (r *Result) AgentText() string {
 	if len(r.GetContent()) == 0 {
 		return r.leadingText()
 	}
 	var texts []string
-	for _, b := range r.Blocks() {
+	for _, b := range r.ContentBlocks() {
 		if b.GetText() != "" {
 			texts = append(texts, b.GetText())
 		}
@@ -97,8 +97,8 @@ func (r *Result) AgentText() string {
 	return strings.Join(texts, "\n")
 }
 
-// Blocks returns all content in order; nil if there is only text.
-func (r *Result) Blocks() []*Content {
+// ContentBlocks returns all content blocks of a result in order. It returns nil if there is only text.
+func (r *Result) ContentBlocks() []*Content {
 	text := r.leadingText()
 	if len(r.GetContent()) == 0 || text == "" {
 		return r.GetContent()
@@ -106,7 +106,7 @@ func (r *Result) Blocks() []*Content {
 	return append([]*Content{{Text: text}}, r.GetContent()...)
 }
 
-// leadingText returns the text before all content.
+// leadingText returns the text that precedes all content blocks.
 func (r *Result) leadingText() string {
 	if r.GetTextIsStructured() {
 		return string(r.GetStructured())
@@ -114,25 +114,25 @@ func (r *Result) leadingText() string {
 	return r.GetText()
 }
 
-// The codes of errors that programs tell apart. A tool may use others of its own.
+// Error codes for programs. A tool may use its own codes, too.
 const (
-	CodeInvalidArgument = "invalid_argument" // the call has to be made differently
-	CodeUnknownTool     = "unknown_tool"     // there is no such tool, or not for this agent
-	CodeNotFound        = "not_found"        // what was named does not exist
+	CodeInvalidArgument = "invalid_argument" // the call must be changed
+	CodeUnknownTool     = "unknown_tool"     // the tool does not exist, or not for this agent
+	CodeNotFound        = "not_found"        // a file or object does not exist
 	CodeAccessDenied    = "access_denied"    // the policy or the operating system refused
-	CodeConflict        = "conflict"         // what was named is not in the state that the call expects
+	CodeConflict        = "conflict"         // a file or object is in an unexpected state
 	CodeTooLarge        = "too_large"        // over a limit
 	CodeTimeout         = "timeout"          // out of time
 	CodeCancelled       = "cancelled"        // the caller gave up
-	CodeNobodyToAsk     = "nobody_to_ask"    // there is no person to put a question to
-	CodeWithdrawn       = "withdrawn"        // the tool is not what its manifest says, and not offered any more
+	CodeNobodyToAsk     = "nobody_to_ask"    // no person can answer a question
+	CodeWithdrawn       = "withdrawn"        // the tool differs from its manifest and is no longer offered
 	CodeStopped         = "stopped"          // the operator has stopped the agent
 	CodeFailed          = "failed"           // anything else
-	CodePanic           = "panic"            // the tool's code crashed; its plugin goes on
+	CodePanic           = "panic"            // the tool's code crashed; its plugin still runs
 	CodeUnavailable     = "unavailable"      // the plugin could not be started, or ended during the call
 )
 
-// Kinds of questions other than forms.
+// Kinds of questions besides forms.
 const (
 	SamplingQuestion = "sampling" // a request to the client's model
 	RootsQuestion    = "roots"    // the client's directories

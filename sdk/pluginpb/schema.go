@@ -13,8 +13,8 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// Schema is a JSON Schema in a manifest. It is parsed on first use, since a host reads many manifests at start. It may
-// be used concurrently.
+// Schema is a JSON Schema in a manifest. It is parsed on first use, because a host reads many manifests at start. It is
+// safe for concurrent use.
 type Schema struct {
 	text  json.RawMessage
 	parse func() (*jsonschema.Schema, error)
@@ -29,7 +29,7 @@ func NewSchema(s *jsonschema.Schema) (*Schema, error) {
 	return &Schema{text: text, parse: func() (*jsonschema.Schema, error) { return s, nil }}, nil
 }
 
-// Parse returns the schema. The caller does not change it.
+// Parse returns the parsed schema. Do not modify it.
 func (s *Schema) Parse() (*jsonschema.Schema, error) {
 	if s == nil || s.parse == nil {
 		return nil, errors.New("there is no schema")
@@ -37,10 +37,10 @@ func (s *Schema) Parse() (*jsonschema.Schema, error) {
 	return s.parse()
 }
 
-// MarshalJSON returns the schema as it was written.
+// MarshalJSON returns the original text of the schema.
 func (s *Schema) MarshalJSON() ([]byte, error) { return s.text, nil }
 
-// UnmarshalJSON keeps a schema's text.
+// UnmarshalJSON stores the text of a schema, to be parsed on first use.
 func (s *Schema) UnmarshalJSON(text []byte) error {
 	s.text = slices.Clone(text)
 	s.parse = sync.OnceValues(func() (*jsonschema.Schema, error) {
@@ -78,28 +78,29 @@ func dropClaims(v any) {
 	}
 }
 
-// maxSubschemas limits the subschemas after expanding references, since validation may visit all of them repeatedly.
+// maxSubschemas is the maximum number of subschemas with expanded references, because validation may visit all of them
+// repeatedly.
 const maxSubschemas = 20_000
 
-// CheckBounds returns an error if validation is unbounded: for recursive schemas, or small texts that expand to huge
-// ones.
-func (s *Schema) CheckBounds() error {
+// CheckValidationCost returns an error for a schema that is too expensive to validate: a recursive schema, or a small
+// text that expands to a huge one.
+func (s *Schema) CheckValidationCost() error {
 	var root any
 	if err := json.Unmarshal(s.text, &root); err != nil {
 		return err
 	}
-	b := schemaCounter{root: root, sizes: map[string]int{}}
-	_, err := b.countSchemas(root)
+	b := subschemaCounter{root: root, sizes: map[string]int{}}
+	_, err := b.countSubschemas(root)
 	return err
 }
 
-// schemaCounter counts subschemas.
-type schemaCounter struct {
+// subschemaCounter counts subschemas with expanded references.
+type subschemaCounter struct {
 	root  any
-	sizes map[string]int // by reference; 0 while it is counted
+	sizes map[string]int // by reference; 0 during the count
 }
 
-func (b *schemaCounter) countSchemas(v any) (n int, err error) {
+func (b *subschemaCounter) countSubschemas(v any) (n int, err error) {
 	add := func(more int, moreErr error) bool {
 		if n += more; moreErr == nil && n > maxSubschemas {
 			moreErr = fmt.Errorf("with its references it has more than %d schemas", maxSubschemas)
@@ -110,7 +111,7 @@ func (b *schemaCounter) countSchemas(v any) (n int, err error) {
 	switch v := v.(type) {
 	case []any:
 		for _, one := range v {
-			if !add(b.countSchemas(one)) {
+			if !add(b.countSubschemas(one)) {
 				return n, err
 			}
 		}
@@ -122,13 +123,13 @@ func (b *schemaCounter) countSchemas(v any) (n int, err error) {
 				continue // values
 			case "$ref", "$dynamicRef", "$recursiveRef":
 				if ref, ok := one.(string); ok {
-					if !add(b.countReference(ref)) {
+					if !add(b.countReferenced(ref)) {
 						return n, err
 					}
 					continue
 				}
 			}
-			if !add(b.countSchemas(one)) {
+			if !add(b.countSubschemas(one)) {
 				return n, err
 			}
 		}
@@ -136,8 +137,8 @@ func (b *schemaCounter) countSchemas(v any) (n int, err error) {
 	return n, nil
 }
 
-// countReference counts the subschemas of a reference's target.
-func (b *schemaCounter) countReference(ref string) (int, error) {
+// countReferenced counts the subschemas at the target of a reference.
+func (b *subschemaCounter) countReferenced(ref string) (int, error) {
 	if n, known := b.sizes[ref]; known {
 		if n == 0 {
 			return 0, fmt.Errorf("it refers to itself by %q", ref)
@@ -168,7 +169,7 @@ func (b *schemaCounter) countReference(ref string) (int, error) {
 		return 0, fmt.Errorf("it refers to %q, which is not there", ref)
 	}
 	b.sizes[ref] = 0
-	n, err := b.countSchemas(at)
+	n, err := b.countSubschemas(at)
 	b.sizes[ref] = max(n, 1)
 	return n, err
 }

@@ -122,16 +122,16 @@ func understand(t *testing.T, all []exchange) {
 		t.Errorf("it told %v", counted)
 	}
 	if r := last(counted); r.AgentText() != "2 lines" || string(r.GetStructured()) != `{"lines":2}` ||
-		len(r.Blocks()) != 0 {
+		len(r.ContentBlocks()) != 0 {
 		t.Errorf("it counted %v", r)
 	}
 	if e := last(ended(t, calls)).GetError(); e.GetCode() != pluginpb.CodeAccessDenied ||
 		e.GetRule() != "workspace.outside" {
 		t.Errorf("outside: %v", e)
 	}
-	if r := last(ended(t, calls)); r.AgentText() != "a picture" || len(r.Blocks()) != 2 ||
-		r.Blocks()[1].GetMediaType() != "image/png" ||
-		string(r.Blocks()[1].GetData()) != "\x89PNG" || r.GetUndo() != "20261126-1" {
+	if r := last(ended(t, calls)); r.AgentText() != "a picture" || len(r.ContentBlocks()) != 2 ||
+		r.ContentBlocks()[1].GetMediaType() != "image/png" ||
+		string(r.ContentBlocks()[1].GetData()) != "\x89PNG" || r.GetUndo() != "20261126-1" {
 		t.Errorf("the picture is %v", r)
 	}
 	if r := last(ended(t, calls)); r.AgentText() != `{"n":3}` {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// URITemplate is the URI of a resource, with any number of variables: {name} stands for a part without "/", "?" and
-// "#", {+name} for any text.
+// URITemplate is the URI of a resource with variables: {name} matches a part without "/", "?" and "#", {+name} any
+// text.
 type URITemplate struct {
 	text    string
 	pattern *regexp.Regexp
@@ -21,7 +21,7 @@ const maxURI = 2048
 // templateVariable matches a variable of a template.
 var templateVariable = regexp.MustCompile(`\{(\+?)([A-Za-z_][A-Za-z0-9_]*)\}`)
 
-// ParseURITemplate parses a template.
+// ParseURITemplate parses a template such as notes://{name}.
 func ParseURITemplate(text string) (*URITemplate, error) {
 	scheme, _, found := strings.Cut(text, ":")
 	if !found || len(text) > maxURI || strings.ContainsAny(scheme, "{}/ ") || scheme == "" {
@@ -51,7 +51,7 @@ func ParseURITemplate(text string) (*URITemplate, error) {
 // Names returns the names of the variables.
 func (t *URITemplate) Names() []string { return t.names }
 
-// MatchURI returns the values of the variables for a URI, decoded. ok is false if the URI is another resource's.
+// MatchURI returns the decoded values of the variables in a URI. ok is false if the URI does not match.
 func (t *URITemplate) MatchURI(uri string) (values map[string]string, ok bool) {
 	found := t.pattern.FindStringSubmatch(uri)
 	if found == nil {
@@ -68,7 +68,7 @@ func (t *URITemplate) MatchURI(uri string) (values map[string]string, ok bool) {
 	return values, true
 }
 
-// ExpandURI returns the URI for values of the variables.
+// ExpandURI returns the URI with values for the variables.
 func (t *URITemplate) ExpandURI(values map[string]string) string {
 	return templateVariable.ReplaceAllStringFunc(t.text, func(variable string) string {
 		found := templateVariable.FindStringSubmatch(variable)

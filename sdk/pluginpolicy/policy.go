@@ -12,17 +12,18 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/undo"
 )
 
-// Policy is what one plugin process may do, and its settings. Agents share a process only if their policies are equal.
+// Policy is the permissions and settings of one plugin process. Agents share a process only if their policies are
+// equal.
 type Policy struct {
-	// Agent is the id of the agent, for plugins with the exec grant: processes that they leave running belong to it.
+	// Agent is the id of the agent, for plugins with the exec grant, whose processes may outlive a call.
 	Agent string `json:"agent,omitempty"`
 	// Guard decides on paths and commands.
 	Guard guard.Policy `json:"guard"`
 	// Grants are the effective grants.
 	Grants pluginpb.Grant `json:"grants"`
 	// Exec holds the settings for commands.
-	Exec exec.Settings `json:"exec,omitzero"`
-	// Undo is the agent's undo store; zero without the takeback grant, and where undo is disabled.
+	Exec exec.CommandSettings `json:"exec,omitzero"`
+	// Undo is the agent's undo store. It is zero without the takeback grant or if undo is disabled.
 	Undo undo.StoreOptions `json:"undo,omitzero"`
 	// StateDir is the plugin's own directory for this agent, absolute; empty without the state grant.
 	StateDir string `json:"state_dir,omitempty"`
@@ -41,7 +42,7 @@ func (p *Policy) Request() (*pluginpb.ConfigureRequest, error) {
 	return &pluginpb.ConfigureRequest{Policy: data}, nil
 }
 
-// Parse reads the policy in a Configure request.
+// Parse returns the policy in a Configure request.
 func Parse(req *pluginpb.ConfigureRequest) (*Policy, error) {
 	var p Policy
 	if err := json.Unmarshal(req.GetPolicy(), &p); err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// InferInput infers the schema of a tool's arguments from a struct type.
+// InferInput returns the schema of a tool's arguments for a struct type.
 func InferInput(t reflect.Type) (*pluginpb.Schema, error) {
 	if t.Kind() != reflect.Struct {
 		return nil, fmt.Errorf("the input type is %s; it must be a struct", t)
@@ -28,7 +28,7 @@ func InferInput(t reflect.Type) (*pluginpb.Schema, error) {
 	return pluginpb.NewSchema(s)
 }
 
-// InferOutput infers the schema of a tool's structured result; nil for a plain string.
+// InferOutput returns the schema of a tool's structured result; nil for a string type.
 func InferOutput(t reflect.Type) (*pluginpb.Schema, error) {
 	if t.Kind() == reflect.String {
 		return nil, nil
@@ -43,7 +43,7 @@ func InferOutput(t reflect.Type) (*pluginpb.Schema, error) {
 	return pluginpb.NewSchema(s)
 }
 
-// InferConfig infers the schema of a plugin's configuration from a struct that holds the default values.
+// InferConfig returns the schema of a plugin's configuration for a struct with the default values.
 func InferConfig(defaults any) (*jsonschema.Schema, error) {
 	t := reflect.TypeOf(defaults)
 	if t.Kind() != reflect.Struct {
@@ -78,8 +78,8 @@ func inferSchema(t reflect.Type, name string) (*jsonschema.Schema, error) {
 	return s, annotateSchema(s, t)
 }
 
-// annotateSchema adds the struct tags to an inferred schema, and removes "null" from arrays: nil slices are sent as
-// empty arrays, and two types confuse clients.
+// annotateSchema applies struct tags to an inferred schema. It removes "null" from arrays: nil slices are sent as empty
+// arrays, and two types confuse clients.
 func annotateSchema(s *jsonschema.Schema, t reflect.Type) error {
 	switch t.Kind() {
 	case reflect.Pointer:
@@ -125,7 +125,7 @@ func annotateFields(s *jsonschema.Schema, t reflect.Type) error {
 
 func applyTags(s *jsonschema.Schema, f reflect.StructField) error {
 	if text, ok := f.Tag.Lookup("claim"); ok {
-		if !pluginpb.Claim(text).Valid() {
+		if !pluginpb.Claim(text).IsValid() {
 			return fmt.Errorf("claim %q is not one of read, write, list, delete, command, cwd, env", text)
 		}
 		// A list of paths carries its claim on the elements.
@@ -141,7 +141,7 @@ func applyTags(s *jsonschema.Schema, f reflect.StructField) error {
 		}
 	}
 	if text, ok := f.Tag.Lookup("default"); ok {
-		value, err := parseLiteral(f.Type, text)
+		value, err := parseDefault(f.Type, text)
 		if err != nil {
 			return fmt.Errorf("default %q: %w", text, err)
 		}
@@ -167,8 +167,8 @@ func parseBound(f reflect.StructField, tag string) (*float64, error) {
 	return &n, nil
 }
 
-// parseLiteral converts a tag's text to JSON of a field's type.
-func parseLiteral(t reflect.Type, text string) (json.RawMessage, error) {
+// parseDefault converts the text of a default tag to JSON of the field's type.
+func parseDefault(t reflect.Type, text string) (json.RawMessage, error) {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}

@@ -51,7 +51,7 @@ func TestTheSchemaSaysWhatTheTagsSay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sites, err := pluginpb.Claims(input)
+	sites, err := pluginpb.FindClaims(input)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,7 +30,7 @@ type Binary struct {
 func Build(t testing.TB, pkg string) Binary {
 	t.Helper()
 	temp := t.TempDir()
-	program := filepath.Join(temp, pluginpb.ProgramName("program", runtime.GOOS))
+	program := filepath.Join(temp, pluginpb.PluginProgramName("program", runtime.GOOS))
 	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, pkg)
 	build.Env = append(os.Environ(), "CGO_ENABLED=0") // in the sandbox there are no libraries
 	if out, err := build.CombinedOutput(); err != nil {
@@ -47,7 +47,7 @@ func Build(t testing.TB, pkg string) Binary {
 	dir := filepath.Join(temp, m.ID)
 	err = errors.Join(
 		os.Mkdir(dir, 0o755),
-		os.Rename(program, filepath.Join(dir, pluginpb.ProgramName(m.ID, runtime.GOOS))),
+		os.Rename(program, filepath.Join(dir, pluginpb.PluginProgramName(m.ID, runtime.GOOS))),
 		os.WriteFile(filepath.Join(dir, pluginpb.ManifestFile), manifest, 0o644),
 	)
 	if err != nil {

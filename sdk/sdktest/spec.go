@@ -48,7 +48,7 @@ func checkExamples(t testing.TB, m *pluginpb.Manifest, cases []Case) {
 	shown := make(map[string]bool, len(m.Tools))
 	readers := make(map[string]*pluginpb.ArgumentReader, len(m.Tools))
 	for i := range m.Tools {
-		reader, _, err := m.Tools[i].Arguments()
+		reader, _, err := m.Tools[i].CompileArguments()
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -67,7 +67,7 @@ func Start(t testing.TB, p sdk.Plugin, o Options) *Plugin {
 	if err != nil {
 		t.Fatalf("the plugin can't be used: %v", err)
 	}
-	server := serve.NewServer(served.ConvertPlugin(p), hclog.NewNullLogger())
+	server := serve.NewServer(served.ToServePlugin(p), hclog.NewNullLogger())
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -80,7 +80,7 @@ func Start(t testing.TB, p sdk.Plugin, o Options) *Plugin {
 	for kind, specs := range map[string][]pluginpb.Spec{pluginpb.ToolKind: manifest.Tools, pluginpb.ResourceKind: manifest.Resources,
 		pluginpb.PromptKind: manifest.Prompts} {
 		for _, spec := range specs {
-			if s.readers[pluginpb.KindPrefix(kind)+spec.Name], _, err = spec.Arguments(); err != nil {
+			if s.readers[pluginpb.KindPrefix(kind)+spec.Name], _, err = spec.CompileArguments(); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -199,7 +199,7 @@ func (s *Plugin) CallContext(ctx context.Context, tool string, args any) Result 
 			answer := &pluginpb.Answer{Id: e.Question.GetId(), Action: said.Action, Content: said.Values}
 			_ = stream.Send(&pluginpb.CallRequest{Answer: answer})
 		case *pluginpb.CallEvent_Result:
-			for _, b := range e.Result.Blocks() {
+			for _, b := range e.Result.ContentBlocks() {
 				r.Content = append(r.Content, sdk.Content{
 					Text: b.GetText(), Data: b.GetData(), MediaType: b.GetMediaType(), URI: b.GetUri(),
 				})

@@ -45,7 +45,7 @@ func openSingleFile(files *workspace.Workspace, path string) (file *os.File, err
 	if info, lstatErr := os.Lstat(path); lstatErr != nil || !info.Mode().IsRegular() { // opening a FIFO would wait for a writer
 		return nil, cmp.Or(lstatErr, fs.ErrInvalid)
 	}
-	err = files.InspectTree(guard.Write, path, func(t *workspace.Tree) error {
+	err = files.InspectTree(guard.Write, path, func(t *workspace.FileTree) error {
 		return t.WalkTree(func(e *workspace.TreeEntry) error {
 			file, err = e.Open()
 			return err

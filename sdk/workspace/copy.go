@@ -59,7 +59,7 @@ func (w *Workspace) CopyTree(source, destination string, o TransferOptions) erro
 }
 
 // checkCopyable returns an error if a tree contains a special file or a file over the size limit.
-func checkCopyable(tree *Tree, limit int64, stop stopCheck) error {
+func checkCopyable(tree *FileTree, limit int64, stop stopCheck) error {
 	return tree.WalkTree(func(e *TreeEntry) error {
 		if err := stop.checkStop(); err != nil {
 			return err
@@ -78,7 +78,7 @@ func checkCopyable(tree *Tree, limit int64, stop stopCheck) error {
 }
 
 // copyToTemp copies a tree to a temporary name next to its destination, then renames it.
-func (w *Workspace) copyToTemp(source *Tree, to *changeTarget, replace bool, limit int64, stop stopCheck) error {
+func (w *Workspace) copyToTemp(source *FileTree, to *changeTarget, replace bool, limit int64, stop stopCheck) error {
 	temp, err := to.reserveTempName(w)
 	if err != nil {
 		return err
@@ -115,9 +115,9 @@ func (w *Workspace) copyToTemp(source *Tree, to *changeTarget, replace bool, lim
 
 // checkCopy checks a finished copy for protected files, since the source may have changed. It then syncs a directory
 // tree to disk.
-func (w *Workspace) checkCopy(source *Tree, to *changeTarget, temp string) error {
-	copied := &Tree{Path: filepath.Join(filepath.Dir(to.path), temp), Info: source.Info}
-	err := w.checkTransfer(source.Path, to.written, &Transfer{Source: copied, Destination: to.path})
+func (w *Workspace) checkCopy(source *FileTree, to *changeTarget, temp string) error {
+	copied := &FileTree{Path: filepath.Join(filepath.Dir(to.path), temp), Info: source.Info}
+	err := w.checkTransfer(source.Path, to.written, &TransferPlan{Source: copied, Destination: to.path})
 	if err != nil || !source.Info.IsDir() {
 		return err
 	}
@@ -126,7 +126,7 @@ func (w *Workspace) checkCopy(source *Tree, to *changeTarget, temp string) error
 
 // treeCopier copies a tree to a temporary name next to its destination.
 type treeCopier struct {
-	source  *Tree
+	source  *FileTree
 	to      *changeTarget
 	replace bool // take over the replaced file's metadata
 	limit   int64

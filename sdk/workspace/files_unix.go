@@ -29,7 +29,7 @@ func dirIdentity(dir *os.File) (string, error) {
 // succeeds.
 func tryFileLock(f *os.File) error {
 	err := filelock.Lock(f)
-	if filelock.Unsupported(err) {
+	if filelock.IsUnsupported(err) {
 		return nil
 	}
 	return err

@@ -10,8 +10,8 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard"
 )
 
-// HasProtected reports whether the workspace has protected files.
-func (w *Workspace) HasProtected() bool {
+// HasProtectedFiles reports whether the policy protects files in the workspace.
+func (w *Workspace) HasProtectedFiles() bool {
 	return len(w.policy.WorkspaceDeny)+len(w.policy.WorkspaceAsk) > 0
 }
 
@@ -35,9 +35,9 @@ func (w *Workspace) allowsOutsideChange(path string) bool {
 func (w *Workspace) refuseProtected(access guard.Access, path, real string) error {
 	hit, ok := w.inside.Match(real)
 	switch {
-	case ok && (hit.Judge == "gitlink" || hit.Judge == "" && !hit.Ask):
+	case ok && (hit.ContentRule == "gitlink" || hit.ContentRule == "" && !hit.Ask):
 		return w.newProtectedError(path, hit)
-	case ok && hit.Judge != "" && access == guard.Delete:
+	case ok && hit.ContentRule != "" && access == guard.Delete:
 		return w.refuseProtectedContent(path, real, nil)
 	case access == guard.Delete:
 		return w.refuseProtectedTree(path, real, real, true)
@@ -49,21 +49,21 @@ func (w *Workspace) refuseProtected(access guard.Access, path, real string) erro
 		}
 		first = on
 	}
-	hits, _, err := w.inside.Joined(filepath.Dir(first), filepath.Base(first))
+	hits, _, err := w.inside.FindWithAddedName(filepath.Dir(first), filepath.Base(first))
 	return w.refuseProtectedHits(path, hits, err, false)
 }
 
 // refuseProtectedTree returns an error if moving the tree at to the path as changes protected files. asked says that
 // the guard has already asked for approval.
 func (w *Workspace) refuseProtectedTree(path, at, as string, asked bool) error {
-	hits, err := w.inside.Within(at, as)
-	if hit, ok := w.inside.Match(as); ok && hit.Ask && hit.Judge == "" {
+	hits, err := w.inside.FindWithin(at, as)
+	if hit, ok := w.inside.Match(as); ok && hit.Ask && hit.ContentRule == "" {
 		asked = true
 	}
 	return w.refuseProtectedHits(path, hits, err, asked)
 }
 
-func (w *Workspace) refuseProtectedHits(path string, hits []protect.Hit, err error, asked bool) error {
+func (w *Workspace) refuseProtectedHits(path string, hits []protect.ProtectedPath, err error, asked bool) error {
 	if err != nil {
 		return newRefusal(path, guard.RuleProtect, fmt.Sprintf("access denied: protected files can't be looked for: %v", err))
 	}
@@ -79,18 +79,18 @@ func (w *Workspace) refuseProtectedHits(path string, hits []protect.Hit, err err
 // deleted.
 func (w *Workspace) refuseProtectedContent(path, real string, after []byte) error {
 	hit, ok := w.inside.Match(real)
-	if !ok || hit.Judge == "" {
+	if !ok || hit.ContentRule == "" {
 		return nil
 	}
 	before, err := readContentOrNil(real, false)
-	if err == nil && hit.Unchanged(w.inside.Risks(hit, real, before), w.inside.Risks(hit, real, after)) {
+	if err == nil && hit.HasSameRisks(w.inside.FindRisks(hit, real, before), w.inside.FindRisks(hit, real, after)) {
 		return nil
 	}
 	return w.newProtectedError(path, hit)
 }
 
-func (w *Workspace) newProtectedError(path string, hit protect.Hit) error {
-	e := newRefusal(path, guard.RuleProtect, fmt.Sprintf("access denied: %s is protected", w.inside.Name(hit.Path)))
+func (w *Workspace) newProtectedError(path string, hit protect.ProtectedPath) error {
+	e := newRefusal(path, guard.RuleProtect, fmt.Sprintf("access denied: %s is protected", w.inside.RelativeName(hit.Path)))
 	e.Hint = hit.Remedy()
 	if hit.Ask {
 		e.Hint = "change it with exec and name it in protected_paths, which asks a person; or " + e.Hint

@@ -160,7 +160,7 @@ func TestUpdatesOfSeveralProcessesAllSurvive(t *testing.T) {
 		// A workspace of its own has locks of its own: to the others it is another process.
 		go func() {
 			for range each {
-				if err := w.Update("log", func(old []byte, _ bool) ([]byte, error) {
+				if err := w.UpdateFile("log", func(old []byte, _ bool) ([]byte, error) {
 					return append(old, "x\n"...),
 						nil
 				}); err != nil {

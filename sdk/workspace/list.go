@@ -53,7 +53,7 @@ func (w *Workspace) ReadDirPage(path, after string, limit int) (DirPage, error) 
 		}
 		defer func() { _ = d.Close() }()
 		page, err = readDirPage(d, after, limit, func(name string) (info fs.FileInfo, err error) {
-			err = w.InspectTree(guard.List, filepath.Join(path, name), func(t *Tree) error { info = t.Info; return nil })
+			err = w.InspectTree(guard.List, filepath.Join(path, name), func(t *FileTree) error { info = t.Info; return nil })
 			return info, err
 		})
 		return err

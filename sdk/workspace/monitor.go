@@ -52,7 +52,7 @@ type ChangeMonitor struct {
 
 // contentCheckedFile is a file that is protected only against certain contents, such as a git configuration.
 type contentCheckedFile struct {
-	hit     protect.Hit
+	hit     protect.ProtectedPath
 	before  []byte // former content; nil for no file
 	risks   []string
 	mode    fs.FileMode
@@ -87,7 +87,7 @@ func (w *Workspace) MonitorChanges(o MonitorOptions) *ChangeMonitor {
 		judged: map[string]*contentCheckedFile{}}
 	c.initialTop = c.statTopEntryPoints()
 	config := filepath.Join(w.policy.Workspace, protect.GitDir, "config")
-	if hit, ok := w.inside.Match(config); ok && hit.Judge != "" {
+	if hit, ok := w.inside.Match(config); ok && hit.ContentRule != "" {
 		if _, err := os.Lstat(config); err == nil {
 			_, _ = c.rememberFile(hit, config, false)
 		}
@@ -98,7 +98,7 @@ func (w *Workspace) MonitorChanges(o MonitorOptions) *ChangeMonitor {
 // statTopEntryPoints returns the existing protected files at the top of the workspace.
 func (c *ChangeMonitor) statTopEntryPoints() map[string]os.FileInfo {
 	found := map[string]os.FileInfo{}
-	for _, path := range c.files.inside.AtTop() {
+	for _, path := range c.files.inside.FindAtTop() {
 		if info, err := os.Lstat(path); err == nil {
 			found[path] = info
 		}
@@ -125,7 +125,7 @@ func newChangeRefusal(path, format string, args ...any) error {
 }
 
 // newEntryRefusal returns the refusal of a change to a protected path.
-func newEntryRefusal(hit protect.Hit) error {
+func newEntryRefusal(hit protect.ProtectedPath) error {
 	if hit.Ask {
 		return newChangeRefusal(hit.Path, "it is protected (%s); name it in protected_paths to ask a person", hit.Entry)
 	}
@@ -137,7 +137,7 @@ func (c *ChangeMonitor) Notice(m mutation.Mutation) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.thread = m.Thread
-	if c.files.HasProtected() {
+	if c.files.HasProtectedFiles() {
 		if err := c.checkChange(m); err != nil {
 			c.recordRefusal(m, err)
 			return syscall.EPERM
@@ -155,7 +155,7 @@ func (c *ChangeMonitor) recordRefusal(m mutation.Mutation, err error) {
 	_ = errors.As(err, &at)
 	name := at.path
 	if name != "" {
-		name = c.files.inside.Name(name)
+		name = c.files.inside.RelativeName(name)
 	} else {
 		name = "a path that cannot be inspected"
 	}
@@ -203,11 +203,11 @@ func (c *ChangeMonitor) checkChange(m mutation.Mutation) error {
 
 // permitsChange reports whether a protected path may be changed: a person approved it, or it is in a repository that
 // the command created.
-func (c *ChangeMonitor) permitsChange(hit protect.Hit, path string) bool {
+func (c *ChangeMonitor) permitsChange(hit protect.ProtectedPath, path string) bool {
 	if c.options.Approved && hit.Ask && (len(c.options.Paths) == 0 || paths.WithinAny(c.options.Paths, path)) {
 		return true
 	}
-	return !hit.Git() && hit.Top != c.files.policy.Workspace && c.wasCreated(hit.Top)
+	return !hit.IsInGitDir() && hit.Top != c.files.policy.Workspace && c.wasCreated(hit.Top)
 }
 
 // wasCreated reports whether the command created a directory or one of its parents.
@@ -223,7 +223,7 @@ func (c *ChangeMonitor) wasCreated(dir string) bool {
 // noteNewEntry notes a new directory entry. It refuses an entry such as .git that turns existing files into protected
 // ones.
 func (c *ChangeMonitor) noteNewEntry(path string, isDir bool) error {
-	hits, completes, err := c.files.inside.Joined(filepath.Dir(path), filepath.Base(path))
+	hits, completes, err := c.files.inside.FindWithAddedName(filepath.Dir(path), filepath.Base(path))
 	if err != nil {
 		return newChangeRefusal(path, "%v", err)
 	}
@@ -264,7 +264,7 @@ func (c *ChangeMonitor) noteDirRemoved(path string) {
 }
 
 // rememberFile keeps the content of a file before its first change by the command.
-func (c *ChangeMonitor) rememberFile(hit protect.Hit, path string, own bool) (*contentCheckedFile, error) {
+func (c *ChangeMonitor) rememberFile(hit protect.ProtectedPath, path string, own bool) (*contentCheckedFile, error) {
 	if known := c.judged[path]; known != nil {
 		return known, nil
 	}
@@ -273,14 +273,14 @@ func (c *ChangeMonitor) rememberFile(hit protect.Hit, path string, own bool) (*c
 		return nil, newChangeRefusal(path, "%v", err)
 	}
 	mode, _ := statFileType(path)
-	f := &contentCheckedFile{hit, text, c.files.inside.Risks(hit, path, text), mode.Perm(), own, own && isGitThread(c.thread)}
+	f := &contentCheckedFile{hit, text, c.files.inside.FindRisks(hit, path, text), mode.Perm(), own, own && isGitThread(c.thread)}
 	c.judged[path] = f
 	return f, nil
 }
 
 // isHarmlessContent reports whether git acts on new content in the same way as before.
 func (c *ChangeMonitor) isHarmlessContent(f *contentCheckedFile, path string, after []byte) bool {
-	return f.hit.Unchanged(f.risks, c.files.inside.Risks(f.hit, path, after))
+	return f.hit.HasSameRisks(f.risks, c.files.inside.FindRisks(f.hit, path, after))
 }
 
 // readContentOrNil reads a file; a missing file has nil content. settled also requires that no program has it open for
@@ -290,7 +290,7 @@ func readContentOrNil(path string, settled bool) ([]byte, error) {
 	if err == nil {
 		defer func() { _ = dir.Close() }()
 		var text []byte
-		if text, err = protect.Read(dir, filepath.Base(path), settled); err == nil {
+		if text, err = protect.ReadJudgedFile(dir, filepath.Base(path), settled); err == nil {
 			return text, nil
 		}
 	}

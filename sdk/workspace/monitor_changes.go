@@ -16,16 +16,16 @@ func (c *ChangeMonitor) checkWrite(path string) error {
 	rules := c.files.inside
 	mode, exists := statFileType(path)
 	if name, locked := strings.CutSuffix(path, ".lock"); locked && exists {
-		if hit, ok := rules.Match(name); ok && hit.Judge != "" {
+		if hit, ok := rules.Match(name); ok && hit.ContentRule != "" {
 			return newChangeRefusal(path, "git writes it, and nobody opens it again")
 		}
 	}
 	hit, ok := rules.Match(path)
 	switch {
 	case !ok, c.permitsChange(hit, path), exists && mode.IsDir():
-	case hit.Judge == "":
+	case hit.ContentRule == "":
 		return newEntryRefusal(hit)
-	case hit.Loose():
+	case hit.IsEditedInPlace():
 		if _, err := c.rememberFile(hit, path, true); err != nil {
 			return err
 		}
@@ -33,7 +33,7 @@ func (c *ChangeMonitor) checkWrite(path string) error {
 		if known := c.judged[path]; known == nil || !known.created {
 			return newChangeRefusal(path, "it is not changed in place; use git config, or write_file")
 		}
-	case hit.Git() && hit.Judge != "gitlink" && !c.wasCreated(hit.Top):
+	case hit.IsInGitDir() && hit.ContentRule != "gitlink" && !c.wasCreated(hit.Top):
 		return newChangeRefusal(path, "it is not made in place; use git config, or write_file")
 	default:
 		if _, err := c.rememberFile(hit, path, true); err != nil {
@@ -57,7 +57,7 @@ func (c *ChangeMonitor) checkCreate(path string, isDir bool) error {
 	}
 	hit, ok := c.files.inside.MatchType(path, mode)
 	switch {
-	case !ok, hit.Inert(path, mode), c.permitsChange(hit, path):
+	case !ok, hit.IsInertDir(path, mode), c.permitsChange(hit, path):
 	case hit.Entry == protect.GitDir && !isDir && isSymlinkProbe(filepath.Base(path)):
 		c.probes = append(c.probes, path)
 	default:
@@ -77,8 +77,8 @@ func (c *ChangeMonitor) checkRemove(path string) error {
 	}
 	hit, ok := c.files.inside.MatchType(path, mode)
 	switch {
-	case !ok, hit.Inert(path, mode), c.permitsChange(hit, path), c.files.isInCreatedRepo(hit), slices.Contains(c.probes, path):
-	case hit.Judge == "" || !mode.IsRegular():
+	case !ok, hit.IsInertDir(path, mode), c.permitsChange(hit, path), c.files.isInCreatedRepo(hit), slices.Contains(c.probes, path):
+	case hit.ContentRule == "" || !mode.IsRegular():
 		return newEntryRefusal(hit)
 	default:
 		before, err := c.rememberFile(hit, path, false)
@@ -99,12 +99,12 @@ func (c *ChangeMonitor) refuseGitDirRemoval(path string) error {
 	if filepath.Base(path) != protect.GitDir || top == c.files.policy.Workspace || c.wasCreated(top) {
 		return nil
 	}
-	hits, err := c.files.inside.Within(top, top)
+	hits, err := c.files.inside.FindWithin(top, top)
 	if err != nil {
 		return newChangeRefusal(path, "%v", err)
 	}
 	for _, hit := range hits {
-		if !hit.Git() && hit.Top == top && !c.permitsChange(hit, hit.Path) && !c.files.isInCreatedRepo(hit) {
+		if !hit.IsInGitDir() && hit.Top == top && !c.permitsChange(hit, hit.Path) && !c.files.isInCreatedRepo(hit) {
 			return newEntryRefusal(hit)
 		}
 	}
@@ -150,13 +150,13 @@ func (c *ChangeMonitor) CheckPlacement(from, to string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	mode, exists := statFileType(from)
-	if !exists || !c.files.HasProtected() {
+	if !exists || !c.files.HasProtectedFiles() {
 		return nil
 	}
 	if !mode.IsDir() {
 		return c.checkMovedFile(from, to, mode)
 	}
-	hits, err := c.files.inside.Within(from, to)
+	hits, err := c.files.inside.FindWithin(from, to)
 	if err != nil {
 		return newChangeRefusal(to, "%v", err)
 	}
@@ -171,7 +171,7 @@ func (c *ChangeMonitor) CheckPlacement(from, to string) error {
 // checkMovedTree refuses to move a directory if protected files in it would change.
 func (c *ChangeMonitor) checkMovedTree(from, to string) error {
 	for _, as := range []string{from, to} {
-		hits, err := c.files.inside.Within(from, as)
+		hits, err := c.files.inside.FindWithin(from, as)
 		if err != nil {
 			return newChangeRefusal(as, "%v", err)
 		}
@@ -194,7 +194,7 @@ func (c *ChangeMonitor) checkMovedFile(from, to string, mode fs.FileMode) error 
 	hit, ok := rules.MatchType(to, mode)
 	switch {
 	case !ok, c.permitsChange(hit, to):
-	case hit.Judge == "":
+	case hit.ContentRule == "":
 		return newEntryRefusal(hit)
 	default:
 		before, err := c.rememberFile(hit, to, false)
@@ -259,7 +259,7 @@ func (c *ChangeMonitor) checkHardLink(from, to string) error {
 func (c *ChangeMonitor) checkMetadataChange(path string) error {
 	mode, _ := statFileType(path)
 	hit, ok := c.files.inside.MatchType(path, mode)
-	if !ok || hit.Judge == "gitlink" && mode.IsDir() || hit.Loose() || c.permitsChange(hit, path) || c.wasCreated(path) {
+	if !ok || hit.ContentRule == "gitlink" && mode.IsDir() || hit.IsEditedInPlace() || c.permitsChange(hit, path) || c.wasCreated(path) {
 		return nil
 	}
 	if known := c.judged[path]; known != nil && known.created {

@@ -33,11 +33,11 @@ func (c *ChangeMonitor) FinishMonitor() ProtectedChanges {
 		case before == nil && !hit.Ask:
 			c.quarantine(path)
 		case before == nil, !os.SameFile(before, info), !before.ModTime().Equal(info.ModTime()), before.Size() != info.Size():
-			c.result.Found = append(c.result.Found, c.files.inside.Name(path))
+			c.result.Found = append(c.result.Found, c.files.inside.RelativeName(path))
 		}
 	}
 	for _, dir := range c.moved {
-		hits, _ := c.files.inside.Within(dir, dir)
+		hits, _ := c.files.inside.FindWithin(dir, dir)
 		for _, hit := range hits {
 			if c.judged[hit.Path] == nil && !c.permitsChange(hit, hit.Path) {
 				c.quarantine(hit.Path)
@@ -63,16 +63,16 @@ func (c *ChangeMonitor) listNewRepoEntryPoints(dir string) {
 	if _, exists := statFileType(filepath.Join(dir, protect.GitDir)); !exists {
 		return
 	}
-	hits, _ := c.files.inside.Within(dir, dir) // uninspectable ones were refused
+	hits, _ := c.files.inside.FindWithin(dir, dir) // uninspectable ones were refused
 	for _, hit := range hits {
-		if name := c.files.inside.Name(hit.Path); !hit.Git() && hit.Top == dir && len(c.result.Brought) < maxBrought {
+		if name := c.files.inside.RelativeName(hit.Path); !hit.IsInGitDir() && hit.Top == dir && len(c.result.Brought) < maxBrought {
 			c.result.Brought = append(c.result.Brought, name)
 		}
 	}
 }
 
-// Notes returns sentences about the attempts.
-func (p ProtectedChanges) Notes() (notes []string) {
+// FormatNotes returns sentences about the attempts.
+func (p ProtectedChanges) FormatNotes() (notes []string) {
 	for _, reason := range p.Reasons {
 		notes = append(notes, "not allowed to change "+reason+" (workspace.protect)")
 	}
@@ -92,10 +92,10 @@ func (p ProtectedChanges) Notes() (notes []string) {
 
 // recheckFile restores a file if the command gave it harmful content.
 func (c *ChangeMonitor) recheckFile(path string, f *contentCheckedFile) {
-	if mode, _ := statFileType(path); c.permitsChange(f.hit, path) || f.hit.Inert(path, mode) {
+	if mode, _ := statFileType(path); c.permitsChange(f.hit, path) || f.hit.IsInertDir(path, mode) {
 		return
 	}
-	name := c.files.inside.Name(path)
+	name := c.files.inside.RelativeName(path)
 	now, err := readContentOrNil(path, f.created)
 	switch {
 	case err == nil && c.isHarmlessContent(f, path, now):
@@ -172,13 +172,13 @@ func (c *ChangeMonitor) quarantine(path string) {
 			at := filepath.Join(filepath.Dir(path), to)
 			c.notifyNext(mutation.Mutation{Kind: mutation.Rename, Path: path, To: at})
 			if root.Rename(filepath.Base(path), to) == nil {
-				c.result.Aside = append(c.result.Aside, inside.Name(at))
+				c.result.Aside = append(c.result.Aside, inside.RelativeName(at))
 				return
 			}
 			break
 		}
 	}
-	c.result.Found = append(c.result.Found, inside.Name(path))
+	c.result.Found = append(c.result.Found, inside.RelativeName(path))
 }
 
 // createdRepos are git repositories that commands of this workspace created. Later commands may delete protected files
@@ -203,10 +203,10 @@ func (m *createdRepos) addRepo(dir string) {
 }
 
 // isInCreatedRepo reports whether a protected path is in a repository that an earlier command created.
-func (w *Workspace) isInCreatedRepo(hit protect.Hit) bool {
+func (w *Workspace) isInCreatedRepo(hit protect.ProtectedPath) bool {
 	w.made.mu.Lock()
 	defer w.made.mu.Unlock()
 	made := w.made.dirs[hit.Top]
 	info, err := os.Lstat(hit.Top)
-	return made != nil && err == nil && os.SameFile(made, info) && !hit.Git()
+	return made != nil && err == nil && os.SameFile(made, info) && !hit.IsInGitDir()
 }

@@ -10,11 +10,11 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard"
 )
 
-// Transfer is a planned move or copy.
-type Transfer struct {
-	Source      *Tree
-	Destination string // absolute and resolved
-	Replaced    *Tree  // existing destination; may be nil
+// TransferPlan is a move or copy that was checked but not made.
+type TransferPlan struct {
+	Source      *FileTree
+	Destination string    // absolute and resolved
+	Replaced    *FileTree // existing destination; may be nil
 }
 
 // TransferOptions are the options of a move or copy.
@@ -22,7 +22,7 @@ type TransferOptions struct {
 	// Overwrite replaces an existing destination; a directory is replaced as a whole.
 	Overwrite bool
 	// Last, if not nil, is called before any change; its error cancels the transfer.
-	Last func(*Transfer) error
+	Last func(*TransferPlan) error
 	// Stop, if not nil, is called before each file is copied, and repeatedly within large files. Its error cancels the
 	// copy and removes it.
 	Stop func() error
@@ -75,8 +75,8 @@ func (w *Workspace) MoveTree(source, destination string, o TransferOptions) erro
 }
 
 // checkTransfer refuses a transfer that replaces or adds protected files.
-func (w *Workspace) checkTransfer(source, destination string, t *Transfer) error {
-	if hit, ok := w.inside.Match(t.Destination); ok && hit.Judge != "" && t.Source.Info.Mode().IsRegular() {
+func (w *Workspace) checkTransfer(source, destination string, t *TransferPlan) error {
+	if hit, ok := w.inside.Match(t.Destination); ok && hit.ContentRule != "" && t.Source.Info.Mode().IsRegular() {
 		text, err := readContentOrNil(t.Source.Path, true)
 		if err != nil {
 			return w.newProtectedError(source, hit)
@@ -90,7 +90,7 @@ func (w *Workspace) checkTransfer(source, destination string, t *Transfer) error
 }
 
 // planTransfer compares source and destination and returns the plan, or an error if they conflict.
-func planTransfer(asked string, source *Tree, to *changeTarget, o TransferOptions) (*Transfer, error) {
+func planTransfer(asked string, source *FileTree, to *changeTarget, o TransferOptions) (*TransferPlan, error) {
 	if endsInSlash(to.written) && !source.Info.IsDir() {
 		return nil, &Error{Code: DirectoryName, Path: to.written}
 	}
@@ -106,10 +106,10 @@ func planTransfer(asked string, source *Tree, to *changeTarget, o TransferOption
 	case replaced != nil && replaced.Info.IsDir() && !source.Info.IsDir():
 		return nil, &Error{Code: IsDirectory, Path: to.written}
 	}
-	return &Transfer{Source: source, Destination: to.path, Replaced: replaced}, nil
+	return &TransferPlan{Source: source, Destination: to.path, Replaced: replaced}, nil
 }
 
-func (w *Workspace) moveAndReplace(from, to *changeTarget, t *Transfer, stop stopCheck) error {
+func (w *Workspace) moveAndReplace(from, to *changeTarget, t *TransferPlan, stop stopCheck) error {
 	if t.Replaced == nil {
 		return w.renameOrCopy(from, to, false, stop)
 	}

@@ -95,7 +95,7 @@ func TestNoWriteLandsOutsideWhileFilesAreSwapped(t *testing.T) {
 	attacker(t, g)
 	var wrote atomic.Int64
 	race(func() {
-		if g.Update("d/secret.txt", func(old []byte, _ bool) ([]byte, error) {
+		if g.UpdateFile("d/secret.txt", func(old []byte, _ bool) ([]byte, error) {
 			if strings.Contains(string(old), secret) {
 				t.Error("an update was given the secret")
 			}

@@ -16,7 +16,7 @@ import (
 //
 // A directory disappears at once, and its space is freed afterwards. If ctx ends earlier, that continues in the
 // background.
-func (w *Workspace) RemoveTree(ctx context.Context, path string, recursive bool, last func(*Tree) error) error {
+func (w *Workspace) RemoveTree(ctx context.Context, path string, recursive bool, last func(*FileTree) error) error {
 	t, err := w.openTarget(guard.Delete, path)
 	if err != nil {
 		return refuseRootChange(err, path)

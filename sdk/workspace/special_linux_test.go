@@ -139,7 +139,7 @@ func TestParallelUpdatesOfOneFileAllSurvive(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 20 {
 		wg.Go(func() {
-			err := g.Update("log", func(old []byte, _ bool) ([]byte, error) { return append(old, '.'), nil })
+			err := g.UpdateFile("log", func(old []byte, _ bool) ([]byte, error) { return append(old, '.'), nil })
 			if err != nil {
 				t.Error(err)
 			}
@@ -159,7 +159,7 @@ func TestAnErrorOfTheChangeLeavesEverythingAsItWas(t *testing.T) {
 	g := newGround(t)
 	g.put(filepath.Join(g.w, "a"), "old")
 	no := errors.New("no")
-	if err := g.Update("a", func([]byte, bool) ([]byte, error) { return nil, no }); !errors.Is(err, no) {
+	if err := g.UpdateFile("a", func([]byte, bool) ([]byte, error) { return nil, no }); !errors.Is(err, no) {
 		t.Errorf("the error is %v", err)
 	}
 	if got := g.contents(filepath.Join(g.w, "a")); got != "old" {

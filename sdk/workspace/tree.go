@@ -13,14 +13,14 @@ import (
 // walkPageSize is the maximum number of entries of one directory that a walk holds in memory.
 const walkPageSize = 1 << 16
 
-// Tree is an open file, symlink, or directory with its contents.
-type Tree struct {
+// FileTree is an open file or symlink, or a directory with its contents.
+type FileTree struct {
 	Path string      // absolute and resolved
 	Info fs.FileInfo // of the symlink itself
 
 	dir   *os.Root // parent directory
 	base  string
-	exact string // instead of both: a single path
+	exact string // instead of dir and base: a whitelisted path
 }
 
 // TreeEntry is a file, symlink or directory in a tree.
@@ -33,9 +33,9 @@ type TreeEntry struct {
 	exact string
 }
 
-// WalkTree calls fn for every entry of a tree, a directory before its contents, sorted by name. It follows no symlinks.
-// fn may return [fs.SkipDir] and [fs.SkipAll]. It skips entries that disappear meanwhile.
-func (t *Tree) WalkTree(fn func(*TreeEntry) error) error {
+// WalkTree calls fn for every entry of a tree, a directory before its contents, sorted by name. It does not follow
+// symlinks. fn may return [fs.SkipDir] or [fs.SkipAll]. WalkTree skips entries that disappear meanwhile.
+func (t *FileTree) WalkTree(fn func(*TreeEntry) error) error {
 	err := walkTreeEntry(t.topEntry(), fn)
 	if errors.Is(err, fs.SkipAll) || errors.Is(err, fs.SkipDir) {
 		return nil
@@ -43,8 +43,8 @@ func (t *Tree) WalkTree(fn func(*TreeEntry) error) error {
 	return err
 }
 
-// topEntry returns the entry of the tree itself.
-func (t *Tree) topEntry() *TreeEntry {
+// topEntry returns the tree itself as an entry.
+func (t *FileTree) topEntry() *TreeEntry {
 	return &TreeEntry{Name: ".", Info: t.Info, dir: t.dir, base: t.base, exact: t.exact}
 }
 
@@ -61,13 +61,13 @@ func (w *Workspace) WalkTree(access guard.Access, path string, fn func(*TreeEntr
 }
 
 // openTree opens the tree at a target. It follows a symlink at the target.
-func (at accessTarget) openTree() (tree *Tree, done func(), err error) {
+func (at accessTarget) openTree() (tree *FileTree, done func(), err error) {
 	info, err := at.statTarget()
 	if err != nil {
 		return nil, nil, err
 	}
 	if !info.IsDir() {
-		return &Tree{Path: at.fullPath(), Info: info, dir: at.dir, base: at.name, exact: at.path}, func() {}, nil
+		return &FileTree{Path: at.fullPath(), Info: info, dir: at.dir, base: at.name, exact: at.path}, func() {}, nil
 	}
 	var dir *os.Root
 	if at.path != "" {
@@ -86,7 +86,7 @@ func (at accessTarget) openTree() (tree *Tree, done func(), err error) {
 		_ = dir.Close()
 		return nil, nil, err
 	}
-	return &Tree{Path: at.fullPath(), Info: opened, dir: dir, base: "."}, func() { _ = dir.Close() }, nil
+	return &FileTree{Path: at.fullPath(), Info: opened, dir: dir, base: "."}, func() { _ = dir.Close() }, nil
 }
 
 // fullPath returns the absolute path of the target, for messages.
@@ -195,10 +195,10 @@ func (e *TreeEntry) OpenDir() (*os.File, error) {
 func (e *TreeEntry) Readlink() (string, error) { return e.dir.Readlink(e.base) }
 
 // openTree opens the tree at a target. It returns nil if the target does not exist.
-func (t *changeTarget) openTree() (*Tree, error) {
+func (t *changeTarget) openTree() (*FileTree, error) {
 	info, err := t.dir.Lstat(t.name)
 	if err != nil {
 		return nil, ignoreNotExist(err)
 	}
-	return &Tree{Path: t.path, Info: info, dir: t.dir, base: t.name}, nil
+	return &FileTree{Path: t.path, Info: info, dir: t.dir, base: t.name}, nil
 }

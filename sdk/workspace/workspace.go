@@ -86,7 +86,7 @@ func OpenWorkspace(p guard.Policy, o Options) (*Workspace, error) {
 		return nil, fmt.Errorf("open the workspace: %w", err)
 	}
 	entries := protect.Entries{Deny: p.WorkspaceDeny, Ask: p.WorkspaceAsk}
-	if w.inside, err = protect.New(w.policy.Workspace, entries, w.allowsOutsideChange); err != nil {
+	if w.inside, err = protect.CompileRules(w.policy.Workspace, entries, w.allowsOutsideChange); err != nil {
 		return nil, fmt.Errorf("workspace.protect: %w", err)
 	}
 	if w.closed, err = w.resolvePaths(p.Protected); err != nil {

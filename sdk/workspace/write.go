@@ -112,10 +112,10 @@ func (w *Workspace) WriteFile(path string, data []byte) error {
 	return w.ApplyEdits(nil, Edit{Path: path, Parents: true, Change: func(*OldFile) ([]byte, error) { return data, nil }})
 }
 
-// Update replaces the contents of a file by what change makes of them. old is nil and exists false if there is no
-// file yet. An error of change leaves everything as it was. Updates of one file take turns, also those of other
+// UpdateFile replaces the contents of a file with the result of change. If the file does not exist, old is nil and
+// exists is false. An error of change leaves the file unchanged. A lock serialises updates of one file, also between
 // workspaces and processes.
-func (w *Workspace) Update(path string, change func(old []byte, exists bool) ([]byte, error)) error {
+func (w *Workspace) UpdateFile(path string, change func(old []byte, exists bool) ([]byte, error)) error {
 	return w.ApplyEdits(nil, Edit{Path: path, Parents: true, Change: func(old *OldFile) ([]byte, error) {
 		data, err := old.Bytes()
 		if err != nil {

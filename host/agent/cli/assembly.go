@@ -112,5 +112,5 @@ const maxMessageBytes = 2 << 10
 
 // cleanText shortens a program's text to one line.
 func cleanText(text string) string {
-	return stdio.Words(strings.Join(strings.Fields(text), " "), maxMessageBytes)
+	return stdio.PrintablePrefix(strings.Join(strings.Fields(text), " "), maxMessageBytes)
 }

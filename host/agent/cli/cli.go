@@ -150,13 +150,13 @@ const exitTimeout = 5 * time.Second
 // runProgram runs the program until its reply is complete.
 func (c *ProgramModel) runProgram(ctx context.Context, args []string, input []byte, events eventHandler, a *replyAssembly) (*agent.Reply, error) {
 	p := c.confinedProgram(args)
-	pipes, err := stdio.Of(p.Command)
+	pipes, err := stdio.AttachPipes(p.Command)
 	if err != nil {
 		return nil, err
 	}
 	defer pipes.Close()
 	process, err := c.options.Start(p)
-	pipes.Started()
+	pipes.CloseChildEnds()
 	if err != nil {
 		return nil, fmt.Errorf("%s could not be started: %w", c.name, err)
 	}
@@ -168,7 +168,7 @@ func (c *ProgramModel) runProgram(ctx context.Context, args []string, input []by
 	defer stop()
 	go func() {
 		<-process.Done()
-		pipes.Ended()
+		pipes.SetReadDeadlines()
 	}()
 	said := stdio.NewTail(maxMessageBytes)
 	var listening sync.WaitGroup

@@ -71,7 +71,7 @@ func (m *vendorProgram) apiHosts(base string) ([]string, error) {
 
 // programEnvironment returns the complete environment of a program.
 func programEnvironment(own map[string]string, paths []string) []string {
-	return exec.Environment(nil, own, paths)
+	return exec.BuildEnvironment(nil, own, paths)
 }
 
 // resolvedProgram is an installed program: the command to start it and the files that it needs.

@@ -141,7 +141,7 @@ func (s *supervisor) startProgram(iso *isolation.Isolation, files *workspace.Wor
 	settings := s.start.Policy.Exec
 	cmd := osexec.Command(s.start.Program[0], s.start.Program[1:]...)
 	cmd.Dir = fmt.Sprintf("/proc/self/fd/%d", dir.Fd())
-	cmd.Env = exec.Environment(settings.Env, s.start.Env, slices.Concat(settings.ReadOnly, settings.ReadWrite))
+	cmd.Env = exec.BuildEnvironment(settings.Env, s.start.Env, slices.Concat(settings.ReadOnly, settings.ReadWrite))
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	var control *os.File
 	if s.start.Terminal != nil {

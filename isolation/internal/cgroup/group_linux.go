@@ -141,7 +141,7 @@ func moveProcess(f *os.File, pid int) error {
 // hasExited reports whether a process has ended. A zombie has ended.
 func hasExited(pid int) bool {
 	e, ok := proctable.Read(pid)
-	return !ok || !e.Alive()
+	return !ok || !e.IsAlive()
 }
 
 // KillProcesses kills all processes in the group.

@@ -14,8 +14,8 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// Call serves the calls of a stream, one after another, in one goroutine, whose grown stack is reused.
-func (s *service) Call(stream pluginpb.Plugin_CallServer) error {
+// Call serves the calls of a stream one after another. A single goroutine serves them, so its grown stack is reused.
+func (s *pluginService) Call(stream pluginpb.Plugin_CallServer) error {
 	in := &requestReader{receive: stream.Recv}
 	for {
 		req, err := in.nextRequest(nil)
@@ -34,16 +34,16 @@ func (s *service) Call(stream pluginpb.Plugin_CallServer) error {
 	}
 }
 
-// serveCall runs the requested tool and sends its events, and finally its result. It returns only transport errors;
-// tool errors are in the result. Answers to forms arrive on the stream.
-func (s *service) serveCall(
+// serveCall runs the requested tool and sends its events, then its result. Tool errors are part of the result;
+// serveCall returns only transport errors. Answers to questions arrive on the same stream.
+func (s *pluginService) serveCall(
 	ctx context.Context, req *pluginpb.CallRequest, send func(*pluginpb.CallEvent) error, in *requestReader,
 ) error {
 	tool, ok := s.tools[req.GetTool()]
 	if !ok {
 		return status.Errorf(codes.NotFound, "the plugin %s has no tool %q", s.plugin.ID, req.GetTool())
 	}
-	env, err := s.beginCall()
+	env, err := s.admitCall()
 	if err != nil {
 		return err
 	}
@@ -58,8 +58,8 @@ func (s *service) serveCall(
 		defer done()
 	}
 
-	events := &callStream{send: send, broken: cancel}
-	c := s.newCall(env, req.GetArguments(), events.sendEvent)
+	events := &callEventSender{send: send, broken: cancel}
+	c := s.newToolCall(env, req.GetArguments(), events.sendEvent)
 	c.Agreed, c.NoOutput = req.GetAgreed(), req.GetNoOutput()
 	c.TraceParent, c.TraceState = req.GetTraceParent(), req.GetTraceState()
 	if req.GetAnswers() {
@@ -73,16 +73,17 @@ func (s *service) serveCall(
 	return events.sendResult(result)
 }
 
-// callStream sends the events of one call. Events after the result are dropped, since the next call uses the stream.
-type callStream struct {
+// callEventSender sends the events of one call. It drops events after the result, because the stream then belongs to
+// the next call.
+type callEventSender struct {
 	send   func(*pluginpb.CallEvent) error
-	broken func() // ends the call, since nobody listens any more
+	broken func() // cancels the call after a send error
 
 	mu    sync.Mutex // a stream takes one sender at a time
 	ended bool
 }
 
-func (o *callStream) sendEvent(e *pluginpb.CallEvent) {
+func (o *callEventSender) sendEvent(e *pluginpb.CallEvent) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if !o.ended && o.send(e) != nil {
@@ -90,7 +91,7 @@ func (o *callStream) sendEvent(e *pluginpb.CallEvent) {
 	}
 }
 
-func (o *callStream) sendResult(r *pluginpb.Result) error {
+func (o *callEventSender) sendResult(r *pluginpb.Result) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.ended = true

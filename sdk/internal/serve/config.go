@@ -12,7 +12,7 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/schema"
 )
 
-// decodeConfig decodes the operator's configuration into the type of the defaults.
+// decodeConfig decodes the operator's configuration into a copy of the defaults.
 func decodeConfig(defaults any, raw json.RawMessage) (any, error) {
 	text, err := json.Marshal(defaults) // read anew each time, so that no two processes of a test share what it points to
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// newLogger returns a plugin's logger, with lines for go-plugin or for people.
+// newLogger returns a plugin's logger. Its lines are JSON for the host or plain text for people.
 func newLogger(w io.Writer, name string, forHost bool) hclog.Logger {
 	return hclog.New(&hclog.LoggerOptions{
 		Name:       name,
@@ -25,16 +25,16 @@ func newLogger(w io.Writer, name string, forHost bool) hclog.Logger {
 	})
 }
 
-// logBridge forwards log records to hclog and, during a call, from Info on to the caller. Names in groups get the group
-// as prefix.
+// logBridge is a slog handler that writes to hclog. During a call it also sends records from Info on to the caller.
+// Names in groups get the group as prefix.
 type logBridge struct {
 	to     hclog.Logger
-	emit   func(*pluginpb.CallEvent) // nil if no caller listens
+	emit   func(*pluginpb.CallEvent) // nil if no caller receives records
 	prefix string
 	args   []any // names and values
 }
 
-// hclogLevel returns the hclog level of a slog level.
+// hclogLevel converts a slog level to hclog.
 func hclogLevel(l slog.Level) hclog.Level {
 	switch {
 	case l >= slog.LevelError:
@@ -56,12 +56,12 @@ func (b *logBridge) Enabled(_ context.Context, l slog.Level) bool {
 func (b *logBridge) Handle(_ context.Context, r slog.Record) error {
 	args := slices.Clip(b.args)
 	r.Attrs(func(a slog.Attr) bool {
-		args = appendFlat(args, b.prefix, a)
+		args = appendFlatAttribute(args, b.prefix, a)
 		return true
 	})
 	b.to.Log(hclogLevel(r.Level), r.Message, args...)
 	if b.emit != nil && r.Level >= slog.LevelInfo {
-		b.emit(&pluginpb.CallEvent{Event: &pluginpb.CallEvent_Log{Log: logMessage(r, args)}})
+		b.emit(&pluginpb.CallEvent{Event: &pluginpb.CallEvent_Log{Log: toLogEvent(r, args)}})
 	}
 	return nil
 }
@@ -70,7 +70,7 @@ func (b *logBridge) WithAttrs(attrs []slog.Attr) slog.Handler {
 	with := *b
 	with.args = slices.Clip(b.args)
 	for _, a := range attrs {
-		with.args = appendFlat(with.args, b.prefix, a)
+		with.args = appendFlatAttribute(with.args, b.prefix, a)
 	}
 	return &with
 }
@@ -83,8 +83,8 @@ func (b *logBridge) WithGroup(name string) slog.Handler {
 	return &with
 }
 
-// logMessage converts a record for the caller.
-func logMessage(r slog.Record, args []any) *pluginpb.Log {
+// toLogEvent converts a log record for the caller.
+func toLogEvent(r slog.Record, args []any) *pluginpb.Log {
 	l := &pluginpb.Log{Level: pluginpb.Log_LEVEL_INFO, Message: strings.ToValidUTF8(r.Message, "\uFFFD")}
 	switch {
 	case r.Level >= slog.LevelError:
@@ -111,8 +111,8 @@ func logMessage(r slog.Record, args []any) *pluginpb.Log {
 	return l
 }
 
-// appendFlat appends an attribute as name and value, and the members of a group separately.
-func appendFlat(args []any, prefix string, a slog.Attr) []any {
+// appendFlatAttribute appends an attribute as name and value. It flattens groups.
+func appendFlatAttribute(args []any, prefix string, a slog.Attr) []any {
 	value := a.Value.Resolve()
 	if value.Kind() != slog.KindGroup {
 		if a.Equal(slog.Attr{}) {
@@ -124,7 +124,7 @@ func appendFlat(args []any, prefix string, a slog.Attr) []any {
 		prefix += a.Key + "."
 	}
 	for _, of := range value.Group() {
-		args = appendFlat(args, prefix, of)
+		args = appendFlatAttribute(args, prefix, of)
 	}
 	return args
 }

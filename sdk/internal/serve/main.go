@@ -11,11 +11,11 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// usageError is the error of a wrong command line.
+// usageError is the error for a wrong command line.
 type usageError struct{ error }
 
-// RunMain is a plugin's main function with explicit inputs; it returns the exit code: 0, 1 for a failure, 2 for a wrong
-// command line. It serves a host that started it; otherwise the commands are
+// RunMain is a plugin's main function with explicit inputs. It returns the exit code: 0, 1 for a failure, 2 for a wrong
+// command line. Started by a host, it serves the host. Otherwise it has these commands:
 //
 //	describe                             print the manifest (plugin.json)
 //	call TOOL [JSON] [--config JSON]     run one tool in the current directory, without a host
@@ -33,7 +33,7 @@ func RunMain(p Plugin, args []string, stdin io.Reader, stdout, stderr io.Writer)
 
 func runCommand(p Plugin, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
 	if len(args) == 0 {
-		if os.Getenv(pluginpb.Handshake().MagicCookieKey) != "" {
+		if os.Getenv(pluginpb.HandshakeConfig().MagicCookieKey) != "" {
 			return serveHost(p)
 		}
 		printHelp(stderr, p)

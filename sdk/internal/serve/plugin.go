@@ -13,7 +13,7 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
-// Plugin is a plugin in the wire's terms.
+// Plugin is an author's plugin in the form that this package serves.
 type Plugin struct {
 	ID, Version, Doc string
 	Grants           pluginpb.Grant
@@ -28,12 +28,12 @@ type Plugin struct {
 
 // Tool is one tool of a plugin.
 type Tool struct {
-	spec    pluginpb.Spec              // but for the schemas
-	schemas func(*pluginpb.Spec) error // infers them, which takes longer than a plugin's start should
+	spec    pluginpb.Spec              // without the schemas
+	schemas func(*pluginpb.Spec) error // infers the schemas, which is too slow for a plugin's start
 	run     func(context.Context, *ToolCall) *pluginpb.Result
 }
 
-// NewTool returns a tool from its specification and handler.
+// NewTool returns a tool with a specification, a function that infers its schemas, and a handler.
 func NewTool(
 	spec pluginpb.Spec, schemas func(*pluginpb.Spec) error, run func(context.Context, *ToolCall) *pluginpb.Result,
 ) Tool {
@@ -45,25 +45,25 @@ type Environment struct {
 	Workspace *workspace.Workspace
 	Guard     *guard.Guard
 	Grants    pluginpb.Grant
-	Exec      exec.Settings
+	Exec      exec.CommandSettings
 	StateDir  string
 	DataDir   string
 	Takeback  undo.StoreOptions
 	Config    any // of the type of the plugin's
 }
 
-// ToolCall is a call passed to a handler.
+// ToolCall is one call with its environment, as passed to a handler.
 type ToolCall struct {
 	*Environment
 	Arguments []byte // canonical JSON, validated
-	Agreed    bool   // a person was asked about the call, and has agreed
-	NoOutput  bool   // nobody reads output events
+	Agreed    bool   // a person approved the call
+	NoOutput  bool   // the caller does not read output events
 	// Where the call stands in what its caller traces, in W3C's words; empty where nobody does.
 	TraceParent, TraceState string
 
 	Emit func(*pluginpb.CallEvent)
-	Log  *slog.Logger // in place of the environment's: what it is told from info on is emitted too
-	// Ask puts a question to the person behind the call, or to its client; nil if there is nobody.
+	Log  *slog.Logger // replaces the environment's; also sends records from Info on to the caller
+	// Ask sends a question to the person behind the call, or to its client; nil if nobody can answer.
 	Ask func(ctx context.Context, question *pluginpb.Question) (*pluginpb.Answer, error)
 }
 
@@ -105,7 +105,7 @@ func NewManifest(p Plugin) (*pluginpb.Manifest, error) {
 	if err := m.Check(); err != nil {
 		return nil, err
 	}
-	for _, spec := range m.Specs() {
+	for _, spec := range m.AllSpecs() {
 		if err := spec.CheckSchemas(); err != nil {
 			return nil, fmt.Errorf("plugin %s: %w", m.ID, err)
 		}

@@ -78,7 +78,7 @@ func TestAWorkspaceThatIsNotGranted(t *testing.T) {
 					return "", use(r)
 				}, sdk.Traits{}))
 		}
-		s := serve.NewServer(served.ConvertPlugin(p), hclog.NewNullLogger())
+		s := serve.NewServer(served.ToServePlugin(p), hclog.NewNullLogger())
 		configure(t, s, pluginpb.Grant{Workspace: "none"})
 		for name := range uses {
 			stream := &answers{ctx: t.Context(), request: &pluginpb.CallRequest{Tool: name, Arguments: []byte("{}")}}

@@ -10,13 +10,13 @@ import (
 	"github.com/picoclaw/picoclaw/internal/proctable"
 )
 
-// adoptOrphans makes this process the parent of its descendants' orphans, so that it can find all of them.
+// adoptOrphans makes this process the parent of orphaned descendants, so that it can find all of them.
 func adoptOrphans() error { return unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) }
 
-// killDescendants kills all descendants and waits until they are gone, or for a time.
+// killDescendants kills all descendants and waits until they are gone, at most for a duration.
 func killDescendants(within time.Duration) {
 	for deadline := time.Now().Add(within); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
-		left := slices.DeleteFunc(proctable.Descendants(proctable.All(), os.Getpid()), func(e proctable.Entry) bool {
+		left := slices.DeleteFunc(proctable.Descendants(proctable.ReadAll(), os.Getpid()), func(e proctable.Entry) bool {
 			return e.State == 'Z'
 		})
 		if len(left) == 0 {
@@ -28,8 +28,8 @@ func killDescendants(within time.Duration) {
 	}
 }
 
-// disableTracing prevents other processes of the user from tracing this one and reading its memory, environment and
-// descriptors. Child processes are not affected.
+// disableTracing prevents other processes of the user from tracing this process and reading its memory, environment and
+// descriptors. It does not affect child processes.
 func disableTracing() error {
 	return unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
 }

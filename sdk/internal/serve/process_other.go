@@ -4,12 +4,12 @@ package serve
 
 import "time"
 
-// adoptOrphans makes this process the parent of its descendants' orphans, so that it can find all of them.
+// adoptOrphans makes this process the parent of orphaned descendants, so that it can find all of them.
 func adoptOrphans() error { return nil }
 
-// killDescendants kills all descendants and waits until they are gone, or for a time.
+// killDescendants kills all descendants and waits until they are gone, at most for a duration.
 func killDescendants(time.Duration) {}
 
-// disableTracing prevents other processes of the user from tracing this one and reading its memory, environment and
-// descriptors. Child processes are not affected.
+// disableTracing prevents other processes of the user from tracing this process and reading its memory, environment and
+// descriptors. It does not affect child processes.
 func disableTracing() error { return nil }

@@ -9,11 +9,11 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// requestReader reads a stream of calls, for one reader at a time: between calls the service, during a call its
-// question.
+// requestReader reads messages of a stream for one reader at a time: for the service between calls, for the call's
+// question during a call.
 type requestReader struct {
 	receive func() (*pluginpb.CallRequest, error)
-	waiting chan receivedRequest // what has been asked for and not been taken; nil if nothing has
+	waiting chan receivedRequest // result of a pending receive; nil if there is none
 }
 
 type receivedRequest struct {
@@ -21,7 +21,7 @@ type receivedRequest struct {
 	err     error
 }
 
-// nextRequest returns the next message, unless done is closed first.
+// nextRequest returns the next message, or an error if done is closed first.
 func (in *requestReader) nextRequest(done <-chan struct{}) (*pluginpb.CallRequest, error) {
 	if in.waiting == nil && done == nil {
 		return in.receive()
@@ -45,7 +45,7 @@ func (in *requestReader) nextRequest(done <-chan struct{}) (*pluginpb.CallReques
 
 var errNotAnswered = errors.New("the question was not answered")
 
-// callQuestions are the forms of one call, one at a time.
+// callQuestions sends the questions of one call, one at a time.
 type callQuestions struct {
 	call context.Context // no answer is waited for when it is done
 	in   *requestReader
@@ -55,7 +55,7 @@ type callQuestions struct {
 	last uint32
 }
 
-// ask sends a question to the caller and waits for the answer, while the call's timeout is paused.
+// ask sends a question to the caller and waits for the answer. Meanwhile the call's timeout is paused.
 func (q *callQuestions) ask(ctx context.Context, question *pluginpb.Question) (*pluginpb.Answer, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -84,7 +84,7 @@ func (q *callQuestions) ask(ctx context.Context, question *pluginpb.Question) (*
 	}
 }
 
-// waitForQuestions waits for cancelled questions, so that the next message belongs to the next call.
+// waitForQuestions waits for cancelled questions to finish, so that the next message belongs to the next call.
 func (q *callQuestions) waitForQuestions() {
 	q.mu.Lock()
 	defer q.mu.Unlock()

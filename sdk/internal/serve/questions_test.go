@@ -45,7 +45,7 @@ func (c *conversation) Recv() (*pluginpb.CallRequest, error) {
 // converse serves a tool to f, on one stream.
 func converse(t *testing.T, tool sdk.Tool, f func(c *conversation)) {
 	t.Helper()
-	s := serve.NewServer(served.ConvertPlugin(sdk.Plugin{ID: "p", Version: "1.0.0", Doc: "Tests.", Tools: []sdk.Tool{tool}}),
+	s := serve.NewServer(served.ToServePlugin(sdk.Plugin{ID: "p", Version: "1.0.0", Doc: "Tests.", Tools: []sdk.Tool{tool}}),
 		hclog.NewNullLogger())
 	configure(t, s, pluginpb.Grant{})
 	synctest.Test(t, func(t *testing.T) {

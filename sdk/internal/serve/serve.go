@@ -19,11 +19,10 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// stopGrace is the time for running work to end after the host is gone.
+// stopGrace is the time that running work gets to end after the host is gone.
 const stopGrace = 2 * time.Second
 
-// serveHost serves a host. Standard input has the instance's credentials and stays open while the host lives; its end
-// means that the host has died.
+// serveHost serves a host until it ends. Standard input contains the credentials and stays open while the host lives.
 func serveHost(p Plugin) error {
 	if err := disableTracing(); err != nil {
 		return fmt.Errorf("keep other processes out of this one's memory: %w", err)
@@ -39,12 +38,12 @@ func serveHost(p Plugin) error {
 	logger := newLogger(os.Stderr, p.ID, true)
 	s := newService(p, logger)
 	s.stderr = os.Stderr
-	go watchHost(stdin, s)
+	go exitWithHost(stdin, s)
 
 	plugin.Serve(&plugin.ServeConfig{
-		HandshakeConfig:  pluginpb.Handshake(),
-		VersionedPlugins: pluginpb.Versions(s),
-		TLSProvider:      func() (*tls.Config, error) { return credentials.TLS() },
+		HandshakeConfig:  pluginpb.HandshakeConfig(),
+		VersionedPlugins: pluginpb.PluginSets(s),
+		TLSProvider:      func() (*tls.Config, error) { return credentials.ServerTLSConfig() },
 		GRPCServer:       newGRPCServer,
 		Logger:           logger,
 	})
@@ -53,8 +52,8 @@ func serveHost(p Plugin) error {
 	return nil
 }
 
-// watchHost ends the process when the host is gone, or on a termination signal.
-func watchHost(stdin io.Reader, s *service) {
+// exitWithHost ends the process when the host is gone or a termination signal arrives.
+func exitWithHost(stdin io.Reader, s *pluginService) {
 	gone := make(chan struct{})
 	go func() {
 		_, _ = io.Copy(io.Discard, stdin) // nothing more is sent; only the end counts
@@ -69,8 +68,8 @@ func watchHost(stdin io.Reader, s *service) {
 	exitProcess(s)
 }
 
-// exitProcess ends running work and the process.
-func exitProcess(s *service) {
+// exitProcess stops running work and exits.
+func exitProcess(s *pluginService) {
 	ctx, cancel := context.WithTimeout(context.Background(), stopGrace)
 	s.stopOnce(ctx)
 	cancel()

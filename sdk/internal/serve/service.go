@@ -22,8 +22,8 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
-// service implements the wire's service.
-type service struct {
+// pluginService implements the gRPC service of a plugin.
+type pluginService struct {
 	pluginpb.UnimplementedPluginServer
 
 	plugin   Plugin
@@ -31,11 +31,11 @@ type service struct {
 	manifest func() ([]byte, error) // as JSON
 	logger   hclog.Logger
 
-	// stderr is this process's standard error, as long as it serves a host. go-plugin puts a pipe in its place which it
-	// sends on by itself: what is in there when the process ends is lost, and last words are what matters most.
+	// stderr is the original standard error while the plugin serves a host. go-plugin replaces it by a pipe whose
+	// contents are lost when the process ends, including its last words.
 	stderr *os.File
 
-	// life ends when the process is about to: it cancels every call.
+	// life ends just before the process does. It cancels every call.
 	life context.Context
 	end  context.CancelFunc
 	once sync.Once
@@ -48,14 +48,14 @@ type service struct {
 	idle *time.Timer // gives memory back when there has been no call for a while
 }
 
-// idleTime is the time without calls after which memory is returned to the system.
+// idleTime is the time without calls after which the process returns free memory to the system.
 const idleTime = 3 * time.Second
 
-// NewServer returns a plugin as the gRPC service a host calls. Describe, Configure and Call must come in this order.
+// NewServer returns a plugin as the gRPC service for a host. The host calls Describe, Configure and Call in this order.
 func NewServer(p Plugin, logger hclog.Logger) pluginpb.PluginServer { return newService(p, logger) }
 
-func newService(p Plugin, logger hclog.Logger) *service {
-	s := &service{plugin: p, tools: make(map[string]Tool, len(p.Tools)), logger: logger}
+func newService(p Plugin, logger hclog.Logger) *pluginService {
+	s := &pluginService{plugin: p, tools: make(map[string]Tool, len(p.Tools)), logger: logger}
 	s.idle = time.AfterFunc(idleTime, debug.FreeOSMemory)
 	s.manifest = sync.OnceValues(func() ([]byte, error) {
 		m, err := NewManifest(p)
@@ -74,7 +74,7 @@ func newService(p Plugin, logger hclog.Logger) *service {
 	return s
 }
 
-func (s *service) Describe(context.Context, *pluginpb.DescribeRequest) (*pluginpb.DescribeResponse, error) {
+func (s *pluginService) Describe(context.Context, *pluginpb.DescribeRequest) (*pluginpb.DescribeResponse, error) {
 	manifest, err := s.manifest()
 	if err != nil {
 		return nil, status.Errorf(codes.FailedPrecondition, "this plugin can't be used: %v", err)
@@ -82,7 +82,7 @@ func (s *service) Describe(context.Context, *pluginpb.DescribeRequest) (*pluginp
 	return &pluginpb.DescribeResponse{Manifest: manifest}, nil
 }
 
-func (s *service) Configure(_ context.Context, req *pluginpb.ConfigureRequest) (*pluginpb.ConfigureResponse, error) {
+func (s *pluginService) Configure(_ context.Context, req *pluginpb.ConfigureRequest) (*pluginpb.ConfigureResponse, error) {
 	policy, err := pluginpolicy.Parse(req)
 	if err != nil {
 		return nil, status.Error(codes.InvalidArgument, err.Error())
@@ -103,7 +103,7 @@ func (s *service) Configure(_ context.Context, req *pluginpb.ConfigureRequest) (
 	return &pluginpb.ConfigureResponse{}, nil
 }
 
-func (s *service) newEnvironment(p *pluginpolicy.Policy) (*Environment, error) {
+func (s *pluginService) newEnvironment(p *pluginpolicy.Policy) (*Environment, error) {
 	g, err := guard.NewGuard(p.Guard)
 	if err != nil {
 		return nil, err
@@ -127,8 +127,8 @@ func (s *service) newEnvironment(p *pluginpolicy.Policy) (*Environment, error) {
 	return env, err
 }
 
-// workspaceError says why this plugin has no workspace.
-func (s *service) workspaceError() workspace.Error {
+// workspaceError returns the error for a plugin without workspace grant.
+func (s *pluginService) workspaceError() workspace.Error {
 	setting := "plugins." + s.plugin.ID + ".grants.workspace"
 	refused := workspace.Error{
 		Code: workspace.Refused, Rule: "grant.workspace", Hint: "the operator grants it with " + setting,
@@ -140,8 +140,8 @@ func (s *service) workspaceError() workspace.Error {
 	return refused
 }
 
-// beginCall counts a call, or refuses it.
-func (s *service) beginCall() (*Environment, error) {
+// admitCall counts a call and returns the environment. It fails before Configure and after Drain.
+func (s *pluginService) admitCall() (*Environment, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
@@ -154,13 +154,13 @@ func (s *service) beginCall() (*Environment, error) {
 	return s.environment, nil
 }
 
-// newCall returns a call whose events go to emit.
-func (s *service) newCall(env *Environment, arguments []byte, emit func(*pluginpb.CallEvent)) *ToolCall {
+// newToolCall returns a call that sends its events to emit.
+func (s *pluginService) newToolCall(env *Environment, arguments []byte, emit func(*pluginpb.CallEvent)) *ToolCall {
 	return &ToolCall{Environment: env, Arguments: arguments, Emit: emit, Log: slog.New(&logBridge{to: s.logger, emit: emit})}
 }
 
-// runTool runs a handler; a panic becomes that call's error.
-func (s *service) runTool(ctx context.Context, t Tool, c *ToolCall) (result *pluginpb.Result) {
+// runTool runs a tool's handler. It turns a panic into an error result.
+func (s *pluginService) runTool(ctx context.Context, t Tool, c *ToolCall) (result *pluginpb.Result) {
 	defer func() {
 		if v := recover(); v != nil {
 			s.logger.Error("tool panicked", "tool", t.spec.Name, "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
@@ -174,7 +174,7 @@ func (s *service) runTool(ctx context.Context, t Tool, c *ToolCall) (result *plu
 	return t.run(ctx, c)
 }
 
-func (s *service) Drain(ctx context.Context, _ *pluginpb.DrainRequest) (*pluginpb.DrainResponse, error) {
+func (s *pluginService) Drain(ctx context.Context, _ *pluginpb.DrainRequest) (*pluginpb.DrainResponse, error) {
 	s.mu.Lock()
 	s.draining = true
 	s.mu.Unlock()
@@ -193,15 +193,15 @@ func (s *service) Drain(ctx context.Context, _ *pluginpb.DrainRequest) (*pluginp
 	return &pluginpb.DrainResponse{}, nil
 }
 
-func (s *service) Busy(context.Context, *pluginpb.BusyRequest) (*pluginpb.BusyResponse, error) {
+func (s *pluginService) Busy(context.Context, *pluginpb.BusyRequest) (*pluginpb.BusyResponse, error) {
 	if s.plugin.Busy == nil {
 		return nil, status.Error(codes.Unimplemented, "the plugin does not say whether it is busy")
 	}
 	return &pluginpb.BusyResponse{Busy: s.plugin.Busy()}, nil
 }
 
-// stopOnce cancels calls and ends running work, once.
-func (s *service) stopOnce(ctx context.Context) {
+// stopOnce cancels all calls and calls the plugin's Stop, at most once.
+func (s *pluginService) stopOnce(ctx context.Context) {
 	s.once.Do(func() {
 		s.end()
 		if s.plugin.Stop != nil {

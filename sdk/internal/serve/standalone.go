@@ -18,7 +18,7 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpolicy"
 )
 
-// standaloneCall is a command line that calls a tool without a host.
+// standaloneCall is a parsed `call` command, which runs a tool without a host.
 type standaloneCall struct {
 	tool      string
 	arguments string // JSON, or "-" for standard input
@@ -26,10 +26,10 @@ type standaloneCall struct {
 	help      bool
 }
 
-// runStandalone runs one tool without a host: the current directory is the workspace, all requested grants are given,
-// and only guard and workspace restrict the tool. It is for plugin authors.
+// runStandalone runs one tool without a host, for plugin authors. The current directory is the workspace, and all
+// requested grants are given. Only guard and workspace restrict the tool.
 func runStandalone(p Plugin, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
-	command, err := parseCall(args)
+	command, err := parseCallCommand(args)
 	if err != nil {
 		return usageError{err}
 	}
@@ -59,15 +59,15 @@ func runStandalone(p Plugin, args []string, stdin io.Reader, stdout, stderr io.W
 		}
 		command.arguments = string(read)
 	}
-	canonical, err := parseArguments(spec, command.arguments)
+	canonical, err := validateArguments(spec, command.arguments)
 	if err != nil {
 		return usageError{err}
 	}
-	return command.runCall(p, manifest, canonical, stdout, stderr)
+	return command.runToolStandalone(p, manifest, canonical, stdout, stderr)
 }
 
-// parseCall parses the arguments after `call`. Options may be anywhere.
-func parseCall(args []string) (*standaloneCall, error) {
+// parseCallCommand parses the arguments after `call`. Options may be anywhere.
+func parseCallCommand(args []string) (*standaloneCall, error) {
 	c := &standaloneCall{}
 	flags := flag.NewFlagSet("call", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
@@ -96,9 +96,9 @@ func parseCall(args []string) (*standaloneCall, error) {
 	return c, nil
 }
 
-// parseArguments validates arguments as a host does and normalises them.
-func parseArguments(spec *pluginpb.Spec, text string) ([]byte, error) {
-	reader, _, err := spec.Arguments()
+// validateArguments validates JSON arguments like a host and returns their canonical form.
+func validateArguments(spec *pluginpb.Spec, text string) ([]byte, error) {
+	reader, _, err := spec.CompileArguments()
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +114,7 @@ func parseArguments(spec *pluginpb.Spec, text string) ([]byte, error) {
 	return nil, fmt.Errorf("%s: %w%s; `call %s --help` shows its arguments", spec.Name, err, suggestion, spec.Name)
 }
 
-func (c *standaloneCall) runCall(p Plugin, m *pluginpb.Manifest, arguments []byte, stdout, stderr io.Writer) error {
+func (c *standaloneCall) runToolStandalone(p Plugin, m *pluginpb.Manifest, arguments []byte, stdout, stderr io.Writer) error {
 	dir, err := os.Getwd()
 	if err != nil {
 		return err
@@ -123,7 +123,7 @@ func (c *standaloneCall) runCall(p Plugin, m *pluginpb.Manifest, arguments []byt
 	policy := &pluginpolicy.Policy{
 		Guard:  guard.Policy{Workspace: dir, Restrict: true, Exec: guard.ExecPolicy{DenyPatterns: true}},
 		Grants: m.Grants,
-		Exec:   exec.Settings{Timeout: time.Minute},
+		Exec:   exec.CommandSettings{Timeout: time.Minute},
 		Config: []byte(c.config),
 	}
 	if m.Grants.State {
@@ -147,14 +147,14 @@ func (c *standaloneCall) runCall(p Plugin, m *pluginpb.Manifest, arguments []byt
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer cancel()
 	defer s.stopOnce(context.WithoutCancel(ctx))
-	result := s.runTool(ctx, s.tools[c.tool], s.newCall(env, arguments, func(e *pluginpb.CallEvent) { printEvent(stderr, e) }))
+	result := s.runTool(ctx, s.tools[c.tool], s.newToolCall(env, arguments, func(e *pluginpb.CallEvent) { printEvent(stderr, e) }))
 	if result.AgentText() != "" {
 		fmt.Fprintln(stdout, result.AgentText())
 	}
-	return readableError(c.tool, result.GetError())
+	return formatCallError(c.tool, result.GetError())
 }
 
-// printEvent prints an event of a running call.
+// printEvent prints an output or progress event of a running call.
 func printEvent(w io.Writer, e *pluginpb.CallEvent) {
 	switch e := e.GetEvent().(type) {
 	case *pluginpb.CallEvent_Output:
@@ -168,8 +168,8 @@ func printEvent(w io.Writer, e *pluginpb.CallEvent) {
 	}
 }
 
-// readableError returns a call's error for people.
-func readableError(tool string, e *pluginpb.Error) error {
+// formatCallError returns a call's error with code, rule and hint; nil without error.
+func formatCallError(tool string, e *pluginpb.Error) error {
 	if e == nil {
 		return nil
 	}

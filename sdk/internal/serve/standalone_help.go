@@ -21,7 +21,7 @@ func toolNames(m *pluginpb.Manifest) []string {
 	return names
 }
 
-// findTool finds a tool by its short or full name.
+// findTool returns the tool with a short or full name.
 func findTool(m *pluginpb.Manifest, name string) (*pluginpb.Spec, error) {
 	name = strings.TrimPrefix(name, m.ID+".")
 	for i := range m.Tools {
@@ -50,13 +50,13 @@ func printToolHelp(w io.Writer, spec *pluginpb.Spec) error {
 	fmt.Fprintln(w, "\nIt takes a JSON object:")
 	for _, name := range slices.Sorted(maps.Keys(input.Properties)) {
 		p := input.Properties[name]
-		fmt.Fprintf(w, "  %-18s %s\n", name, strings.TrimSpace(strings.Join(argumentNotes(name, input, p), "; ")))
+		fmt.Fprintf(w, "  %-18s %s\n", name, strings.TrimSpace(strings.Join(describeArgument(name, input, p), "; ")))
 	}
 	return nil
 }
 
-// argumentNotes describes an argument: type, whether it is required, limits and meaning.
-func argumentNotes(name string, input, p *jsonschema.Schema) []string {
+// describeArgument returns the type, limits and meaning of an argument.
+func describeArgument(name string, input, p *jsonschema.Schema) []string {
 	kind := p.Type
 	if kind == "" {
 		kind = strings.Join(p.Types, " or ")

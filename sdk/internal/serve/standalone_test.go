@@ -114,7 +114,7 @@ func TestAPluginByItself(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			var stdout, stderr bytes.Buffer
-			code := serve.RunMain(served.ConvertPlugin(sample()), tt.args, strings.NewReader(tt.stdin), &stdout, &stderr)
+			code := serve.RunMain(served.ToServePlugin(sample()), tt.args, strings.NewReader(tt.stdin), &stdout, &stderr)
 			if code != tt.code || stdout.String() != tt.stdout {
 				t.Errorf("exit code %d, want %d; it printed %q, want %q\n%s", code, tt.code, stdout.String(), tt.stdout,
 					stderr.String())
@@ -130,7 +130,7 @@ func TestAPluginByItself(t *testing.T) {
 
 func TestDescribePrintsTheManifest(t *testing.T) {
 	var stdout, stderr bytes.Buffer
-	if code := serve.RunMain(served.ConvertPlugin(sample()), []string{"describe"}, nil, &stdout, &stderr); code != 0 {
+	if code := serve.RunMain(served.ToServePlugin(sample()), []string{"describe"}, nil, &stdout, &stderr); code != 0 {
 		t.Fatal(stderr.String())
 	}
 	m, err := pluginpb.ParseManifest(stdout.Bytes())
@@ -158,7 +158,7 @@ func TestAPluginThatCantBeUsedSaysWhy(t *testing.T) {
 	wrong.ID = "Sample"
 	for _, args := range [][]string{{"describe"}, {"call", "fall"}} {
 		var stdout, stderr bytes.Buffer
-		if code := serve.RunMain(served.ConvertPlugin(wrong), args, nil, &stdout, &stderr); code != 1 ||
+		if code := serve.RunMain(served.ToServePlugin(wrong), args, nil, &stdout, &stderr); code != 1 ||
 			!strings.Contains(stderr.String(), `this plugin can't be used: plugin id "Sample"`) {
 			t.Errorf("%s: exit code %d: %s%s", args, code, stdout.String(), stderr.String())
 		}
@@ -181,7 +181,7 @@ func sameJSON(t *testing.T, a, b []byte) bool {
 func TestHelpListsTheTools(t *testing.T) {
 	for _, word := range []string{"--help", "-h", "help"} {
 		var stdout, stderr bytes.Buffer
-		if code := serve.RunMain(served.ConvertPlugin(sample()), []string{word}, nil, &stdout, &stderr); code != 0 ||
+		if code := serve.RunMain(served.ToServePlugin(sample()), []string{word}, nil, &stdout, &stderr); code != 0 ||
 			!strings.Contains(stdout.String(), "greet_file") || stderr.Len() > 0 {
 			t.Errorf("%s: exit code %d: %s%s", word, code, stdout.String(), stderr.String())
 		}

@@ -8,8 +8,8 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// ConvertPlugin converts an author's plugin.
-func ConvertPlugin(p sdk.Plugin) serve.Plugin {
+// ToServePlugin converts an author's plugin for package serve.
+func ToServePlugin(p sdk.Plugin) serve.Plugin {
 	return serve.Plugin{
 		ID: p.ID, Version: p.Version, Doc: p.Doc,
 		Grants: pluginpb.Grant(p.Grants), Config: p.Config, Tools: p.Tools, Stop: p.Stop, Busy: p.Busy,
@@ -17,7 +17,7 @@ func ConvertPlugin(p sdk.Plugin) serve.Plugin {
 	}
 }
 
-// PluginManifest returns the manifest of an author's plugin, or an error if it is invalid.
+// PluginManifest returns the manifest of an author's plugin, or an error if the plugin is invalid.
 func PluginManifest(p sdk.Plugin) (*pluginpb.Manifest, error) {
-	return serve.NewManifest(ConvertPlugin(p))
+	return serve.NewManifest(ToServePlugin(p))
 }

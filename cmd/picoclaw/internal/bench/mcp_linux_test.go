@@ -19,10 +19,10 @@ import (
 // BenchmarkProgram runs picoclaw from its start to its end, and a program that does nothing.
 func BenchmarkProgram(b *testing.B) {
 	i, picoclaw := newInstallation(b), program(b, "picoclaw")
-	measure.Turns(b,
-		measure.Case{Name: "bin_true", Run: func() error { return i.run("/bin/true") }},
-		measure.Case{Name: "version", Run: func() error { return i.run(picoclaw, "version") }},
-		measure.Case{Name: "call_read_file", Run: func() error { return i.run(picoclaw, "call", "read_file", "path=1k") }})
+	measure.RunInTurns(b,
+		measure.BenchCase{Name: "bin_true", Run: func() error { return i.run("/bin/true") }},
+		measure.BenchCase{Name: "version", Run: func() error { return i.run(picoclaw, "version") }},
+		measure.BenchCase{Name: "call_read_file", Run: func() error { return i.run(picoclaw, "call", "read_file", "path=1k") }})
 }
 
 // BenchmarkMCP is what the client of an agent waits for: from the start to an answer, or from a request to the whole
@@ -49,7 +49,7 @@ func BenchmarkMCP(b *testing.B) {
 		{"read_1m", "<=15", func(c *client) error { return c.read(filepath.Join(i.workspace, "1m"), 1<<20) }},
 	} {
 		b.Run(step.name, func(b *testing.B) {
-			var cases []measure.Case
+			var cases []measure.BenchCase
 			for n, s := range servers {
 				c := connect(b, s)
 				bound := step.bound
@@ -57,10 +57,10 @@ func BenchmarkMCP(b *testing.B) {
 					bound = ""
 				}
 				// Some calls at a time: at every call each server would find the caches full of the other's.
-				cases = append(cases, measure.Case{Name: names[n], Bound: bound, Repeat: 20,
+				cases = append(cases, measure.BenchCase{Name: names[n], Bound: bound, Repeat: 20,
 					Run: func() error { return step.run(c) }})
 			}
-			t := measure.Turns(b, cases...)
+			t := measure.RunInTurns(b, cases...)
 			for n, name := range names[1:] {
 				bound := ""
 				if step.name == "read_1k" && name == "sdk" {
@@ -74,7 +74,7 @@ func BenchmarkMCP(b *testing.B) {
 
 // compareStarts starts servers and reads a file.
 func compareStarts(b *testing.B, i *installation, names []string, servers []*server) {
-	var cases []measure.Case
+	var cases []measure.BenchCase
 	initialized := make([]measure.Times, len(servers))
 	for n, s := range servers {
 		var c *client
@@ -87,14 +87,14 @@ func compareStarts(b *testing.B, i *installation, names []string, servers []*ser
 			return last.close()
 		}
 		b.Cleanup(func() { _ = end() })
-		cases = append(cases, measure.Case{Name: names[n] + "_first_read", Prepare: end, Run: func() error {
+		cases = append(cases, measure.BenchCase{Name: names[n] + "_first_read", Prepare: end, Run: func() error {
 			if err := initialized[n].Time(func() (err error) { c, err = s.start(); return err }); err != nil {
 				return err
 			}
 			return c.read(filepath.Join(i.workspace, "1k"), 1<<10)
 		}})
 	}
-	measure.Turns(b, cases...)
+	measure.RunInTurns(b, cases...)
 	for n, times := range initialized {
 		bound := ""
 		if n == 0 {
@@ -125,8 +125,8 @@ func BenchmarkServers(b *testing.B) {
 			return err
 		}
 		b.Cleanup(func() { _ = closeBoth() })
-		t := measure.Turns(b,
-			measure.Case{Name: "through",
+		t := measure.RunInTurns(b,
+			measure.BenchCase{Name: "through",
 				Prepare: func() (err error) {
 					if err = closeBoth(); err != nil {
 						return err
@@ -139,7 +139,7 @@ func BenchmarkServers(b *testing.B) {
 					return err
 				},
 				Run: func() error { return c.read(file, 1<<10) }},
-			measure.Case{Name: "direct", Run: func() (err error) {
+			measure.BenchCase{Name: "direct", Run: func() (err error) {
 				if d, err = direct.start(); err != nil {
 					return err
 				}
@@ -150,9 +150,9 @@ func BenchmarkServers(b *testing.B) {
 	b.Run("read", func(b *testing.B) {
 		c, d := connect(b, through), connect(b, direct)
 		c.tool = "sdk_read"
-		t := measure.Turns(b,
-			measure.Case{Name: "through", Repeat: 20, Run: func() error { return c.read(file, 1<<10) }},
-			measure.Case{Name: "direct", Repeat: 20, Run: func() error { return d.read(file, 1<<10) }})
+		t := measure.RunInTurns(b,
+			measure.BenchCase{Name: "through", Repeat: 20, Run: func() error { return c.read(file, 1<<10) }},
+			measure.BenchCase{Name: "direct", Repeat: 20, Run: func() error { return d.read(file, 1<<10) }})
 		b.ReportMetric(t[0].Median()-t[1].Median(), "cost-ms<=0.3")
 	})
 }
@@ -164,7 +164,7 @@ func BenchmarkMemory(b *testing.B) {
 	c := i.connect(b)
 	report := func(unit string) {
 		b.Helper()
-		all, total, err := measure.Memory(c.cmd.Process.Pid)
+		all, total, err := measure.MeasureMemory(c.cmd.Process.Pid)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -36,7 +36,7 @@ func BenchmarkScale(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 	gateway, address := startGateway(b, i)
 	report := func(when string) {
-		all, total, err := measure.Memory(gateway)
+		all, total, err := measure.MeasureMemory(gateway)
 		if err != nil {
 			b.Fatal(err)
 		}

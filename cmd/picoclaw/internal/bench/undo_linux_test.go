@@ -45,14 +45,14 @@ func BenchmarkUndo(b *testing.B) {
 		{"true_beside_20000_files", "true", "kept", "", "<=0.3"},
 	} {
 		b.Run(m.name, func(b *testing.B) {
-			with := func(n int) measure.Case {
-				c := measure.Case{Name: []string{"undo", "no_undo"}[n], Run: func() error { return clients[n].exec(m.command) }}
+			with := func(n int) measure.BenchCase {
+				c := measure.BenchCase{Name: []string{"undo", "no_undo"}[n], Run: func() error { return clients[n].exec(m.command) }}
 				if m.directory != "" {
 					c.Prepare = func() error { return growFiles(filepath.Join(workspaces[n], m.directory), 20_000) }
 				}
 				return c
 			}
-			t := measure.Turns(b, with(0), with(1))
+			t := measure.RunInTurns(b, with(0), with(1))
 			b.ReportMetric(t[0].Median()/t[1].Median(), "undo_to_no_undo-ratio"+m.ratio)
 			b.ReportMetric(t[0].Median()-t[1].Median(), "cost-ms"+m.addedMS)
 		})

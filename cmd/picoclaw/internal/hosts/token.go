@@ -30,7 +30,7 @@ const minToken, maxToken = 16, 512
 // one.
 func ReadOrCreateToken(home, name string) (string, error) {
 	path := filepath.Join(home, name)
-	if err := statefiles.Check(home, path); err != nil {
+	if err := statefiles.CheckFile(home, path); err != nil {
 		return "", fmt.Errorf("read the token: %w", err)
 	}
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
@@ -40,7 +40,7 @@ func ReadOrCreateToken(home, name string) (string, error) {
 	}
 	token, err := ReadToken(path)
 	if err == nil {
-		err = statefiles.Add(home, path)
+		err = statefiles.AddFile(home, path)
 	}
 	return token, err
 }

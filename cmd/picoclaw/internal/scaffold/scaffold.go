@@ -79,7 +79,7 @@ func (p NewPlugin) Create() (names []string, err error) {
 
 // CheckNames checks the id, the module path, and that the directory is empty or missing.
 func (p *NewPlugin) CheckNames() error {
-	if err := pluginpb.CheckID(p.ID); err != nil {
+	if err := pluginpb.CheckPluginID(p.ID); err != nil {
 		return err
 	}
 	if p.Module != "" {

@@ -159,7 +159,7 @@ func (c *toolCaller) calledTools() []string {
 
 // sampleArguments returns minimal arguments that fit a tool's schema.
 func sampleArguments(t *pluginpb.Spec) (json.RawMessage, error) {
-	reader, _, err := t.Arguments()
+	reader, _, err := t.CompileArguments()
 	if err != nil {
 		return nil, err
 	}

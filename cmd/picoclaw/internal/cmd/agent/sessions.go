@@ -113,7 +113,7 @@ func (o *ForgetOptions) deleteSession() error {
 	}
 	err = agent.DeleteTranscript(dir, o.session)
 	if err == nil {
-		err = statefiles.Remove(home, agent.TranscriptPath(dir, o.session))
+		err = statefiles.RemoveFile(home, agent.TranscriptPath(dir, o.session))
 	}
 	if err != nil {
 		return cli.FailedError(err)

@@ -38,7 +38,7 @@ func findHubProgram() (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("find picoclaw's own binary: %w", err)
 	}
-	program := filepath.Join(filepath.Dir(self), pluginpb.ProgramName("picoclaw-hub", runtime.GOOS))
+	program := filepath.Join(filepath.Dir(self), pluginpb.PluginProgramName("picoclaw-hub", runtime.GOOS))
 	if _, err := os.Stat(program); err != nil {
 		return "", fmt.Errorf("the hub is a separate program, and %w; install the whole package, or run `make build`", err)
 	}

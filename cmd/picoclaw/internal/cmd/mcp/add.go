@@ -100,7 +100,7 @@ func (o *AddOptions) addServer(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := pluginpb.CheckID(name); err != nil {
+	if err := pluginpb.CheckPluginID(name); err != nil {
 		return cli.UsageErrorf("%v", err)
 	}
 	if s.Lock.Plugins[name] != nil {
@@ -208,7 +208,7 @@ func (o *serverOptions) newPackageBuilder(s *install.Plugins) (*mcpservers.Packa
 	if err != nil {
 		return nil, nil, cli.StartError(err)
 	}
-	program := filepath.Join(filepath.Dir(exe), "plugins", "mcp", pluginpb.ProgramName("mcp", runtime.GOOS))
+	program := filepath.Join(filepath.Dir(exe), "plugins", "mcp", pluginpb.PluginProgramName("mcp", runtime.GOOS))
 	if _, err = os.Stat(program); err != nil {
 		return nil, nil, cli.StartError(fmt.Errorf("the plugin mcp is missing: %w; unpack picoclaw's archive as a whole, or run `make build`", err))
 	}
