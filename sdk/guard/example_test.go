@@ -107,7 +107,7 @@ func ExampleExecPolicy() {
 }
 
 // Who decides on a command and who runs it use the same shell.
-func ExampleMachineShell() {
+func ExampleFindShell() {
 	shell, err := guard.FindShell()
 	if err != nil {
 		fmt.Println(err)
