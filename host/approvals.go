@@ -28,7 +28,7 @@ type approvalQueue struct {
 }
 
 // NewApprovals returns the configured approval queue; nil if approvals are disabled. h may be nil.
-func NewApprovals(cfg *config.Config, h *hooks.Hooks, log hclog.Logger) session.Approvals {
+func NewApprovals(cfg *config.Config, h *hooks.Hooks, log hclog.Logger) session.ApprovalQueue {
 	set := cfg.Approvals()
 	if set.WaitSeconds == 0 || cfg.Home().Fallback {
 		return nil

@@ -35,7 +35,7 @@ type Options struct {
 	Observe    func(audit.Record, *session.Result)          // may be nil
 	Witness    func(ctx context.Context, note []byte) error // in addition to the configured one; may be nil
 	Telemetry  *telemetry.Telemetry                         // nil to create the configured one
-	Shares     *quota.Ledger                                // nil for a separate ledger
+	Shares     *quota.UsageLedger                           // nil for a separate ledger
 	Token      func(agent string) (string, error)
 	Model      string           // model for all agents; empty for each agent's own
 	Schedules  *AgentSchedulers // nil for an runtime without a schedule

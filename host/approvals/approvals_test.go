@@ -145,7 +145,7 @@ func FuzzFind(f *testing.F) {
 		if w, err := FindWaitingCall(home, "aaaaaaaa"); err == nil && w.ID != "aaaaaaaa" {
 			t.Errorf("%+v", w)
 		}
-		if a := takeAnswer(approvalFilePath(home, "aaaaaaaa", callSuffix), "x"); a != nil && a.Digest != "x" {
+		if a := consumeAnswer(approvalFilePath(home, "aaaaaaaa", callSuffix), "x"); a != nil && a.Digest != "x" {
 			t.Errorf("%+v", a)
 		}
 	})

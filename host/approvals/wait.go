@@ -79,18 +79,18 @@ func (d *Queue) WaitForAnswer(ctx context.Context, c Call, tell func(context.Con
 		case <-over.C:
 			// No more answers are possible; an earlier one still counts.
 			_ = os.Remove(approvalFilePath(d.home, w.ID, callSuffix))
-			return takeAnswer(approvalFilePath(d.home, w.ID, answerSuffix), w.digest), nil
+			return consumeAnswer(approvalFilePath(d.home, w.ID, answerSuffix), w.digest), nil
 		case <-tick.C:
-			if a := takeAnswer(approvalFilePath(d.home, w.ID, answerSuffix), w.digest); a != nil {
+			if a := consumeAnswer(approvalFilePath(d.home, w.ID, answerSuffix), w.digest); a != nil {
 				return a, nil
 			}
 		}
 	}
 }
 
-// takeAnswer reads and removes the answer to a call. It returns nil for an invalid answer, or an answer to another
+// consumeAnswer reads and removes the answer to a call. It returns nil for an invalid answer, or an answer to another
 // call, which it removes too.
-func takeAnswer(name, digest string) *Answer {
+func consumeAnswer(name, digest string) *Answer {
 	file, err := os.OpenFile(name, os.O_RDONLY|filelock.NoFollow|filelock.NonBlock, 0)
 	if err != nil {
 		return nil

@@ -15,14 +15,14 @@ import (
 
 // withDirLock runs do while holding the directory lock. The lock ends with the process.
 func (l *Log) withDirLock(do func() error) error {
-	if err := lockDir(l.dir, filelock.Lock, l.lockTimeout); err != nil {
+	if err := lockDirWithTimeout(l.dir, filelock.Lock, l.lockTimeout); err != nil {
 		return err
 	}
 	defer func() { _ = filelock.Unlock(l.dir) }()
 	return do()
 }
 
-func lockDir(dir *os.File, take func(*os.File) error, timeout time.Duration) error {
+func lockDirWithTimeout(dir *os.File, take func(*os.File) error, timeout time.Duration) error {
 	deadline := time.Now().Add(timeout)
 	for pause := 20 * time.Microsecond; ; pause = min(2*pause, 2*time.Millisecond) {
 		err := take(dir)
@@ -40,7 +40,7 @@ func lockDir(dir *os.File, take func(*os.File) error, timeout time.Duration) err
 
 // withSharedDirLock runs do while no writer rotates files.
 func withSharedDirLock(dir *os.File, do func() error) error {
-	if err := lockDir(dir, filelock.LockShared, lockTimeout); err != nil {
+	if err := lockDirWithTimeout(dir, filelock.LockShared, lockTimeout); err != nil {
 		return err
 	}
 	defer func() { _ = filelock.Unlock(dir) }()

@@ -85,7 +85,7 @@ type jsonConverter struct {
 	origin Origin
 }
 
-func (c *jsonConverter) originAt(offset int) Origin {
+func (c *jsonConverter) originAtOffset(offset int) Origin {
 	offset = min(offset, len(c.data))
 	c.origin = c.origin.withLine(c.origin.Line + bytes.Count(c.data[c.offset:offset], []byte("\n")))
 	c.offset = offset
@@ -93,14 +93,14 @@ func (c *jsonConverter) originAt(offset int) Origin {
 }
 
 func (c *jsonConverter) convertNode(v hujson.Value) *documentNode {
-	n := &documentNode{origin: c.originAt(v.StartOffset)}
+	n := &documentNode{origin: c.originAtOffset(v.StartOffset)}
 	switch value := v.Value.(type) {
 	case *hujson.Object:
 		n.kind = objectNode
 		n.members = make([]member, 0, len(value.Members))
 		for _, m := range value.Members {
 			key := m.Name.Value.(hujson.Literal).String()
-			origin := c.originAt(m.Name.StartOffset)
+			origin := c.originAtOffset(m.Name.StartOffset)
 			n.members = append(n.members, member{key: key, origin: origin, value: c.convertNode(m.Value)})
 		}
 	case *hujson.Array:

@@ -10,13 +10,13 @@ import (
 // JSONSchema returns the JSON Schema (draft 2020-12) of the configuration file, for editors. It accepts every file that
 // [Load] accepts, and some others: a schema can't check regular expressions or unique ids.
 func JSONSchema() *jsonschema.Schema {
-	s := entrySchema(keySchema().root)
+	s := jsonSchemaOfEntry(keySchema().root)
 	s.Schema = "https://json-schema.org/draft/2020-12/schema"
 	s.Title = "picoclaw configuration"
 	return s
 }
 
-func entrySchema(e *keyEntry) *jsonschema.Schema {
+func jsonSchemaOfEntry(e *keyEntry) *jsonschema.Schema {
 	s := &jsonschema.Schema{}
 	if e.key != nil {
 		s.Description = e.key.Doc
@@ -36,10 +36,10 @@ func entrySchema(e *keyEntry) *jsonschema.Schema {
 		if e.key.Format == VariableFormat {
 			s.PropertyNames.Pattern = variablePattern().String()
 		}
-		s.AdditionalProperties = entrySchema(e.children[0])
+		s.AdditionalProperties = jsonSchemaOfEntry(e.children[0])
 	case ObjectsType:
 		s.Type = "array"
-		s.Items = entrySchema(e.children[0])
+		s.Items = jsonSchemaOfEntry(e.children[0])
 	case StringsType:
 		s.Type = "array"
 		s.Items = stringSchema(e.key)
@@ -78,7 +78,7 @@ func entrySchema(e *keyEntry) *jsonschema.Schema {
 }
 
 func addKeyProperty(s *jsonschema.Schema, e *keyEntry) {
-	property := entrySchema(e)
+	property := jsonSchemaOfEntry(e)
 	s.Properties[e.name] = property
 	s.PropertyOrder = append(s.PropertyOrder, e.name)
 	if e.key == nil {

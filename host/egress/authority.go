@@ -47,17 +47,17 @@ func (a *CertificateAuthority) CertificatePEM() []byte { return a.ca.Certificate
 func (a *CertificateAuthority) issueCert(t target) (*tls.Certificate, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if c := a.issued[t.hostText()]; c != nil && time.Until(c.Leaf.NotAfter) > validLeaf/2 {
+	if c := a.issued[t.nameOrAddr()]; c != nil && time.Until(c.Leaf.NotAfter) > validLeaf/2 {
 		return c, nil
 	}
-	c, err := a.ca.IssueCertificate(a.leafKey, "", validLeaf, t.hostText())
+	c, err := a.ca.IssueCertificate(a.leafKey, "", validLeaf, t.nameOrAddr())
 	if err != nil {
 		return nil, err
 	}
 	if len(a.issued) >= maxIssued {
 		clear(a.issued)
 	}
-	a.issued[t.hostText()] = c
+	a.issued[t.nameOrAddr()] = c
 	return c, nil
 }
 

@@ -152,7 +152,7 @@ func (n *dnsServer) answerQuestion(q dnsmessage.Question) ([]dnsmessage.Resource
 		}
 		return nil, dnsmessage.RCodeSuccess
 	}
-	if d := n.policy.decideName(t.name); d.Verdict == Deny {
+	if d := n.policy.decideNameOnAnyPort(t.name); d.Verdict == Deny {
 		if address {
 			n.reportRefusalOnce(t, d)
 		}

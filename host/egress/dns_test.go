@@ -42,7 +42,7 @@ func TestDNSAnswers(t *testing.T) {
 	n := newDNSServer(compile(t, PolicyRules{
 		Allow: []string{"*.example.org", "files.example.net:8443", "bücher.example"}, Ask: []string{"ask.example.com"},
 		Deny: []string{"admin.example.org"},
-	}), func(t target, d Decision) { refused = append(refused, t.hostText()+" "+d.Rule) })
+	}), func(t target, d Decision) { refused = append(refused, t.nameOrAddr()+" "+d.Rule) })
 
 	for name, want := range map[string]dnsmessage.RCode{
 		"a.example.org.": 0, "A.EXAMPLE.org.": 0, "files.example.net.": 0, "ask.example.com.": 0, "localhost.": 0,

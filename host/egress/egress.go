@@ -266,5 +266,5 @@ func (p *Proxy) reportEvent(e Event) {
 }
 
 func (p *Proxy) reportRefusal(t target, method string, d Decision) {
-	p.reportEvent(Event{Time: time.Now(), Host: t.hostText(), Port: t.port, Method: method, Decision: d})
+	p.reportEvent(Event{Time: time.Now(), Host: t.nameOrAddr(), Port: t.port, Method: method, Decision: d})
 }

@@ -141,9 +141,9 @@ func (p *Policy) Digest() string {
 	return strings.Join(slices.Compact(parts), "\nand\n")
 }
 
-// decideName decides on a name at any port. It returns the decision for the first port that is not denied, otherwise
-// the decision for the first port.
-func (p *Policy) decideName(name string) Decision {
+// decideNameOnAnyPort decides on a name at any port. It returns the decision for the first port that is not denied,
+// otherwise the decision for the first port.
+func (p *Policy) decideNameOnAnyPort(name string) Decision {
 	var first Decision
 	for i, port := range p.AllowedPorts() {
 		d := p.decideTarget(target{name: name, port: port})
@@ -189,9 +189,9 @@ func (p *Policy) staticAddrs(name string) []netip.Addr {
 	return nil
 }
 
-// allowsAddr reports whether the proxy may dial an address that a target's name resolved to. Local and special-purpose
-// addresses need an entry that names their network.
-func (p *Policy) allowsAddr(t target, addr netip.Addr, local bool) bool {
+// allowsResolvedAddr reports whether the proxy may dial an address that a target's name resolved to. Local and
+// special-purpose addresses need an entry that names their network.
+func (p *Policy) allowsResolvedAddr(t target, addr netip.Addr, local bool) bool {
 	addrTarget := target{addr: addr, port: t.port}
 	for _, r := range p.parts {
 		for _, e := range r.deny {

@@ -122,7 +122,7 @@ func TestPolicyIntersect(t *testing.T) {
 	if _, ok := both.decideMethod(target{name: "a.test", port: 443}, "PUT"); ok {
 		t.Error("a method that only one allows")
 	}
-	if both.allowsAddr(target{name: "a.test", port: 443}, netip.MustParseAddr("169.254.169.254"), false) {
+	if both.allowsResolvedAddr(target{name: "a.test", port: 443}, netip.MustParseAddr("169.254.169.254"), false) {
 		t.Error("one list's entry for the resolver opens an address that the other doesn't")
 	}
 	if both.Digest() != plugin.Intersect(agent).Digest() || both.Digest() == agent.Digest() {
@@ -163,15 +163,15 @@ func TestAllowedAddresses(t *testing.T) {
 		"64:ff9b:1::1": false, "2002:7f00:1::": false, "2001::1": false, "2001:db8::1": true, "::127.0.0.1": false,
 		"168.63.129.16": false,
 	} {
-		if got := p.allowsAddr(name, netip.MustParseAddr(addr), false); got != want {
+		if got := p.allowsResolvedAddr(name, netip.MustParseAddr(addr), false); got != want {
 			t.Errorf("%s: %v", addr, got)
 		}
 	}
-	if loop := netip.MustParseAddr("127.0.0.1"); !p.allowsAddr(target{name: "local.test", port: 9}, loop, true) {
+	if loop := netip.MustParseAddr("127.0.0.1"); !p.allowsResolvedAddr(target{name: "local.test", port: 9}, loop, true) {
 		t.Error("an entry of the resolver isn't believed")
 	}
 	public := compile(t, PolicyRules{Allow: []string{"*"}})
-	if public.allowsAddr(name, netip.MustParseAddr("1.1.1.1"), true) {
+	if public.allowsResolvedAddr(name, netip.MustParseAddr("1.1.1.1"), true) {
 		t.Error("this machine's own address is reached")
 	}
 }

@@ -45,7 +45,7 @@ func (p *Proxy) decideOrAsk(ctx context.Context, t target) (Decision, *refusalEr
 	switch {
 	case d.Verdict == Allow:
 		return d, nil
-	case d.Verdict == Ask && p.Ask != nil && p.Ask(ctx, t.hostText(), t.port):
+	case d.Verdict == Ask && p.Ask != nil && p.Ask(ctx, t.nameOrAddr(), t.port):
 		return Decision{Verdict: Allow, Rule: d.Rule, Entry: d.Entry}, nil
 	}
 	r := &refusalError{d, codePolicy}
@@ -73,7 +73,7 @@ func (p *Proxy) resolveTarget(ctx context.Context, t target) ([]netip.Addr, erro
 			defer cancel()
 			var err error
 			if addrs, err = p.resolver.LookupNetIP(lookup, "ip", name); err != nil {
-				return nil, fmt.Errorf(cantPrefix+"resolve %s: %w", t.hostText(), err)
+				return nil, fmt.Errorf(cantPrefix+"resolve %s: %w", t.nameOrAddr(), err)
 			}
 		}
 	}
@@ -81,7 +81,7 @@ func (p *Proxy) resolveTarget(ctx context.Context, t target) ([]netip.Addr, erro
 	var allowed []netip.Addr
 	for _, addr := range addrs {
 		addr = addr.Unmap()
-		if addr.Zone() == "" && p.Policy.allowsAddr(t, addr, slices.Contains(local, addr)) && !slices.Contains(allowed, addr) {
+		if addr.Zone() == "" && p.Policy.allowsResolvedAddr(t, addr, slices.Contains(local, addr)) && !slices.Contains(allowed, addr) {
 			allowed = append(allowed, addr)
 		}
 	}

@@ -18,8 +18,7 @@ type target struct {
 	port uint16
 }
 
-// hostText returns the name or the address.
-func (t target) hostText() string {
+func (t target) nameOrAddr() string {
 	if t.name != "" {
 		return t.name
 	}
@@ -27,15 +26,15 @@ func (t target) hostText() string {
 }
 
 // String returns host and port as net.Dial takes them.
-func (t target) String() string { return net.JoinHostPort(t.hostText(), strconv.Itoa(int(t.port))) }
+func (t target) String() string { return net.JoinHostPort(t.nameOrAddr(), strconv.Itoa(int(t.port))) }
 
 // hostHeader returns the target as value of the Host header.
 func (t target) hostHeader(scheme string) string {
 	if t.port == schemePort(scheme) {
 		if t.addr.Is6() {
-			return "[" + t.hostText() + "]"
+			return "[" + t.nameOrAddr() + "]"
 		}
-		return t.hostText()
+		return t.nameOrAddr()
 	}
 	return t.String()
 }
@@ -43,7 +42,7 @@ func (t target) hostHeader(scheme string) string {
 // displayName returns the target for messages. It omits ports 80 and 443.
 func (t target) displayName() string {
 	if isStandardPort(t.port) || t.port == 0 {
-		return t.hostText()
+		return t.nameOrAddr()
 	}
 	return t.String()
 }

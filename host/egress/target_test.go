@@ -62,7 +62,7 @@ func TestParseHost(t *testing.T) {
 		if want == "" && err == nil {
 			t.Errorf("parseHost(%q) = %v, want an error", text, got)
 		}
-		if want != "" && (err != nil || got.hostText() != want) {
+		if want != "" && (err != nil || got.nameOrAddr() != want) {
 			t.Errorf("parseHost(%q) = %v, %v, want %s", text, got, err, want)
 		}
 	}
@@ -98,12 +98,12 @@ func FuzzParseHost(f *testing.F) {
 		if err != nil {
 			return
 		}
-		again, err := parseHost(got.hostText(), 443)
+		again, err := parseHost(got.nameOrAddr(), 443)
 		if err != nil || again != got {
 			t.Errorf("%q is %v, and that is %v, %v", text, got, again, err)
 		}
-		if strings.ContainsAny(got.hostText(), "\x00 %@/\\?#\r\n") || got.name != "" && looksNumeric(got.name) {
-			t.Errorf("%q is taken for %q", text, got.hostText())
+		if strings.ContainsAny(got.nameOrAddr(), "\x00 %@/\\?#\r\n") || got.name != "" && looksNumeric(got.name) {
+			t.Errorf("%q is taken for %q", text, got.nameOrAddr())
 		}
 	})
 }

@@ -30,8 +30,8 @@ const (
 	afterModel  HookEvent = "after_llm"
 )
 
-// canRefuse reports whether hooks can refuse the event. If so, a failed hook refuses it.
-func (e HookEvent) canRefuse() bool {
+// hooksCanRefuse reports whether hooks can refuse the event. If so, a failed hook refuses it.
+func (e HookEvent) hooksCanRefuse() bool {
 	return e == PreToolUse || e == UserPromptSubmit || e == beforeModel || e == afterModel
 }
 

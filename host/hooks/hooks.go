@@ -265,7 +265,7 @@ func (h *Hooks) runCommands(ctx context.Context, q hookRequest) EventVerdict {
 		wait.Go(func() { run.response = h.runOrRefuse(ctx, run, q) })
 	}
 	wait.Wait()
-	return mergeRuns(runs)
+	return mergeHookRuns(runs)
 }
 
 // matchRequest reports whether a group matches a request. For a tool call, it returns the alias under which the group's
@@ -300,7 +300,7 @@ func (h *Hooks) runOrRefuse(ctx context.Context, a *hookRun, q hookRequest) hook
 	}
 	h.log.Warn("a hook failed", "hook", a.key, "what", a.String(), "event", q.event, "error", err)
 	switch {
-	case !q.event.canRefuse():
+	case !q.event.hooksCanRefuse():
 		return hookResponse{}
 	case ctx.Err() != nil:
 		return hookResponse{decision: deny, reason: fmt.Sprintf("the hook %s was not waited for: %v", a.key, ctx.Err())}
@@ -313,9 +313,9 @@ func (h *Hooks) runOrRefuse(ctx context.Context, a *hookRun, q hookRequest) hook
 	}
 }
 
-// mergeRuns returns the strictest verdict of hooks that ran concurrently. Among equally strict verdicts it returns the
-// first in the order of the settings. Different changes to the arguments are a refusal.
-func mergeRuns(runs []*hookRun) EventVerdict {
+// mergeHookRuns returns the strictest verdict of hooks that ran concurrently. Among equally strict verdicts it returns
+// the first in the order of the settings. Different changes to the arguments are a refusal.
+func mergeHookRuns(runs []*hookRun) EventVerdict {
 	var v EventVerdict
 	var changed *hookRun
 	for _, run := range runs {

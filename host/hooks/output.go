@@ -72,7 +72,7 @@ func parseCommandOutput(e HookEvent, stdout []byte) (hookResponse, error) {
 // error, because it may hide a refusal.
 func parsePlainText(e HookEvent, text []byte) (hookResponse, error) {
 	switch {
-	case e != SessionStart && !e.canRefuse():
+	case e != SessionStart && !e.hooksCanRefuse():
 		return hookResponse{}, nil
 	case e == PreToolUse, json.Valid(text),
 		slices.ContainsFunc(bytes.Split(text, []byte("\n")), func(line []byte) bool {

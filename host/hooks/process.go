@@ -243,7 +243,7 @@ func (p *processHook) deliverEvents(queue <-chan observedEvent) {
 		_, c, err := p.runningChild(context.Background(), o.sessionInfo)
 		if err == nil {
 			err = c.sendNotification("hook.runtime_event", map[string]any{
-				"kind": o.kind, "source": map[string]any{"component": "agent", "name": o.agent}, "scope": sessionMeta(o.sessionInfo),
+				"kind": o.kind, "source": map[string]any{"component": "agent", "name": o.agent}, "scope": sessionIDs(o.sessionInfo),
 				"payload": o.payload,
 			}, p.observerTimeout())
 		}
@@ -253,8 +253,8 @@ func (p *processHook) deliverEvents(queue <-chan observedEvent) {
 	}
 }
 
-// sessionMeta returns the ids of agent and session in a request to a child.
-func sessionMeta(w sessionInfo) map[string]any {
+// sessionIDs returns the ids of agent and session for a request to a child.
+func sessionIDs(w sessionInfo) map[string]any {
 	return map[string]any{"agent_id": w.agent, "session_key": w.session}
 }
 
@@ -295,7 +295,7 @@ func (i *interceptor) requestParams(q hookRequest) any {
 	if q.modelMessage != nil {
 		return q.modelMessage
 	}
-	params := map[string]any{"meta": sessionMeta(q.sessionInfo)}
+	params := map[string]any{"meta": sessionIDs(q.sessionInfo)}
 	params["tool"], params["arguments"] = upstreamName(q.call.Tool), q.call.Args
 	if r := q.result; r != nil {
 		text := r.Text

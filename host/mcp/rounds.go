@@ -194,7 +194,7 @@ func (c *suspendedCall) awaitQuestionOrResult(ctx context.Context, answer mcp.In
 func (r *questionRounds) startOrContinueCall(ctx, life context.Context, s toolProvider, t session.Tool, req *mcp.CallToolRequest) (
 	*callOutcome, error,
 ) {
-	call := bindCall(r.agent, r.token, t.Name, req.Params.Arguments)
+	call := newCallBinding(r.agent, r.token, t.Name, req.Params.Arguments)
 	c, answer, err := r.resumeCall(req.Params, call)
 	if err != nil {
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams,

@@ -99,8 +99,8 @@ func (s *requestStates) createKey() error {
 // callBinding is a hash of the call that a state belongs to.
 type callBinding [sha256.Size]byte
 
-// bindCall returns the binding of an agent's call: a hash of agent, token, tool and arguments.
-func bindCall(agent, token, tool string, arguments []byte) callBinding {
+// newCallBinding returns the hash of a call's agent, token, tool and arguments.
+func newCallBinding(agent, token, tool string, arguments []byte) callBinding {
 	h := sha256.New()
 	for _, part := range []string{agent, token, tool} {
 		_, _ = h.Write(strconv.AppendQuote(nil, part)) // a hash takes every byte

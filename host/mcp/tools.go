@@ -115,7 +115,7 @@ func (ts *toolset) newToolHandler(t session.Tool) mcp.ToolHandler {
 
 // callForClient makes a call for a client, or continues a suspended call.
 func (ts *toolset) callForClient(ctx context.Context, t session.Tool, req *mcp.CallToolRequest) (*callOutcome, error) {
-	client := ts.clients.stateOf(req.Session)
+	client := ts.clients.clientStateOf(req.Session)
 	ctx, cancel := client.callContext(ctx)
 	defer cancel()
 	s, err := client.roots.narrowedSession(ctx, req.Session)

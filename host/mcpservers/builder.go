@@ -63,7 +63,7 @@ func (m *PackageBuilder) BuildPackage(ctx context.Context, id string, s *ServerS
 	r := &BuildReport{}
 	p, err := m.Store.BuildPackage(s.DisplaySource(), func(p *store.StagedPackage) error {
 		p.Program = programID
-		return m.buildPackageDir(ctx, p.Dir(), id, s, r)
+		return m.buildPackageDir(ctx, p.StagingDir(), id, s, r)
 	})
 	if err != nil {
 		return nil, nil, err

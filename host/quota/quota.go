@@ -1,7 +1,7 @@
 // Package quota limits each agent's use of a host: concurrent calls and commands, calls per minute and output per
 // minute. A call over a limit waits for its own agent's quota, so agents do not delay each other.
 //
-// A [Ledger] keeps the counts across configuration reloads; each call brings its own limits. The kernel shares the
+// A [UsageLedger] keeps the counts across configuration reloads; each call brings its own limits. The kernel shares the
 // CPUs, in cgroups.
 //
 // It must not know what a call does, who decided on it, or where limits are configured except for their names.
@@ -45,8 +45,9 @@ type ExceededError struct {
 
 func (e *ExceededError) Error() string { return e.Why }
 
-// Ledger counts the calls and the output of each agent. The zero value is ready for use. It is safe for concurrent use.
-type Ledger struct {
+// UsageLedger counts the calls and the output of each agent. The zero value is ready for use. It is safe for concurrent
+// use.
+type UsageLedger struct {
 	mu     sync.Mutex
 	agents map[string]*agentAccount
 }
@@ -70,7 +71,7 @@ type AgentUsage struct {
 }
 
 // Usage returns the usage of each agent that has made a call.
-func (l *Ledger) Usage() map[string]AgentUsage {
+func (l *UsageLedger) Usage() map[string]AgentUsage {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	all := make(map[string]AgentUsage, len(l.agents))
@@ -81,7 +82,7 @@ func (l *Ledger) Usage() map[string]AgentUsage {
 }
 
 // accountOf returns the account of an agent, and creates a missing one. The caller holds mu.
-func (l *Ledger) accountOf(agent string) *agentAccount {
+func (l *UsageLedger) accountOf(agent string) *agentAccount {
 	a := l.agents[agent]
 	if a == nil {
 		a = &agentAccount{}
@@ -112,7 +113,7 @@ func adjustLimiter(r *rate.Limiter, perMinute int) *rate.Limiter {
 
 // WaitForRate counts a call, and waits until the agent is within its calls and output per minute. It returns an error
 // if that takes longer than maxWait. It calls notify before it waits.
-func (l *Ledger) WaitForRate(ctx context.Context, agent string, limits AgentLimits, maxWait time.Duration,
+func (l *UsageLedger) WaitForRate(ctx context.Context, agent string, limits AgentLimits, maxWait time.Duration,
 	notify func(reason string)) error {
 	l.mu.Lock()
 	a := l.accountOf(agent)
@@ -173,7 +174,7 @@ func (a *agentAccount) countWait() {
 }
 
 // CountOutput counts output of a call. It returns the delay of the output that keeps the agent within its limit.
-func (l *Ledger) CountOutput(agent string, limits AgentLimits, bytes int) time.Duration {
+func (l *UsageLedger) CountOutput(agent string, limits AgentLimits, bytes int) time.Duration {
 	if limits.Output <= 0 {
 		return 0
 	}

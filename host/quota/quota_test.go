@@ -16,7 +16,7 @@ const most = time.Minute
 func quiet(string) {}
 
 // take takes a place at once, or fails the test.
-func take(t *testing.T, l *Ledger, agent string, with AgentLimits) *CallSlot {
+func take(t *testing.T, l *UsageLedger, agent string, with AgentLimits) *CallSlot {
 	t.Helper()
 	_, turn, err := l.AcquireSlot(t.Context(), agent, with, most, func(why string) { t.Errorf("%s waits: %s", agent, why) })
 	if err != nil {
@@ -27,7 +27,7 @@ func take(t *testing.T, l *Ledger, agent string, with AgentLimits) *CallSlot {
 
 func TestFullQueueDelaysOneAgentOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, with := &Ledger{}, AgentLimits{Calls: 2}
+		l, with := &UsageLedger{}, AgentLimits{Calls: 2}
 		first, second := take(t, l, "greedy", with), take(t, l, "greedy", with)
 		defer second.Release()
 		ctx, give := context.WithCancel(t.Context())
@@ -68,7 +68,7 @@ func TestFullQueueDelaysOneAgentOnly(t *testing.T) {
 // A command over the limit waits, and holds no slot of the agent's other calls. Other agents do not wait.
 func TestCommandsWaitForCommandsOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, command, other := &Ledger{}, AgentLimits{Calls: 4, Commands: 2}, AgentLimits{Calls: 4}
+		l, command, other := &UsageLedger{}, AgentLimits{Calls: 4, Commands: 2}, AgentLimits{Calls: 4}
 		first, second := take(t, l, "greedy", command), take(t, l, "greedy", command)
 		var told string
 		admitted := make(chan *CallSlot)
@@ -109,7 +109,7 @@ func TestCommandsWaitForCommandsOnly(t *testing.T) {
 
 func TestPausedCommandFreesSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, with := &Ledger{}, AgentLimits{Calls: 1, Commands: 1}
+		l, with := &UsageLedger{}, AgentLimits{Calls: 1, Commands: 1}
 		ctx, turn, err := l.AcquireSlot(t.Context(), "a", with, most, quiet)
 		if err != nil {
 			t.Fatal(err)
@@ -130,7 +130,7 @@ func TestPausedCommandFreesSlot(t *testing.T) {
 
 func TestSlotsAreGivenInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, with := &Ledger{}, AgentLimits{Calls: 3}
+		l, with := &UsageLedger{}, AgentLimits{Calls: 3}
 		var mu sync.Mutex
 		var running, highest int
 		var order []int
@@ -168,7 +168,7 @@ func TestSlotsAreGivenInOrder(t *testing.T) {
 }
 
 func TestLimitsHoldUnderConcurrency(t *testing.T) {
-	l, with := &Ledger{}, AgentLimits{Calls: 4}
+	l, with := &UsageLedger{}, AgentLimits{Calls: 4}
 	var running [2]atomic.Int64
 	var calls sync.WaitGroup
 	for n := range 400 {
@@ -203,7 +203,7 @@ func TestLimitsHoldUnderConcurrency(t *testing.T) {
 
 func TestWaitTimesOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, with := &Ledger{}, AgentLimits{Calls: 1}
+		l, with := &UsageLedger{}, AgentLimits{Calls: 1}
 		defer take(t, l, "a", with).Release()
 		var told string
 		_, _, err := l.AcquireSlot(t.Context(), "a", with, most, func(why string) { told = why })
@@ -216,7 +216,7 @@ func TestWaitTimesOut(t *testing.T) {
 
 func TestPausedCallFreesSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, with := &Ledger{}, AgentLimits{Calls: 1}
+		l, with := &UsageLedger{}, AgentLimits{Calls: 1}
 		ctx, turn, err := l.AcquireSlot(t.Context(), "a", with, most, quiet)
 		if err != nil {
 			t.Fatal(err)
@@ -244,7 +244,7 @@ func TestPausedCallFreesSlot(t *testing.T) {
 
 func TestRatesPerMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, with := &Ledger{}, AgentLimits{PerMinute: 60, Output: 600}
+		l, with := &UsageLedger{}, AgentLimits{PerMinute: 60, Output: 600}
 		began := time.Now()
 		begin := func(agent string, most time.Duration) error {
 			return l.WaitForRate(t.Context(), agent, with, most, quiet)
@@ -288,7 +288,7 @@ func TestRatesPerMinute(t *testing.T) {
 
 func TestChangedLimitsKeepCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := &Ledger{}
+		l := &UsageLedger{}
 		before, after := AgentLimits{Calls: 2, PerMinute: 60}, AgentLimits{Calls: 1, PerMinute: 30}
 		for range 60 {
 			if err := l.WaitForRate(t.Context(), "a", before, most, quiet); err != nil {

@@ -35,7 +35,7 @@ func (g *admissionGate) admitWaiting() {
 
 // CallSlot is one of an agent's slots for concurrent calls, and for commands. It is safe for concurrent use.
 type CallSlot struct {
-	ledger *Ledger
+	ledger *UsageLedger
 	gates  []*admissionGate // that admitted it
 
 	mu       sync.Mutex
@@ -48,7 +48,7 @@ type slotKey struct{}
 // AcquireSlot waits for a slot among the agent's concurrent calls, in order of arrival and at most maxWait. If
 // limits.Commands is set, as for a call with a command, it first waits for a slot among the commands. It calls notify
 // before it waits. Use the returned context for the call, and release the slot.
-func (l *Ledger) AcquireSlot(ctx context.Context, agent string, limits AgentLimits, maxWait time.Duration,
+func (l *UsageLedger) AcquireSlot(ctx context.Context, agent string, limits AgentLimits, maxWait time.Duration,
 	notify func(reason string)) (context.Context, *CallSlot, error) {
 	l.mu.Lock()
 	a := l.accountOf(agent)
@@ -70,7 +70,7 @@ func (l *Ledger) AcquireSlot(ctx context.Context, agent string, limits AgentLimi
 	return context.WithValue(ctx, slotKey{}, t), t, nil
 }
 
-func (l *Ledger) enterGate(ctx context.Context, a *agentAccount, g *admissionGate, limit int, key, why string, maxWait time.Duration,
+func (l *UsageLedger) enterGate(ctx context.Context, a *agentAccount, g *admissionGate, limit int, key, why string, maxWait time.Duration,
 	notify func(reason string)) error {
 	l.mu.Lock()
 	if len(g.queue) == 0 && (limit <= 0 || g.running < limit) {

@@ -55,7 +55,7 @@ type (
 )
 
 // WithApprovalAsker returns a context whose calls ask for approval through ask. Without an asker, calls that need
-// approval wait in [Approvals], or are refused.
+// approval wait in [ApprovalQueue], or are refused.
 func WithApprovalAsker(ctx context.Context, ask ApprovalAsker) context.Context {
 	return context.WithValue(ctx, approvalAskerKey{}, ask)
 }
@@ -132,8 +132,8 @@ func (s *Session) toElicitationForms(t *catalog.Tool, questions []*pluginpb.Ques
 	return forms, nil
 }
 
-// Approvals holds calls until a person approves or denies them elsewhere, for clients that can't ask a person.
-type Approvals interface {
+// ApprovalQueue holds calls until a person approves or denies them, for clients that can't ask a person themselves.
+type ApprovalQueue interface {
 	// Waits reports whether calls of an origin can wait.
 	Waits(Origin) bool
 	// Wait blocks until a call is approved or denied. It returns nil without an error on a timeout.
@@ -145,7 +145,7 @@ func (s *Session) canAskForApproval(ctx context.Context) bool {
 	return ApprovalAskerOf(ctx) != nil || s.canWaitForApproval()
 }
 
-// canWaitForApproval reports whether [Approvals] holds this session's calls if the client can't ask.
+// canWaitForApproval reports whether [ApprovalQueue] holds this session's calls if the client can't ask.
 func (s *Session) canWaitForApproval() bool {
 	return s.host.approvals != nil && s.host.approvals.Waits(s.origin)
 }

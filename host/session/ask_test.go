@@ -17,7 +17,7 @@ import (
 )
 
 // openAsking returns a session in which `touch made` needs approval.
-func openAsking(t *testing.T, a session.Approvals) *session.Session {
+func openAsking(t *testing.T, a session.ApprovalQueue) *session.Session {
 	t.Helper()
 	home := hosttest.TempDir(t)
 	if err := os.WriteFile(filepath.Join(home, "config.json"), []byte(`{"tools": {"exec": {"rules": [

@@ -104,8 +104,8 @@ func (a *auditWriter) Close() error {
 	return a.log.Close()
 }
 
-// auditRefusal returns the result that refuses a call while the audit log can't be written; nil if it can.
-func (s *Session) auditRefusal() *Result {
+// refusalIfAuditUnwritable returns the result that refuses a call while the audit log can't be written; nil if it can.
+func (s *Session) refusalIfAuditUnwritable() *Result {
 	m, err := s.host.initRuntime()
 	if err != nil || !m.audit.required {
 		return nil // the call itself reports this error
@@ -168,8 +168,8 @@ func (a *auditWriter) unwritableLogResult(what string, err error) *Result {
 	}}
 }
 
-// approvalWord returns the word for a person's answer in the audit log: yes or no.
-func approvalWord(yes bool) string {
+// approvalAnswerWord returns the word for a person's answer in the audit log: yes or no.
+func approvalAnswerWord(yes bool) string {
 	if yes {
 		return "yes"
 	}

@@ -50,7 +50,7 @@ func (s *Session) newCallHookRunner(t *catalog.Tool) *callHookRunner {
 	return h
 }
 
-func (h *callHookRunner) hookCall(args *callArguments) HookCall {
+func (h *callHookRunner) newHookCall(args *callArguments) HookCall {
 	return HookCall{Tool: h.tool.FullName(), Args: args.Canonical, ID: h.id}
 }
 
@@ -59,7 +59,7 @@ func (h *callHookRunner) runBefore(ctx context.Context, args *callArguments) Hoo
 	if h.session.host.hooks == nil {
 		return HookVerdict{}
 	}
-	v := h.session.host.hooks.Before(ctx, h.session, h.hookCall(args))
+	v := h.session.host.hooks.Before(ctx, h.session, h.newHookCall(args))
 	h.message = v.Message
 	return v
 }
@@ -70,7 +70,7 @@ func (h *callHookRunner) runAfter(ctx context.Context, args *callArguments, r *R
 	if hooks == nil {
 		return
 	}
-	text := hooks.After(ctx, h.session, h.hookCall(args), r)
+	text := hooks.After(ctx, h.session, h.newHookCall(args), r)
 	if text = strings.TrimSpace(h.message + "\n" + text); text == "" {
 		return
 	}

@@ -49,9 +49,9 @@ type HostOptions struct {
 	// Hooks decide on calls; nil for none.
 	Hooks Hooks
 	// Approvals answer for clients that can't ask a person; nil for none.
-	Approvals Approvals
+	Approvals ApprovalQueue
 	// QuotaLedger counts the agents' use of several hosts together; nil counts this host's alone.
-	QuotaLedger *quota.Ledger
+	QuotaLedger *quota.UsageLedger
 	// OnCallEnd, if not nil, receives each call and its result before the caller does.
 	OnCallEnd func(audit.Record, *Result)
 	// Witness, if not nil, receives notes about the audit log's length, in addition to the configured witness: see
@@ -70,13 +70,13 @@ type Host struct {
 	pluginDir string
 	builtin   []BuiltinPlugin
 	hooks     Hooks                       // may be nil
-	approvals Approvals                   // may be nil
+	approvals ApprovalQueue               // may be nil
 	onCallEnd func(audit.Record, *Result) // may be nil
 	tracer    Tracer                      // may be nil
 	witness   func(context.Context, []byte) error
 	store     *store.Store // nil without a home
 	stops     stopWatcher
-	shares    *quota.Ledger
+	shares    *quota.UsageLedger
 
 	pluginView atomic.Pointer[pluginSnapshot] // current plugins
 	reloadMu   sync.Mutex                     // held while plugins are reloaded
@@ -114,7 +114,7 @@ func OpenHost(o HostOptions) (*Host, error) {
 		builtin: o.Builtin, hooks: o.Hooks, approvals: o.Approvals, onCallEnd: o.OnCallEnd, tracer: o.Tracer, witness: o.Witness,
 		shares: o.QuotaLedger}
 	if h.shares == nil {
-		h.shares = &quota.Ledger{}
+		h.shares = &quota.UsageLedger{}
 	}
 	h.stops.home = o.Config.Home().Path
 	if !o.Config.Home().Fallback {

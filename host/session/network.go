@@ -261,9 +261,9 @@ func (n *sandboxNetwork) reportConnection(e egress.Event) {
 	calls := n.callsNamingHost(e.Host)
 	switch {
 	case e.Decision.Verdict != egress.Allow:
-		addRefusal(calls, e.Decision.Reason)
+		addRefusalToCalls(calls, e.Decision.Reason)
 	case e.FailedInProxy():
-		addRefusal(calls, e.Err)
+		addRefusalToCalls(calls, e.Err)
 	}
 	n.mu.Unlock()
 	s := n.session
@@ -305,9 +305,9 @@ func (n *sandboxNetwork) callsNamingHost(host string) []*watchedCall {
 	return naming
 }
 
-// addRefusal adds the reason of a refused connection to calls. With several calls, it adds that the connection may
-// belong to another one.
-func addRefusal(calls []*watchedCall, reason string) {
+// addRefusalToCalls adds the reason of a refused connection to calls. With several calls, it adds that the connection
+// may belong to another one.
+func addRefusalToCalls(calls []*watchedCall, reason string) {
 	if len(calls) > 1 {
 		reason += "; for this call or another that ran at the same time"
 	}
@@ -368,7 +368,7 @@ func (c *watchedCall) askPersonAboutHost(connection context.Context, host string
 		s := c.session
 		log.writeEntry(audit.Record{
 			Time: began.UTC(), Agent: s.policy.AgentID(), Session: s.id, Parent: s.parent, Origin: string(s.origin), Tool: "network",
-			Args: args, Decision: guard.Ask.String(), Answer: approvalWord(consent.allowed), Approval: consent.approval, Rule: "network.ask",
+			Args: args, Decision: guard.Ask.String(), Answer: approvalAnswerWord(consent.allowed), Approval: consent.approval, Rule: "network.ask",
 			Millis: float64(time.Since(began).Microseconds()) / 1000,
 		})
 	}

@@ -53,7 +53,7 @@ func (s *Session) Call(ctx context.Context, tool string, arguments json.RawMessa
 		return pluginUnavailableResult(errors.New("this session only decides on calls"))
 	}
 	c := s.newCall(ctx, tool, arguments, events)
-	if refused := s.auditRefusal(); refused != nil {
+	if refused := s.refusalIfAuditUnwritable(); refused != nil {
 		return refused
 	}
 	ctx, stop, release := s.host.registerWork(ctx, c.record.Agent)
@@ -190,7 +190,7 @@ func (c *call) awaitApproval() *Result {
 	consent := c.session.requestApprovalWithProgress(c.ctx, ApprovalQuestion{Tool: c.tool.FullName(), Args: c.arguments.Values, Decision: d},
 		c.events)
 	if d.Verdict == guard.Ask {
-		c.record.Answer, c.record.Approval = approvalWord(consent.allowed), consent.approval
+		c.record.Answer, c.record.Approval = approvalAnswerWord(consent.allowed), consent.approval
 		c.approved = consent.allowed
 	}
 	switch stopped := callStoppedError(c.ctx); {

@@ -44,7 +44,7 @@ func checkSettingsAgainstSchema(m *pluginpb.Manifest, settings json.RawMessage) 
 		return nil
 	}
 	if m.Config == nil {
-		return rejectSettings(settings)
+		return rejectAnySettings(settings)
 	}
 	schema, err := m.Config.Parse()
 	if err != nil {
@@ -68,8 +68,8 @@ func checkSettingsAgainstSchema(m *pluginpb.Manifest, settings json.RawMessage) 
 	return err
 }
 
-// rejectSettings returns an error if there are settings, for a plugin without a config schema.
-func rejectSettings(settings json.RawMessage) error {
+// rejectAnySettings returns an error if there are settings, for a plugin without a config schema.
+func rejectAnySettings(settings json.RawMessage) error {
 	var set map[string]json.RawMessage
 	if err := json.Unmarshal(settings, &set); err != nil {
 		return err

@@ -139,14 +139,14 @@ func (h *Host) WatchPluginChanges(done <-chan struct{}) <-chan struct{} {
 	go func() {
 		tick := time.NewTicker(pluginPollInterval)
 		defer tick.Stop()
-		last, gone := h.currentPlugins(), h.withdrawn.changeCount()
+		last, gone := h.currentPlugins(), h.withdrawn.addedCount()
 		for {
 			select {
 			case <-done:
 				return
 			case <-tick.C:
 			}
-			if now, number := h.currentPlugins(), h.withdrawn.changeCount(); now != last || number != gone {
+			if now, number := h.currentPlugins(), h.withdrawn.addedCount(); now != last || number != gone {
 				last, gone = now, number
 				select {
 				case changes <- struct{}{}:

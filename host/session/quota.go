@@ -17,7 +17,7 @@ type quotaAccount struct {
 }
 
 // QuotaLedger returns the ledger that counts the agents' use.
-func (h *Host) QuotaLedger() *quota.Ledger { return h.shares }
+func (h *Host) QuotaLedger() *quota.UsageLedger { return h.shares }
 
 // maxOutputDelay limits the delay of one piece of output when an agent exceeds its output limit. The call's timeout
 // continues during the delay.

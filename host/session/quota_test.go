@@ -48,7 +48,7 @@ func holding(t *testing.T, s *session.Session) (release func()) {
 }
 
 func TestConcurrentCallsAreLimited(t *testing.T) {
-	ledger := &quota.Ledger{}
+	ledger := &quota.UsageLedger{}
 	work, err := session.NewBuiltinTool("work", "Has a subagent work.",
 		func(ctx context.Context, s *session.Session, _ struct{}) (string, error) {
 			child, err := s.SpawnSession(session.Subagent, policy.Narrowing{})
@@ -93,7 +93,7 @@ func TestConcurrentCallsAreLimited(t *testing.T) {
 // An agent's command waits for its other commands, also on a host that was opened again. Its other calls and other
 // agents' commands do not.
 func TestCommandWaitsForCommands(t *testing.T) {
-	ledger := &quota.Ledger{}
+	ledger := &quota.UsageLedger{}
 	h := openWith(t, session.HostOptions{QuotaLedger: ledger})
 	s := openSession(t, h)
 	var commands sync.WaitGroup
@@ -144,7 +144,7 @@ func TestCommandWaitsForCommands(t *testing.T) {
 }
 
 func TestHostsShareQuotaLedger(t *testing.T) {
-	ledger := &quota.Ledger{}
+	ledger := &quota.UsageLedger{}
 	first := openSession(t, openWith(t, session.HostOptions{QuotaLedger: ledger}, onlyOne))
 	second := openSession(t, openWith(t, session.HostOptions{QuotaLedger: ledger}, onlyOne))
 	release := holding(t, first)

@@ -47,8 +47,8 @@ func (w *withdrawnTools) hasTool(t *catalog.Tool) bool {
 	return w.tools[withdrawnToolKey(t)]
 }
 
-// changeCount returns the number of withdrawn tools so far, to detect changes.
-func (w *withdrawnTools) changeCount() int {
+// addedCount returns the number of withdrawn tools so far, to detect changes.
+func (w *withdrawnTools) addedCount() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.count

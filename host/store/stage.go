@@ -90,8 +90,8 @@ func (s *Store) BuildPackage(source string, fill func(*StagedPackage) error) (*S
 	return p, nil
 }
 
-// Dir returns the staging directory of the package.
-func (p *StagedPackage) Dir() string { return p.dir }
+// StagingDir returns the staging directory of the package.
+func (p *StagedPackage) StagingDir() string { return p.dir }
 
 // errNoManifest is the error of a package without a manifest.
 var errNoManifest = fmt.Errorf("there is no %s in it; a plugin's `make build` puts one beside its binary, and `describe` prints it", pluginpb.ManifestFile)

@@ -117,7 +117,7 @@ func (o *Options) runGateway(ctx context.Context) error {
 		return cli.StartError(err)
 	}
 	defer telemetry.Close(context.WithoutCancel(ctx))
-	o.hostOptions = host.Options{Schedules: &host.AgentSchedulers{}, Shares: &quota.Ledger{}, Grace: drain,
+	o.hostOptions = host.Options{Schedules: &host.AgentSchedulers{}, Shares: &quota.UsageLedger{}, Grace: drain,
 		Telemetry: telemetry}
 	options := gateway.Options{
 		Home: home.Path, Address: address, Version: o.Version, Logger: logger.Named("gateway"),
