@@ -7,7 +7,7 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-func TestOutputIsSentToReaders(t *testing.T) {
+func TestOutputReachesReadingCaller(t *testing.T) {
 	t.Parallel()
 	for _, unread := range []bool{false, true} {
 		sent := 0

@@ -117,7 +117,7 @@ type page struct {
 }
 
 // What an agent reads of a typed result is the JSON text itself: a page of HTML in it has to look like one.
-func TestAnAgentReadsTypedResultsAsTheyAre(t *testing.T) {
+func TestTypedResultIsUnescapedJSON(t *testing.T) {
 	plugin := sdk.Plugin{ID: "pages", Version: "1.0.0", Doc: "Has pages.", Tools: []sdk.Tool{
 		sdk.NewTool("page", "A page.", func(context.Context, *sdk.Request[struct{}]) (page, error) {
 			return page{"<b>bold & \"quoted\"</b>"}, nil

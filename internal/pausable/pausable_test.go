@@ -41,7 +41,7 @@ func TestTimeStandsStillWhileAPersonThinks(t *testing.T) {
 	})
 }
 
-func TestWhoGivesUpIsNotOutOfTime(t *testing.T) {
+func TestCancelledContextHasNoTimeoutError(t *testing.T) {
 	parent, give := context.WithCancel(t.Context())
 	ctx, cancel := pausable.WithTimeout(parent, time.Hour)
 	defer cancel()

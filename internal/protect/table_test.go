@@ -22,7 +22,7 @@ func rulesOf(t *testing.T, dir string) *Rules {
 	return r
 }
 
-func TestEveryEntryIsProtected(t *testing.T) {
+func TestEntriesAreProtected(t *testing.T) {
 	dir := tree(t, "sub/.git/HEAD", "bare/objects/", "bare/refs/", "bare/HEAD")
 	r := rulesOf(t, dir)
 	for _, text := range slices.Concat(Defaults().Deny, Defaults().Ask) {
@@ -47,7 +47,7 @@ func TestEveryEntryIsProtected(t *testing.T) {
 	}
 }
 
-func TestEveryFreePatternIsFree(t *testing.T) {
+func TestFreePatternsAreUnprotected(t *testing.T) {
 	dir := tree(t, "sub/.git/HEAD", "bare/objects/", "bare/refs/", "bare/HEAD")
 	r := rulesOf(t, dir)
 	for _, pattern := range knownInGit().Free {
@@ -73,7 +73,7 @@ func TestEveryFreePatternIsFree(t *testing.T) {
 	}
 }
 
-func TestEveryJudgedFileIsJudged(t *testing.T) {
+func TestJudgedFilesHaveContentRule(t *testing.T) {
 	dir := tree(t, ".git/HEAD", ".git/objects/", "other/", "out/HEAD", "gd/HEAD", "gd/objects/", "gd/refs/")
 	r := rulesOf(t, dir)
 	if err := os.Symlink(".git", filepath.Join(dir, "link")); err != nil {

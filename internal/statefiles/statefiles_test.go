@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-func TestListedFileIsMissedUntilRemoved(t *testing.T) {
+func TestMissingListedFileIsError(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
 	path := filepath.Join(home, "schedule", "main", "jobs.json")

@@ -127,7 +127,7 @@ func tool2() sdk.Tool {
 	}, sdk.Traits{})
 }
 
-func TestAManifestThatNoHostTakesIsAnError(t *testing.T) {
+func TestInvalidManifestIsRefused(t *testing.T) {
 	p := plugin(tool[good](sdk.Traits{}))
 	m, err := served.PluginManifest(p)
 	if err != nil {

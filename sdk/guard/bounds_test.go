@@ -183,7 +183,7 @@ func TestWhereACommandStarts(t *testing.T) {
 }
 
 // Whatever grows with the square of a command's length, or doubles, shows in the memory that is taken for it.
-func TestWhatIsTakenForACommand(t *testing.T) {
+func TestMemoryOfLongCommandIsBounded(t *testing.T) {
 	const most = 64 << 20
 	g := mustNew(t, everything())
 	for name, line := range map[string]string{

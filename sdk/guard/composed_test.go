@@ -66,7 +66,7 @@ func TestComposedCommands(t *testing.T) {
 }
 
 // Scripts that run themselves are not followed without end.
-func TestScriptsThatRunThemselves(t *testing.T) {
+func TestSelfExecutingScript(t *testing.T) {
 	g := mustNew(t, Policy{Workspace: t.TempDir(), Restrict: true, Exec: ExecPolicy{DenyPatterns: true}})
 	for text, want := range map[string]Verdict{
 		"sh < /dev/stdin": Allow, "sh <> /dev/stdin": Allow, "python3 < /dev/fd/0": Allow, "exec < /dev/stdin; sh": Allow,

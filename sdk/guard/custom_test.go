@@ -131,7 +131,7 @@ func TestSwitches(t *testing.T) {
 	}
 }
 
-func TestPatternsThatAreWrong(t *testing.T) {
+func TestInvalidPatternIsRefused(t *testing.T) {
 	for _, set := range []func(*ExecPolicy){
 		func(e *ExecPolicy) { e.CustomDeny = []string{"("} },
 		func(e *ExecPolicy) { e.CustomAllow = []string{"a", "[z-a]"} },

@@ -3,7 +3,7 @@ package guard
 import "testing"
 
 // What a call adds to a command's environment is decided on as the same assignments in front of the command are.
-func TestEnvironmentBesideTheCommand(t *testing.T) {
+func TestEnvironmentVariablesAreChecked(t *testing.T) {
 	g := mustNew(t, everything())
 	for name, c := range map[string]struct {
 		line string

@@ -6,7 +6,7 @@ import (
 )
 
 // A reason shows the words that can't be known as they stand in the command.
-func TestReasonsShowWhatIsWritten(t *testing.T) {
+func TestReasonShowsSourceText(t *testing.T) {
 	t.Parallel()
 	g := mustNew(t, everything())
 	for line, want := range map[string]string{
@@ -39,7 +39,7 @@ func TestTemporaryFilesHaveAnotherPlace(t *testing.T) {
 }
 
 // A refusal points to what it is about, in code within code too, where that stands there once.
-func TestARefusalPointsIntoTheCode(t *testing.T) {
+func TestRefusalSpanInNestedCode(t *testing.T) {
 	g := mustNew(t, Policy{Workspace: t.TempDir(), Restrict: true, Exec: ExecPolicy{DenyPatterns: true}})
 	for _, c := range []struct {
 		text         string

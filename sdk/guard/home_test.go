@@ -64,7 +64,7 @@ func TestCommandsWorkInATemporaryDirectory(t *testing.T) {
 }
 
 // A path of which a part is not known is not shown as another one, and no setting is named that would not open it.
-func TestPathsThatAreNotKnownAreSaidSo(t *testing.T) {
+func TestPartlyUnknownPathIsShownAsWritten(t *testing.T) {
 	g := mustNew(t, everything())
 	for _, line := range []string{"cd -; cat x", "cat $HOME/x", "cat ~/x"} {
 		d := g.DecideCommand(Command{Text: line})

@@ -68,7 +68,7 @@ var wrappings = map[string]func(line, quoted string) string{
 }
 
 // However a refused command is wrapped, it stays refused.
-func TestWrappedLinesAreNotWeaker(t *testing.T) {
+func TestWrappedCommandKeepsVerdict(t *testing.T) {
 	t.Parallel()
 	g := mustNew(t, everything())
 	names := slices.Sorted(maps.Keys(wrappings))
@@ -140,7 +140,7 @@ var disguises = map[string]func(words []string) string{
 	"xargs":   func(w []string) string { return "printf '%s ' " + strings.Join(w[1:], " ") + " | xargs " + w[0] },
 }
 
-func TestDisguisedLinesAreNotWeaker(t *testing.T) {
+func TestDisguisedCommandKeepsVerdict(t *testing.T) {
 	t.Parallel()
 	g := mustNew(t, everything())
 	names := slices.Sorted(maps.Keys(disguises))
@@ -173,7 +173,7 @@ var shellOnly = map[string]bool{"if": true, "cd": true, "pushd": true, "export":
 	"local": true, "readonly": true}
 
 // What is decided at the same time on other commands, by the same guard, changes nothing.
-func TestDecisionsAtTheSameTime(t *testing.T) {
+func TestConcurrentDecisions(t *testing.T) {
 	g := mustNew(t, everything())
 	var lines []string
 	for i := range 64 {

@@ -81,7 +81,7 @@ func TestProtectedMustBeAbsolute(t *testing.T) {
 	}
 }
 
-func TestProtectedPathsAreAskedFor(t *testing.T) {
+func TestProtectedPathNeedsApproval(t *testing.T) {
 	_, ws := home(t)
 	g := mustNew(t, Policy{Workspace: ws, Restrict: true, WorkspaceDeny: []string{".git", ".git/hooks", ".envrc"},
 		WorkspaceAsk: []string{".git/config", ".vscode"}})

@@ -144,7 +144,7 @@ func TestEverySeedPatternHasItsRule(t *testing.T) {
 }
 
 // What rules say they stand for must be a pattern of the seeds.
-func TestNoRuleStandsForWhatIsNoSeed(t *testing.T) {
+func TestRuleSeedsExist(t *testing.T) {
 	for _, r := range rules.BuiltinRules().Rules() {
 		for _, pattern := range r.Seeds {
 			if !slices.ContainsFunc(seeds, func(s struct{ pattern, rule, line string }) bool { return s.pattern == pattern }) {

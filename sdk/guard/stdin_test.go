@@ -6,7 +6,7 @@ import (
 )
 
 // What a command will read from its standard input is code if the command runs it, and data if not.
-func TestStandardInputIsFollowed(t *testing.T) {
+func TestStdinCodeIsAnalysed(t *testing.T) {
 	g := mustNew(t, Policy{Workspace: "/home/user/ws", Restrict: true, Exec: ExecPolicy{DenyPatterns: true}})
 	for _, test := range []struct {
 		command, stdin string
@@ -33,7 +33,7 @@ func TestStandardInputIsFollowed(t *testing.T) {
 
 // A pattern for a program that is refused for what it reads would allow it whatever it reads, so none is proposed. What
 // that starts has words of its own, which a pattern may match.
-func TestFedIsNotProposed(t *testing.T) {
+func TestStdinCodeHasNoAllowPattern(t *testing.T) {
 	t.Parallel()
 	g := mustNew(t, everything())
 	for _, text := range []string{

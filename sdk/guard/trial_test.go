@@ -73,7 +73,7 @@ func TestCheckRules(t *testing.T) {
 }
 
 // Every decision by a rule names the file that the rule stands in.
-func TestDecisionsNameTheFile(t *testing.T) {
+func TestDecisionNamesRuleFile(t *testing.T) {
 	own, err := ParseExecRules("config.json", []byte(`[
 		{"id": "terraform-destroy", "programs": "terraform tofu", "verb": "destroy", "why": "destroys what is described"}]`))
 	if err != nil {

@@ -33,7 +33,7 @@ func undoableSite(t *testing.T) (p Policy, env map[string]string) {
 }
 
 // What can be undone may be deleted: what lies in the workspace by the words of the command.
-func TestDeletionsThatCanBeUndone(t *testing.T) {
+func TestRestorableDeletionsAreAllowed(t *testing.T) {
 	p, env := undoableSite(t)
 	g := mustNew(t, p)
 	shared := strings.TrimSuffix(p.Workspace, "ws") + "shared"
@@ -157,7 +157,7 @@ func TestDeletionsThatCanBeUndone(t *testing.T) {
 }
 
 // What is not kept is refused, whatever the setting; and so is what is kept without it.
-func TestDeletionsThatCanNotBeUndone(t *testing.T) {
+func TestUnrestorableDeletionsAreRefused(t *testing.T) {
 	p, env := undoableSite(t)
 	const line, setting = "rm -rf build", `add "^rm -rf build$" to tools.exec.custom_allow_patterns`
 	d := mustNew(t, p).DecideCommand(Command{Text: line, Env: env})

@@ -55,7 +55,7 @@ func TestArgumentAllocation(t *testing.T) {
 	}
 }
 
-func TestArgumentsAreReadOnceAndWrittenAnew(t *testing.T) {
+func TestArgumentsAreParsedAndEncoded(t *testing.T) {
 	r := testReader(t)
 	for in, want := range map[string]string{
 		`{"path":"a"}`:                        `{"path":"a"}`,
@@ -76,7 +76,7 @@ func TestArgumentsAreReadOnceAndWrittenAnew(t *testing.T) {
 	}
 }
 
-func TestWhatIsWrongWithArgumentsIsSaidInOneLine(t *testing.T) {
+func TestArgumentErrorIsOneLine(t *testing.T) {
 	r := testReader(t)
 	for in, want := range map[string]string{
 		`{"path":"ok","PATH":"/o"}`:             `unknown argument "PATH"`,

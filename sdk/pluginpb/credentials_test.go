@@ -45,7 +45,7 @@ func TestCredentialsTravelAsALine(t *testing.T) {
 	}
 }
 
-func TestLinesThatAreNoCredentials(t *testing.T) {
+func TestInvalidCredentialsLineIsRefused(t *testing.T) {
 	for _, line := range []string{"", "x", "{}x\n", "not JSON\n", strings.Repeat("x", 1<<20)} {
 		if _, err := ReadCredentials(bufio.NewReader(strings.NewReader(line))); err == nil {
 			t.Errorf("%.20q is taken for credentials", line)

@@ -82,10 +82,10 @@ func replay(t *testing.T, all []exchange) pluginpb.PluginClient {
 	return pluginpb.NewPluginClient(conn)
 }
 
-func TestAPluginOfAnOlderSDKIsUnderstood(t *testing.T) { understand(t, transcript(t)) }
+func TestHostAcceptsOlderPlugin(t *testing.T) { understand(t, transcript(t)) }
 
 // What a newer side says besides is passed over.
-func TestWhatIsNotKnownIsPassedOver(t *testing.T) {
+func TestUnknownWireFieldsAreIgnored(t *testing.T) {
 	all := transcript(t)
 	for _, x := range all {
 		for i := range x.Answers {
@@ -164,7 +164,7 @@ func ended(t *testing.T, calls pluginpb.Plugin_CallClient) []*pluginpb.CallEvent
 func last(events []*pluginpb.CallEvent) *pluginpb.Result { return events[len(events)-1].GetResult() }
 
 // What an older host asked is understood, too.
-func TestAnOlderHostIsUnderstood(t *testing.T) {
+func TestPluginAcceptsOlderHost(t *testing.T) {
 	for _, x := range transcript(t) {
 		var configure pluginpb.ConfigureRequest
 		var call pluginpb.CallRequest

@@ -25,7 +25,7 @@ type inner struct {
 	To string `json:"to" claim:"delete"`
 }
 
-func TestTheSchemaSaysWhatTheTagsSay(t *testing.T) {
+func TestSchemaContainsStructTags(t *testing.T) {
 	s, err := InferInput(reflect.TypeFor[everything]())
 	if err != nil {
 		t.Fatal(err)

@@ -41,7 +41,7 @@ func record(f func(t testing.TB)) (said []string) {
 	return r.said
 }
 
-func TestACaseFailsWhenTheCallIsNotAsItSays(t *testing.T) {
+func TestCaseFailsOnUnexpectedResult(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "file"), []byte("new"), 0o600); err != nil {
 		t.Fatal(err)
@@ -130,21 +130,21 @@ func TestSpecWantsEveryToolShown(t *testing.T) {
 	}
 }
 
-func TestTheProgramThatIsMissingIsNamed(t *testing.T) {
+func TestMissingProgramIsNamed(t *testing.T) {
 	t.Setenv("PICOCLAW", filepath.Join(t.TempDir(), "picoclaw"))
 	if _, err := findPicoclaw(); err == nil || !strings.Contains(err.Error(), "set PICOCLAW to its path") {
 		t.Errorf("the error is %v", err)
 	}
 }
 
-func TestADirectoryThatIsNoPluginSaysWhatToDo(t *testing.T) {
+func TestMissingManifestNamesRemedy(t *testing.T) {
 	said := record(func(r testing.TB) { Binary{Dir: t.TempDir()}.Spec(r) })
 	if len(said) != 1 || !strings.Contains(said[0], "build the plugin first") {
 		t.Errorf("it complains %q", said)
 	}
 }
 
-func TestTheCallersOwnSettingsStayOut(t *testing.T) {
+func TestCallerSettingsAreRemoved(t *testing.T) {
 	got := withoutSettings([]string{"PATH=/bin", "PICOCLAW_HOME=/x", "PICOCLAW_TOOLS_SET=all", "PICOCLAW=/p"})
 	if len(got) != 1 || got[0] != "PATH=/bin" {
 		t.Errorf("what is left is %q", got)

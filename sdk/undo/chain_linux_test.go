@@ -11,7 +11,7 @@ import (
 )
 
 // An operation can be undone after others that moved or linked its files and took that back themselves.
-func TestUndoAfterOperationsThatChangeNothing(t *testing.T) {
+func TestUndoAfterUnchangingOperations(t *testing.T) {
 	t.Parallel()
 	for name, changesOther := range map[string]bool{"with_another_change": true, "without": false} {
 		t.Run(name, func(t *testing.T) {

@@ -671,4 +671,4 @@ func generate(t *testing.T, users bool) {
 func TestUndoRestoresEverything(t *testing.T) { generate(t, false) }
 
 // Undo never changes what somebody else changed, during the operation or after it, and names what it can't restore.
-func TestUndoSparesTheUser(t *testing.T) { generate(t, true) }
+func TestUndoKeepsUserChanges(t *testing.T) { generate(t, true) }

@@ -42,7 +42,7 @@ func TestLostArchiveIsListed(t *testing.T) {
 	}
 }
 
-func TestBrokenListOfLatestIsMadeAgain(t *testing.T) {
+func TestBrokenLatestListIsRecreated(t *testing.T) {
 	t.Parallel()
 	dir, files := t.TempDir(), openFiles(t)
 	s := openStore(t, dir, StoreOptions{})

@@ -80,7 +80,7 @@ func TestOperationsComeNewestFirst(t *testing.T) {
 	}
 }
 
-func TestDiscardedOperationIsNotListed(t *testing.T) {
+func TestDiscardedOperationIsUnlisted(t *testing.T) {
 	t.Parallel()
 	s, files := openStore(t, t.TempDir(), StoreOptions{}), openFiles(t)
 	change(t, s, files, "first", []byte("x"))

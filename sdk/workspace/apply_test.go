@@ -15,7 +15,7 @@ func becoming(path, data string) Edit {
 	return Edit{Path: path, Parents: true, Change: func(*OldFile) ([]byte, error) { return []byte(data), nil }}
 }
 
-func TestSeveralEditsAreAllMadeOrNone(t *testing.T) {
+func TestSeveralEditsAreAtomic(t *testing.T) {
 	broken := errors.New("broken")
 	failing := Edit{Path: "b", Change: func(*OldFile) ([]byte, error) { return nil, broken }}
 	for name, test := range map[string]struct {
@@ -60,7 +60,7 @@ func TestSeveralEditsAreAllMadeOrNone(t *testing.T) {
 }
 
 // A file that can't be put in place takes those before it back.
-func TestACommitThatFailsHalfwayIsTakenBack(t *testing.T) {
+func TestFailedCommitIsRolledBack(t *testing.T) {
 	g := newGround(t)
 	g.put(filepath.Join(g.w, "a"), "old a")
 	g.put(filepath.Join(g.w, "b"), "old b")
@@ -113,7 +113,7 @@ func TestEditsOfOneFileFollowOneAnother(t *testing.T) {
 }
 
 // The longest paths there are can be made, and are not left behind when the change fails.
-func TestDirectoriesAreMadeHoweverDeep(t *testing.T) {
+func TestDeepParentsAreCreated(t *testing.T) {
 	g := newGround(t)
 	deep := strings.Repeat("p/", (maxPathLength-len(g.w))/2-8) + "x"
 	broken := errors.New("broken")

@@ -92,7 +92,7 @@ func tar(t *testing.T, dir string) string {
 }
 
 // A git directory outside the workspace that the policy opens is protected too.
-func TestGitDirectoriesOutsideAreProtected(t *testing.T) {
+func TestOutsideGitDirectoryIsProtected(t *testing.T) {
 	main := t.TempDir()
 	g := newGround(t, defaults, func(p *guard.Policy) { p.AllowWritePaths = []string{"^" + main} })
 	for _, name := range []string{"HEAD", "objects/x", "hooks/a.sample"} {

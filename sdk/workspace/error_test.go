@@ -9,7 +9,7 @@ import (
 )
 
 // What an error says, what it is, and what it is not.
-func TestErrorsSayWhatIsWrong(t *testing.T) {
+func TestErrorMessages(t *testing.T) {
 	cause := errors.New("cause")
 	for _, test := range []struct {
 		err  error

@@ -40,7 +40,7 @@ func TestNoPathLeadsOut(t *testing.T) {
 	g.untouched("trying to get out")
 }
 
-func TestNamesThatOnlyLookLikeWaysOut(t *testing.T) {
+func TestDotNamesInsideAreAllowed(t *testing.T) {
 	g := newGround(t)
 	for _, name := range []string{"%2e%2e", "file:", "~", "...", "..x", "a b", "-rf"} {
 		if err := g.WriteFile(name, []byte(name)); err != nil {
@@ -53,7 +53,7 @@ func TestNamesThatOnlyLookLikeWaysOut(t *testing.T) {
 	}
 }
 
-func TestLinksThatStayInsideWork(t *testing.T) {
+func TestSymlinkInsideWorkspaceIsFollowed(t *testing.T) {
 	g := newGround(t)
 	if err := os.Mkdir(filepath.Join(g.w, "real"), 0o755); err != nil {
 		t.Fatal(err)
@@ -78,7 +78,7 @@ func TestLinksThatStayInsideWork(t *testing.T) {
 	}
 }
 
-func TestWhitelistsAreExact(t *testing.T) {
+func TestWhitelistMatchesExactly(t *testing.T) {
 	g := newGround(t, func(p *guard.Policy) {
 		outside := filepath.Join(filepath.Dir(p.Workspace), "work2")
 		p.AllowReadPaths = []string{"^" + outside + "/secret\\.txt$"}

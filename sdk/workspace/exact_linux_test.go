@@ -10,7 +10,7 @@ import (
 )
 
 // Where the kernel has no call that looks once, going name by name answers the same.
-func TestWalkingIsLikeLookingOnce(t *testing.T) {
+func TestOpenByComponentsMatchesOpenat2(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)

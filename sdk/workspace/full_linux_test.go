@@ -22,7 +22,7 @@ const fullVariable = "PICOCLAW_TEST_FULL"
 
 // Within and between file systems, on a full disk, and on one that can't be written to, a change fails and the old
 // file stays whole, with nothing beside it.
-func TestAFullDiskLosesNothing(t *testing.T) {
+func TestFullDiskKeepsOldFile(t *testing.T) {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), fullVariable+"="+t.TempDir())
 	cmd.SysProcAttr = &syscall.SysProcAttr{

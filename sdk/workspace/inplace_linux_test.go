@@ -38,7 +38,7 @@ func closeDir(t *testing.T) (g *ground, file string, open func() *Workspace) {
 	}
 }
 
-func TestAFileInAClosedDirectoryIsChangedInPlace(t *testing.T) {
+func TestFileInReadOnlyDirectoryIsWrittenInPlace(t *testing.T) {
 	g, file, open := closeDir(t)
 	if g == nil {
 		return
@@ -78,7 +78,7 @@ func TestAFileInAClosedDirectoryIsChangedInPlace(t *testing.T) {
 }
 
 // What a killed process has begun, the next one finishes; what was not whole on the disk was never begun.
-func TestAWriteInPlaceIsFinishedByTheNextProcess(t *testing.T) {
+func TestNextProcessCompletesWriteInPlace(t *testing.T) {
 	g, file, open := closeDir(t)
 	if g == nil {
 		return

@@ -25,7 +25,7 @@ func (g *ground) deep(name string) {
 	g.put(filepath.Join(g.w, name), "before")
 }
 
-func TestWhatIsProtectedInsideStays(t *testing.T) {
+func TestProtectedWorkspaceFilesStayUnchanged(t *testing.T) {
 	g := newGround(t, protecting)
 	for _, name := range []string{".git/hooks/a", ".git/config", "sub/.git/config", "plain"} {
 		g.deep(name)
@@ -64,7 +64,7 @@ func TestWhatIsProtectedInsideStays(t *testing.T) {
 }
 
 // A directory that is swapped for a link to what is protected leads nowhere.
-func TestNoWriteLandsInWhatIsProtectedWhileItIsSwapped(t *testing.T) {
+func TestSwappedPathKeepsProtectedFilesUnchanged(t *testing.T) {
 	g := newGround(t, protecting)
 	g.deep(".git/hooks/a.sample")
 	if err := os.Mkdir(filepath.Join(g.w, "d"), 0o755); err != nil {

@@ -41,7 +41,7 @@ func writeForever(dir, state string) error {
 
 // A process that is killed at any instant leaves the old file or the new one, and what it leaves besides is removed by
 // the next process.
-func TestAKilledWriterLeavesAnOldOrANewFileAndNoLitter(t *testing.T) {
+func TestKilledWriterLeavesOldOrNewFile(t *testing.T) {
 	g := newGround(t)
 	state := t.TempDir()
 	littered := 0
@@ -120,7 +120,7 @@ func litter(t *testing.T, dir string) []string {
 }
 
 // A record names files in the workspace and nothing else, whatever is written into it.
-func TestARecordCanOnlyRemoveTemporaryFilesOfTheWorkspace(t *testing.T) {
+func TestRecordRemovesOnlyTemporaryFiles(t *testing.T) {
 	g := newGround(t)
 	state := t.TempDir()
 	outside := filepath.Join(filepath.Dir(g.o), ".tmp-1-1")

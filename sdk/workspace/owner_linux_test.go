@@ -121,7 +121,7 @@ const ownedKills = 200
 
 // A process that is killed while it writes in place leaves a file that is old or new as soon as the next one has
 // begun, and never an owner that is another.
-func TestAKilledWriterInPlaceIsFinishedByTheNext(t *testing.T) {
+func TestNextProcessCompletesKilledWriteInPlace(t *testing.T) {
 	if os.Getuid() != 0 {
 		return
 	}

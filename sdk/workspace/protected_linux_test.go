@@ -13,7 +13,7 @@ import (
 )
 
 // What is protected stays closed though a whitelist, or reading anywhere, would open it.
-func TestWhatIsProtectedStaysClosed(t *testing.T) {
+func TestProtectedPathsStayClosed(t *testing.T) {
 	for name, change := range map[string]func(*guard.Policy){
 		"whitelists":       func(p *guard.Policy) { p.AllowReadPaths, p.AllowWritePaths = []string{".*"}, []string{".*"} },
 		"reading anywhere": func(p *guard.Policy) { p.AllowReadOutside = true },
@@ -65,7 +65,7 @@ func TestWhatIsProtectedStaysClosed(t *testing.T) {
 }
 
 // A directory that is swapped for a link to what is protected, while files in it are read, leads nowhere.
-func TestNothingProtectedLeaksWhileFilesAreSwapped(t *testing.T) {
+func TestSwappedPathKeepsProtectedFilesUnread(t *testing.T) {
 	g := newGround(t, func(p *guard.Policy) {
 		p.AllowReadOutside, p.Protected = true, []string{filepath.Join(filepath.Dir(p.Workspace), "work2")}
 	})

@@ -68,7 +68,7 @@ func race(f func()) {
 	wg.Wait()
 }
 
-func TestNoReadLeaksWhileFilesAreSwapped(t *testing.T) {
+func TestSwappedPathPreventsReadOutside(t *testing.T) {
 	g := newGround(t)
 	attacker(t, g)
 	var leaks, harmless atomic.Int64
@@ -90,7 +90,7 @@ func TestNoReadLeaksWhileFilesAreSwapped(t *testing.T) {
 	t.Logf("%d reads, %d of them of the harmless file", 2*tries(), harmless.Load())
 }
 
-func TestNoWriteLandsOutsideWhileFilesAreSwapped(t *testing.T) {
+func TestSwappedPathPreventsWriteOutside(t *testing.T) {
 	g := newGround(t)
 	attacker(t, g)
 	var wrote atomic.Int64
@@ -124,7 +124,7 @@ func TestNoWriteLandsOutsideWhileFilesAreSwapped(t *testing.T) {
 }
 
 // Moving, copying and deleting while files are swapped touch nothing outside and bring nothing in.
-func TestNothingIsMovedOutOrInWhileFilesAreSwapped(t *testing.T) {
+func TestSwappedPathPreventsMoveAcrossWorkspace(t *testing.T) {
 	g := newGround(t)
 	stop := attacker(t, g)
 	var did atomic.Int64

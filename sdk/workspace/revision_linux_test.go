@@ -10,7 +10,7 @@ import (
 )
 
 // A change that leaves size and modification time as they were is another revision, and so is one right after another.
-func TestEveryChangeIsAnotherRevision(t *testing.T) {
+func TestChangeAltersRevision(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f")
 	write := func(contents string) {
 		t.Helper()

@@ -35,7 +35,7 @@ func scanned(t *testing.T, g *ground, into func(fs.DirEntry) bool) []string {
 	return dirs
 }
 
-func TestAScanSeesEachDirectoryOnceAndFollowsNoLinks(t *testing.T) {
+func TestScanVisitsEachDirectoryOnce(t *testing.T) {
 	g := newGround(t)
 	want := []string{"."}
 	for i := range 40 {

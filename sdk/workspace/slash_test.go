@@ -8,7 +8,7 @@ import (
 )
 
 // A path that ends in a slash makes no file, whatever is there already.
-func TestAPathThatEndsInASlashIsNoFile(t *testing.T) {
+func TestPathWithTrailingSlashIsRefused(t *testing.T) {
 	g := newGround(t)
 	g.put(filepath.Join(g.w, "f"), "f")
 	if err := errors.Join(os.Mkdir(filepath.Join(g.w, "d"), 0o755),

@@ -16,7 +16,7 @@ import (
 )
 
 // Nothing that is not a regular file is opened, nobody waits for it, and nobody else is held up by it.
-func TestSpecialFilesAreAnErrorAtOnce(t *testing.T) {
+func TestSpecialFileFailsAtOnce(t *testing.T) {
 	g := newGround(t)
 	g.put(filepath.Join(g.w, "normal"), "answer")
 	if err := unix.Mkfifo(filepath.Join(g.w, "fifo"), 0o600); err != nil {
@@ -64,7 +64,7 @@ func TestSpecialFilesAreAnErrorAtOnce(t *testing.T) {
 
 // A hard link is a file of the workspace's with another name outside: reading it can't be told from reading any file;
 // writing severs the link, and the other name keeps what it had.
-func TestWritingAHardLinkLeavesTheOtherNameAlone(t *testing.T) {
+func TestWriteKeepsOtherHardLink(t *testing.T) {
 	g := newGround(t)
 	if err := os.Link(g.o, filepath.Join(g.w, "hard")); err != nil {
 		t.Fatal(err)
@@ -96,7 +96,7 @@ func TestModesAreKept(t *testing.T) {
 	}
 }
 
-func TestOwnerAndAttributesAreKept(t *testing.T) {
+func TestWriteKeepsOwnerAndAttributes(t *testing.T) {
 	g := newGround(t)
 	path := filepath.Join(g.w, "f")
 	g.put(path, "old")
@@ -155,7 +155,7 @@ func TestParallelUpdatesOfOneFileAllSurvive(t *testing.T) {
 	}
 }
 
-func TestAnErrorOfTheChangeLeavesEverythingAsItWas(t *testing.T) {
+func TestFailedEditChangesNoFile(t *testing.T) {
 	g := newGround(t)
 	g.put(filepath.Join(g.w, "a"), "old")
 	no := errors.New("no")
@@ -167,7 +167,7 @@ func TestAnErrorOfTheChangeLeavesEverythingAsItWas(t *testing.T) {
 	}
 }
 
-func TestAWorkspaceThatIsNoDirectoryIsRefused(t *testing.T) {
+func TestWorkspaceMustBeDirectory(t *testing.T) {
 	g := newGround(t)
 	for _, dir := range []string{"", "relative", g.o, filepath.Join(g.w, "missing")} {
 		if _, err := OpenWorkspace(guard.Policy{Workspace: dir, Restrict: true}, Options{}); err == nil {

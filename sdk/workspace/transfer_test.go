@@ -100,7 +100,7 @@ func TestMoveAndCopy(t *testing.T) {
 	}
 }
 
-func TestMovesAndCopiesThatAreRefusedLoseNothing(t *testing.T) {
+func TestRefusedTransferChangesNothing(t *testing.T) {
 	g := newGround(t)
 	g.plant()
 	g.link("d", "dlink")
@@ -136,7 +136,7 @@ func TestMovesAndCopiesThatAreRefusedLoseNothing(t *testing.T) {
 	g.untouched("refused moves")
 }
 
-func TestALinkIsMovedAndDeletedItself(t *testing.T) {
+func TestMoveAndDeleteKeepSymlinkTarget(t *testing.T) {
 	g := newGround(t)
 	g.plant()
 	g.link(filepath.Dir(g.o), "out")

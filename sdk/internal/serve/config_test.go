@@ -11,7 +11,7 @@ type nestedSettings struct {
 	Sizes map[string]int `json:"sizes" jsonschema:"how large"`
 }
 
-func TestDefaultsAreNotSharedByTwoReaders(t *testing.T) {
+func TestReadersDoNotShareDefaults(t *testing.T) {
 	defaults := nestedSettings{Names: []string{"a", "b"}, Sizes: map[string]int{"a": 1}}
 	if _, err := decodeConfig(defaults, json.RawMessage(`{"names":["x","y"],"sizes":{"b":2}}`)); err != nil {
 		t.Fatal(err)
@@ -25,7 +25,7 @@ func TestDefaultsAreNotSharedByTwoReaders(t *testing.T) {
 	}
 }
 
-func TestAConfigurationThatIsNoStructIsRefused(t *testing.T) {
+func TestConfigurationMustBeStruct(t *testing.T) {
 	p := Plugin{ID: "p", Version: "1.0.0", Doc: "d", Config: "hello"}
 	if _, err := NewManifest(p); err == nil || !strings.Contains(err.Error(),
 		"configuration: the type is string; it must be a struct") {

@@ -19,7 +19,7 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpolicy"
 )
 
-func TestWhatIsWrongWithAToolIsSaid(t *testing.T) {
+func TestInvalidToolErrorNamesReason(t *testing.T) {
 	type badClaim struct {
 		P string `json:"p" claim:"execute"`
 	}
@@ -47,7 +47,7 @@ func TestWhatIsWrongWithAToolIsSaid(t *testing.T) {
 func nothing[In any](context.Context, *sdk.Request[In]) (string, error) { return "", nil }
 
 // A tool of a plugin that was not granted the workspace is refused by what it does with it; it does not fall.
-func TestAWorkspaceThatIsNotGranted(t *testing.T) {
+func TestWorkspaceWithoutGrantIsRefused(t *testing.T) {
 	for _, test := range []struct {
 		asked string
 		hint  string

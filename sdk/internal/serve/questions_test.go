@@ -62,7 +62,7 @@ func converse(t *testing.T, tool sdk.Tool, f func(c *conversation)) {
 }
 
 // The time that a person thinks is not the call's, but that of the tool, which may have less of it.
-func TestTheCallsTimeStandsStillWhileAPersonThinks(t *testing.T) {
+func TestTimeoutPausesDuringQuestion(t *testing.T) {
 	tool := sdk.NewTool("ask", "Asks.", func(ctx context.Context, req *sdk.Request[struct{}]) (string, error) {
 		impatient, cancel := context.WithTimeout(ctx, 500*time.Millisecond)
 		defer cancel()
@@ -90,7 +90,7 @@ func TestTheCallsTimeStandsStillWhileAPersonThinks(t *testing.T) {
 }
 
 // What a tool logs from info on goes to its caller too, with what belongs to it.
-func TestWhatIsLoggedGoesToTheCaller(t *testing.T) {
+func TestLogRecordsReachCaller(t *testing.T) {
 	tool := sdk.NewTool("log", "Logs.", func(_ context.Context, req *sdk.Request[struct{}]) (string, error) {
 		req.Log.Debug("not this")
 		req.Log.Info("plain")

@@ -55,7 +55,7 @@ func sample() sdk.Plugin {
 	}
 }
 
-func TestAPluginByItself(t *testing.T) {
+func TestStandalonePlugin(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if err := os.WriteFile("name", []byte("Ada"), 0o600); err != nil {
 		t.Fatal(err)
@@ -128,7 +128,7 @@ func TestAPluginByItself(t *testing.T) {
 	}
 }
 
-func TestDescribePrintsTheManifest(t *testing.T) {
+func TestDescribePrintsManifest(t *testing.T) {
 	var stdout, stderr bytes.Buffer
 	if code := serve.RunMain(served.ToServePlugin(sample()), []string{"describe"}, nil, &stdout, &stderr); code != 0 {
 		t.Fatal(stderr.String())
@@ -153,7 +153,7 @@ func TestDescribePrintsTheManifest(t *testing.T) {
 	}
 }
 
-func TestAPluginThatCantBeUsedSaysWhy(t *testing.T) {
+func TestUnusablePluginNamesReason(t *testing.T) {
 	wrong := sample()
 	wrong.ID = "Sample"
 	for _, args := range [][]string{{"describe"}, {"call", "fall"}} {
@@ -178,7 +178,7 @@ func sameJSON(t *testing.T, a, b []byte) bool {
 	return bytes.Equal(x, y)
 }
 
-func TestHelpListsTheTools(t *testing.T) {
+func TestHelpListsTools(t *testing.T) {
 	for _, word := range []string{"--help", "-h", "help"} {
 		var stdout, stderr bytes.Buffer
 		if code := serve.RunMain(served.ToServePlugin(sample()), []string{word}, nil, &stdout, &stderr); code != 0 ||
@@ -188,7 +188,7 @@ func TestHelpListsTheTools(t *testing.T) {
 	}
 }
 
-func TestAConfigurationOfAnotherTypeIsTheAuthorsFault(t *testing.T) {
+func TestConfigOfPanicsForOtherType(t *testing.T) {
 	p := sample()
 	p.Tools = []sdk.Tool{sdk.NewTool("take", "Takes another.", func(_ context.Context, req *sdk.Request[struct{}]) (string,
 		error) {

@@ -55,7 +55,7 @@ func matches(predicted, real []string) bool {
 }
 
 // Every call that a real shell makes must have been predicted: what was not predicted was not judged.
-func TestPredictedArgumentsAreTheRealOnes(t *testing.T) {
+func TestPredictedArgumentsMatchShell(t *testing.T) {
 	shells := []struct {
 		program []string
 		lines   []string
