@@ -60,6 +60,7 @@ func ConfigureRoot(f *Factory, root *cobra.Command) *cobra.Command {
 	f.SetFlagCompletion(root, "log-format", CompleteWords(logFormats()...))
 	f.SetFlagCompletion(root, "workspace", CompleteDirectories)
 	root.SetFlagErrorFunc(explainFlagError)
+	wrapHelp(root)
 	return root
 }
 

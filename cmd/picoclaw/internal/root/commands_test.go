@@ -29,6 +29,16 @@ func TestEveryCommandHelps(t *testing.T) {
 				t.Errorf("--%s of %s is not described", f.Name, cmd.CommandPath())
 			}
 		})
+		var help strings.Builder
+		cmd.SetOut(&help)
+		if err := cmd.Help(); err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(help.String() + cmd.Example) {
+			if len(line) > 81 {
+				t.Errorf("the help of %s has %d columns: %s", cmd.CommandPath(), len(line)-1, line)
+			}
+		}
 		for _, sub := range cmd.Commands() {
 			look(sub)
 		}

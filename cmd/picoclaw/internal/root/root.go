@@ -36,17 +36,16 @@ import (
 func NewRootCommand(f *cli.Factory) *cobra.Command {
 	root := cli.ConfigureRoot(f, &cobra.Command{
 		Short: "Let an AI agent work on this machine without trusting it",
-		Long: "picoclaw offers an agent tools (files, search, shell, and what plugins add) and holds it to a policy:\n" +
-			"every call is decided before it leaves the host, done through file handles that can't be raced,\n" +
-			"inside a sandbox of the kernel's.",
+		Long: "Give an AI agent tools for files, search, commands and plugins, under a policy. The guard decides " +
+			"on every call, the workspace and a kernel sandbox confine it, and the audit log records it.",
 		Example: strings.Trim(`
-  picoclaw init                                   set it up, and tell MCP clients of it
-  picoclaw tools                                  what the agent may call
+  picoclaw init                                   set up picoclaw
+  picoclaw tools                                  list the tools of an agent
   picoclaw call read_file path=go.mod             call a tool
-  picoclaw explain exec command='rm -rf build'    decide without calling
-  picoclaw undo                                   take back its last change to files
-  picoclaw audit --denied                         what was refused
-  picoclaw mcp                                    serve an agent over MCP on stdin and stdout`, "\n"),
+  picoclaw explain exec command='rm -rf build'    explain a decision
+  picoclaw undo                                   undo the last change
+  picoclaw audit --denied                         list refused calls
+  picoclaw mcp                                    serve tools over MCP`, "\n"),
 	})
 	root.SetHelpCommand(newHelpCommand(root))
 
@@ -57,14 +56,14 @@ func NewRootCommand(f *cli.Factory) *cobra.Command {
 			root.AddCommand(cmd)
 		}
 	}
-	add("agent", "What an agent does:", run.NewCmdRun(f, nil), hook.NewCmdHook(f, nil), agent.NewCmdAgent(f, nil), mcp.NewCmdMCP(f, nil), gateway.NewCmdGateway(f, nil),
+	add("agent", "Agent commands:", run.NewCmdRun(f, nil), hook.NewCmdHook(f, nil), agent.NewCmdAgent(f, nil), mcp.NewCmdMCP(f, nil), gateway.NewCmdGateway(f, nil),
 		fleet.NewCmdWorker(f, nil), call.NewCmdCall(f, nil), call.NewCmdBatch(f, nil), call.NewCmdTools(f, nil),
 		call.NewCmdREPL(f, nil))
-	add("operator", "What it may do, and has done:", call.NewCmdExplain(f, nil), approvals.NewCmdApprovals(f, nil),
+	add("operator", "Policy and audit commands:", call.NewCmdExplain(f, nil), approvals.NewCmdApprovals(f, nil),
 		console.NewCmdConsole(f, nil), audit.NewCmdAudit(f, nil), undo.NewCmdHistory(f, nil), undo.NewCmdUndo(f, nil),
 		cron.NewCmdCron(f), stop.NewCmdStop(f, nil), stop.NewCmdStart(f, nil), hub.NewCmdHub(f), fleet.NewCmdFleet(f))
 	examine := func(ctx context.Context) error { return doctor.ExamineProtections(ctx, f) }
-	add("setup", "Setting up:", setup.NewCmdInit(f, examine, nil), doctor.NewCmdDoctor(f, nil), config.NewCmdConfig(f),
+	add("setup", "Setup commands:", setup.NewCmdInit(f, examine, nil), doctor.NewCmdDoctor(f, nil), config.NewCmdConfig(f),
 		agent.NewCmdAgents(f, nil), plugin.NewCmdPlugin(f), completion.NewCmdCompletion(f, nil), versioncmd.NewCmdVersion(f, nil))
 	root.AddCommand(docs.NewCmdDocs(f, nil), doctor.NewCmdSelfTest(f, nil), run.NewCmdSupervisor(f, nil), run.NewCmdTerminalInit(f, nil))
 	disableFileCompletion(root)

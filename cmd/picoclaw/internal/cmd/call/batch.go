@@ -43,7 +43,7 @@ answer and does not change the exit code.
 With --jobs 1 answers keep the order of the calls.`,
 		Example: strings.Trim(`
   picoclaw batch < calls.jsonl > answers.jsonl
-  find . -name '*.go' | jq -Rc '{tool: "file_stat", args: {path: .}}' | picoclaw batch --jobs 4`, "\n"),
+  ls | jq -Rc '{tool: "file_stat", args: {path: .}}' | picoclaw batch --jobs 4`, "\n"),
 		Args: func(cmd *cobra.Command, args []string) error {
 			if o.jobs < 1 || o.jobs > 256 {
 				return cli.UsageErrorf("--jobs %d: want 1 to 256", o.jobs)

@@ -52,7 +52,7 @@ Exit codes: 0 success, 1 the tool failed or was refused, 2 wrong command line or
 		Example: strings.Trim(`
   picoclaw call read_file path=go.mod
   picoclaw call exec command='go test ./...' timeout=120
-  picoclaw call --fleet tls://nats.example.com:4222 --agent site read_file path=go.mod
+  picoclaw call --fleet tls://hub.lan:4222 --agent site read_file path=go.mod
   picoclaw call write_file path=notes.md content=@draft.md
   date | picoclaw call append_file path=log.txt content=-
   picoclaw call write_file --json '{"path":"a.txt","content":"hello\n"}'

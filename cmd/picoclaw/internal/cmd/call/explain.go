@@ -34,7 +34,7 @@ func NewCmdExplain(f *cli.Factory, runF func(*ExplainOptions) error) *cobra.Comm
 	o := &ExplainOptions{Factory: f, arguments: callArguments{stdin: f.In}}
 	cmd := &cobra.Command{
 		Use:   "explain TOOL [key=value ...] | explain PATH | explain network HOST",
-		Short: "Explain a decision on a call, a path or a host, without making the call",
+		Short: "Explain the decision on a call, a path or a host",
 		Example: strings.Trim(`
   picoclaw explain read_file path=/etc/hosts
   picoclaw explain exec --json '{"command":"rm -rf build"}' --output json

@@ -43,7 +43,7 @@ all keys with that prefix. Secrets are hidden.`,
 		},
 		RunE: func(*cobra.Command, []string) error { return o.runShow() },
 	}
-	f.AddAgentFlag(cmd, &o.agent, "the agent to show the settings of, as they hold for it (default: those of all agents)")
+	f.AddAgentFlag(cmd, &o.agent, "the agent whose settings to show (default: all agents)")
 	f.AddOutputFlag(cmd, &o.output)
 	cmd.Flags().BoolVar(&o.changed, "changed", false, "show only keys that are set")
 	return cli.NewCommand(cmd, o, runF)

@@ -27,7 +27,7 @@ func NewCmdAdd(f *cli.Factory, runF func(*AddOptions) error) *cobra.Command {
 	v := &AddOptions{Options: Options{Factory: f}}
 	cmd := &cobra.Command{
 		Use:   "add NAME",
-		Short: "Add a job: a message that an agent is given, or a command that is run as the agent",
+		Short: "Add a job that sends a message to an agent or runs a command",
 		Long: `Add a job that runs once (--at, --in), at an interval (--every), or on a
 schedule (--cron). The guard decides on a command now and at each run, as for
 exec.
@@ -38,7 +38,7 @@ When clocks go forward, a time that is skipped runs at the change. When clocks
 go back, a time that occurs twice runs the first time. An asterisk for the hour
 follows elapsed time.`,
 		Example: strings.Trim(`
-  picoclaw cron add standup --cron '0 9 * * 1-5' --tz Europe/Berlin --message 'Sum up what was done yesterday.'
+  picoclaw cron add standup --cron '0 9 * * *' --tz UTC --message 'Plan today.'
   picoclaw cron add tea --in 4m --message 'Tell me that the tea is ready.'
   picoclaw cron add space --every 6h --command 'df -h .' --timeout 1m`, "\n"),
 		Args: cli.OneName(&v.spec.Name, "a name for the job"),

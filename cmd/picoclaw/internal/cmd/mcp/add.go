@@ -56,9 +56,9 @@ workspace and {{state}} the server's own directory. For a server over HTTP use
 --url; ${NAME} in its headers is the secret NAME, which --secret grants.`,
 		Example: strings.Trim(`
   picoclaw mcp add everything -- npx -y @modelcontextprotocol/server-everything
-  picoclaw mcp add files --workspace rw -- npx -y @modelcontextprotocol/server-filesystem '{{workspace}}'
+  picoclaw mcp add git --workspace rw -- uvx mcp-server-git
   picoclaw mcp add wiki --url https://mcp.deepwiki.com/mcp
-  picoclaw mcp add api --url https://mcp.example.com/mcp --secret API_TOKEN --header 'Authorization: Bearer ${API_TOKEN}'`, "\n"),
+  picoclaw mcp add api --url https://x.test --secret KEY --header 'Key: ${KEY}'`, "\n"),
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return cli.UsageErrorf("name the server, and its command behind --, such as: picoclaw mcp add everything -- npx -y @modelcontextprotocol/server-everything")

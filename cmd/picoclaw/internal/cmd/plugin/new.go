@@ -37,7 +37,7 @@ A released picoclaw uses the SDK of that release; a development build uses the
 sources it was built from.`,
 		Example: strings.Trim(`
   picoclaw plugin new wordcount && cd wordcount && make test
-  picoclaw plugin new wordcount --dir plugins/wordcount --module github.com/me/wordcount`, "\n"),
+  picoclaw plugin new wordcount --dir plugins/wc --module github.com/me/wc`, "\n"),
 		Args: func(_ *cobra.Command, args []string) error {
 			switch len(args) {
 			case 0:

@@ -11,7 +11,7 @@ import (
 func NewCmdPlugin(f *cli.Factory) *cobra.Command {
 	return cli.NewGroupCommand(&cobra.Command{
 		Use:     "plugin",
-		Short:   "Install, inspect, switch and create plugins",
+		Short:   "Install, inspect, enable and create plugins",
 		Example: "  picoclaw plugin list\n  picoclaw plugin new linecount",
 	}, NewCmdList(f, nil), NewCmdInfo(f, nil), NewCmdInstall(f, nil), NewCmdUpdate(f, nil), NewCmdEnable(f, true, nil),
 		NewCmdEnable(f, false, nil),

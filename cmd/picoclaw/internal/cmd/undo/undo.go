@@ -99,8 +99,8 @@ type toolOptions struct {
 }
 
 func (v *toolOptions) addFlags(cmd *cobra.Command) {
-	v.AddAgentFlag(cmd, &v.agent, "the agent whose changes (default: in a project with runs the newest run, else the first agent)")
-	cmd.Flags().StringVar(&v.run, "run", "", "the `id` of the run whose changes")
+	v.AddAgentFlag(cmd, &v.agent, "the agent with the changes (default: the newest run of the project, or the first agent)")
+	cmd.Flags().StringVar(&v.run, "run", "", "`id` of the run with the changes")
 	v.AddOutputFlag(cmd, &v.output)
 }
 
