@@ -1,6 +1,6 @@
-// Command picoclaw lets an AI agent work on this machine without being trusted.
+// Command picoclaw gives an AI agent tools on this machine under a policy.
 //
-// Each family of commands is a package below internal/cmd, and internal/root builds the tree of them.
+// Each family of commands is a package below internal/cmd. Package internal/root builds the command tree.
 package main
 
 import (
@@ -15,7 +15,7 @@ import (
 // collection takes as long as their whole work.
 const initialHeapBytes = 32 << 20
 
-// version and source are set when picoclaw is built. source is the directory with its sources.
+// version and source are set by the build. source is the directory with the sources; empty in a release.
 var (
 	version = "0.1.0-dev"
 	source  string

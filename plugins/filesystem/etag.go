@@ -16,8 +16,8 @@ import (
 // longer file is made from its size and times.
 const maxFullReadBytes = 1 << 30
 
-// The etags of what is no file that is read: of a directory a hash of what is in it follows, of a long file its
-// revision.
+// Etags of files that are not read. A hash of names and sizes follows etagDir, and a hash of size and times follows
+// revisionPrefix.
 const (
 	etagDir        = "dir-"
 	etagLink       = "link"

@@ -12,7 +12,7 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
-// What one call of list_dir or ls answers with at most: entries, and bytes of them, since names can be long.
+// Limits of one result of list_dir or ls: entries, and bytes of their names.
 const (
 	listPage  = 10_000
 	listBytes = 1 << 20

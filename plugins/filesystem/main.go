@@ -1,9 +1,10 @@
-// Command filesystem is the plugin for files: reading, writing, listing and editing them inside an agent's workspace.
+// Command filesystem is the plugin with the file tools: reading, writing, listing and editing files in an agent's
+// workspace.
 //
-// It is a plugin like any third party's: all its I/O goes through the SDK's workspace, and it must not know of hosts,
-// agents or sandboxes. Each tool has a file of its own, named after it. There are two vocabularies over one
-// implementation: read_file, write_file, list_dir, edit_file and append_file for people's words, and read, write, ls,
-// edit for the module's; the tools that both need are in both.
+// All its file access goes through the SDK's workspace, as in any plugin. It must not know of hosts, agents or
+// sandboxes. Each tool has its own file, named after it. Two tool sets share one implementation: read_file,
+// write_file, list_dir, edit_file and append_file for picoclaw's set, and read, write, ls and edit for the module's
+// set. Tools that both sets need are in both.
 package main
 
 import "github.com/picoclaw/picoclaw/sdk"
@@ -13,7 +14,7 @@ var version = "0.1.0"
 
 func main() { sdk.Main(newPlugin()) }
 
-// The vocabularies.
+// The tool sets in which the plugin's tools are.
 const (
 	picoclawSet = "picoclaw"
 	moduleSet   = "module"

@@ -20,13 +20,13 @@ type undoInput struct {
 }
 
 type undoOutput struct {
-	Undone    string          `json:"undone" jsonschema:"The operation that was undone"`
-	Summary   string          `json:"summary"`
-	Paths     []string        `json:"paths" jsonschema:"What was put back"`
-	Undo      string          `json:"undo,omitempty" jsonschema:"The operation that this was: to undo it is to do the other again"`
-	DryRun    bool            `json:"dry_run,omitempty"`
+	Undone    string              `json:"undone" jsonschema:"The operation that was undone"`
+	Summary   string              `json:"summary"`
+	Paths     []string            `json:"paths" jsonschema:"What was put back"`
+	Undo      string              `json:"undo,omitempty" jsonschema:"The operation that this was: to undo it is to do the other again"`
+	DryRun    bool                `json:"dry_run,omitempty"`
 	Conflicts []undo.PathConflict `json:"conflicts,omitempty" jsonschema:"Paths left unchanged because others changed them"`
-	Notes     []string        `json:"notes,omitempty"`
+	Notes     []string            `json:"notes,omitempty"`
 }
 
 // UndoID returns the id in the undo history.

@@ -14,15 +14,15 @@ import (
 )
 
 const (
-	// maxWholeText is the longest text that one call answers with, in bytes.
+	// maxWholeText is the maximum size in bytes of a text that is returned completely
 	maxWholeText = 2 << 20
-	// maxWindow is how much of a longer file one call answers with that does not ask for a part.
+	// maxWindow is the maximum size of a result for a longer file if no part was requested
 	maxWindow = 256 << 10
-	// maxInMemory is the longest file that is read as a whole.
+	// maxInMemory is the maximum size of a file that is read into memory
 	maxInMemory = 8 << 20
-	// maxImage is the longest image that is shown as one.
+	// maxImage is the maximum size of an image that is returned as media
 	maxImage = 4 << 20
-	// headSize is how much of a file's beginning says what it is.
+	// headSize is the number of bytes from which the type of a file is detected
 	headSize = 8 << 10
 )
 

@@ -47,7 +47,7 @@ type skippedMatch struct {
 	Why  string `json:"why" jsonschema:"ignored or binary."`
 }
 
-// Why a file is left out.
+// Reasons why a file was not searched.
 const (
 	whyIgnored = "ignored"
 	whyBinary  = "binary"

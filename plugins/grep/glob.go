@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	// maxGlob bounds a glob in bytes: no path is longer.
+	// maxGlob limits the length of a glob in bytes; no path is longer
 	maxGlob = 4096
-	// maxCombinations bounds what the alternatives of a glob make together: each may have to be tried for each name.
+	// maxCombinations limits the combinations of a glob's alternatives, because each may be tried for each name
 	maxCombinations = 1000
 )
 

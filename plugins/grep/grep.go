@@ -29,7 +29,7 @@ type grepInput struct {
 	Timeout       int    `json:"timeout,omitempty" jsonschema:"Maximum seconds; the results so far are returned" default:"30" minimum:"1" maximum:"600"`
 }
 
-// The output modes.
+// The values of the argument output.
 const (
 	outputContent = "content"
 	outputFiles   = "files"
@@ -55,7 +55,7 @@ func newGrepTool(engines []searchEngine) sdk.Tool {
 		})
 }
 
-// How many results an answer has: those that do not ask, and at most.
+// The default and the maximum number of results.
 const (
 	usualResults = 100
 	mostResults  = 10_000
@@ -132,7 +132,7 @@ func (s *grepCall) runGrep(ctx context.Context) (grepOutput, error) {
 	return out, nil
 }
 
-// announced is of how many files the finding is told at once, and then of every so many.
+// Progress is reported for the first announcedFirst files, and then once per announcedEvery files.
 const (
 	announcedFirst = 20
 	announcedEvery = 1000

@@ -1,9 +1,9 @@
-// Command grep is the plugin that searches: the contents of files by grep, their names by find.
+// Command grep is the plugin with the search tools grep (file contents) and find (names).
 //
-// Searching contents goes in two steps. An engine says which files have matches, and how many: ripgrep where the
-// machine has it, else grep, else the plugin itself. Then the plugin reads the first of these files itself, through the
-// workspace, for lines, columns and context. So the answer is the same whatever the engine, no file's name or contents
-// can pass for a program's output, and memory depends on what is shown and not on what is found.
+// A search of contents has two steps. First an engine finds the files with matches and counts them: ripgrep, grep, or
+// Go code in this plugin. Then the plugin reads the first of these files for lines, columns and context. So results
+// do not depend on the engine, file names can't imitate program output, and memory use depends on the size of the
+// result.
 //
 // It must not know of hosts, agents or sandboxes.
 package main

@@ -11,8 +11,8 @@ import (
 	"github.com/picoclaw/picoclaw/sdk"
 )
 
-// Results are in one order whatever the engine: directory by directory, names in the order of their bytes, a file's
-// lines from the top. A directory comes where its name does, with everything in it.
+// Every engine's results have the same order: directory by directory, names in byte order, lines in file order. The
+// contents of a directory follow at the place of its name.
 
 // compareNames compares two names in the order of results: directory by directory.
 func compareNames(a, b string) int {

@@ -1,14 +1,13 @@
 // Command shell is the plugin that runs commands for an agent.
 //
-// It must not decide what may be run: the guard has done that in the host, and the sandbox that this process and its
-// commands live in holds when the guard was wrong. It starts every command through package isolation, which confines it
-// by itself and ends the whole tree of its processes for certain.
+// It must not decide which commands may run: the host's guard does, and the sandbox around this process and its
+// commands limits the effects of wrong decisions. Package isolation starts each command, confines it, and ends all
+// its processes.
 //
-// The whole of a long output goes to .picoclaw/output in the workspace. Every agent can read there whatever its policy,
-// so nothing else has to be opened for it; number, size and age are bounded.
+// A long output is stored completely in .picoclaw/output in the workspace, which every agent may read. The number,
+// size and age of these files are limited.
 //
-// A command that exits with another status than 0 is a tool error with the code exit_status. Its output is in the
-// result all the same.
+// A command with an exit status other than 0 is a tool error with the code exit_status and the output in the result.
 package main
 
 import (

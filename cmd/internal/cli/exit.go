@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// The exit codes that scripts rely on.
+// Exit codes, on which scripts rely.
 const (
 	ExitOK     = 0
 	ExitFailed = 1 // the tool, or what was asked for, failed

@@ -1,6 +1,6 @@
-// Package cli has what all commands share: streams, global flags, the configuration, exit codes and completion.
+// Package cli has the parts that all commands share: streams, global flags, configuration, exit codes and completion.
 //
-// It must not import host or host/session: small programs use it too.
+// It must not import host or host/session, because small programs use it too.
 package cli
 
 import (

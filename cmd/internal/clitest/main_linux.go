@@ -1,5 +1,6 @@
-// Package clitest is for tests that run the built picoclaw: it builds the program and its plugins, makes homes for them, and
-// starts servers, terminals and scripts. Tests run in parallel, so none changes its own environment or directory.
+// Package clitest supports tests that run the built picoclaw: it builds the programs, creates homes, and starts
+// servers, terminals and scripts. Tests run in parallel, so they must not change their environment or working
+// directory.
 package clitest
 
 import (

@@ -1,6 +1,7 @@
 // Package hubcmd has the command hub: its flags, help and arguments.
 //
-// picoclaw shows it and executes picoclaw-hub for it, which is linked with a NATS server. It must not know how a hub works.
+// picoclaw shows the command and executes picoclaw-hub for it. Only picoclaw-hub is linked with a NATS server.
+// Package hubcmd must not know how a hub works.
 package hubcmd
 
 import (
@@ -14,7 +15,7 @@ import (
 	"github.com/picoclaw/picoclaw/host/fleet/identity"
 )
 
-// Defaults of the flags.
+// Default values of flags.
 const (
 	DefaultListen = "127.0.0.1:4222"
 	DefaultTenant = "main"

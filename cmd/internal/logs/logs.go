@@ -1,7 +1,6 @@
-// Package logs writes logs: for people in the form [LEVEL] part: message {key=value, key=value}, for programs as JSON.
-// Secrets are cut out of both.
+// Package logs writes logs as text, [LEVEL] part: message {key=value, key=value}, or as JSON. Secrets are redacted.
 //
-// It must not know what is logged, nor by whom.
+// It must not know the sources of messages.
 package logs
 
 import (

@@ -1,7 +1,7 @@
-// Package terminal shows results to a person: colour, tables and progress, as far as what is at the other end of a
-// stream can show them. A file or a pipe gets plain text.
+// Package terminal writes text, tables and progress for a person, with colours if the stream is a terminal. Files and
+// pipes get plain text.
 //
-// It must not know what is shown.
+// It must not know the meaning of the text.
 package terminal
 
 import (
@@ -50,7 +50,7 @@ func (o *Writer) Width() int {
 // Style is a colour or weight of text: the parameter of an ANSI escape sequence.
 type Style string
 
-// The styles.
+// The styles of text.
 const (
 	Plain Style = ""
 	Bold  Style = "1"

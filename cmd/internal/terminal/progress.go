@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	// how long work may take before its progress is shown: what is over sooner needs none
+	// showDelay is the time after which the progress line appears; shorter operations show none
 	showDelay      = 400 * time.Millisecond
 	redrawInterval = 200 * time.Millisecond // how often the line is drawn again, so that the time goes on
 )

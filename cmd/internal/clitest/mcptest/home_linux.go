@@ -1,4 +1,4 @@
-// Package mcptest is for tests that add MCP servers of others to picoclaw.
+// Package mcptest supports tests that add third-party MCP servers to picoclaw.
 package mcptest
 
 import (

@@ -1,7 +1,7 @@
-// Package clients knows where MCP clients keep the servers they start, and writes an entry there so that everything
-// else in the file stays as it is, byte for byte: other settings, comments, order and layout.
+// Package clients knows the settings files of MCP clients and adds picoclaw's entry to them. Everything else in a
+// file stays unchanged: other settings, comments, order and layout.
 //
-// It must not know what the server does, nor talk to anybody: it turns bytes into bytes, and replaces files.
+// It must not know the server, and makes no network connections.
 package clients
 
 import (

@@ -23,7 +23,7 @@ var truncatedToken = lazyregexp.New(`^[A-Z2-7]{1,51}$`)
 
 const tokenRemedy = "put back a copy, or write a new one, such as that of `openssl rand -hex 32`"
 
-// A token is long enough that nobody guesses it.
+// minToken and maxToken bound the length of a token. The minimum prevents guessing.
 const minToken, maxToken = 16, 512
 
 // ReadOrCreateToken returns the token in a file of a home. It creates the file with a new token if the home never had

@@ -1,6 +1,6 @@
-// Package install installs and updates plugin packages, asking the operator about their grants.
+// Package install installs and updates plugin packages after asking the operator about their grants.
 //
-// It must not know where a package comes from.
+// It must not know the source of a package.
 package install
 
 import (

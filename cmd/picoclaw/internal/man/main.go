@@ -1,4 +1,4 @@
-// Command man writes the manual pages of picoclaw: man DIR VERSION. It is no part of a release; `make man` runs it.
+// Command man writes the manual pages of picoclaw: man DIR VERSION. `make man` runs it. It is not part of a release.
 package main
 
 import (

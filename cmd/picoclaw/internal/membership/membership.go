@@ -1,6 +1,6 @@
-// Package membership joins a fleet as the flags --fleet and --credentials say.
+// Package membership connects commands to a fleet by the flags --fleet and --credentials.
 //
-// It must not know what the command does in the fleet.
+// It must not know the purpose of the connection.
 package membership
 
 import (

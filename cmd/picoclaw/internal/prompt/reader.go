@@ -1,7 +1,6 @@
-// Package prompt reads lines that a person types, with history and completion on a terminal, and plainly from anything
-// else.
+// Package prompt reads lines from a terminal, with history and completion, or from another stream.
 //
-// It must not know what the lines mean.
+// It must not know the meaning of the lines.
 package prompt
 
 import (

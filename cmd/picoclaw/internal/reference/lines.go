@@ -1,7 +1,6 @@
-// Package reference writes the parts of the documentation that follow from the program itself: the keys of the
-// configuration, the tools, the commands.
+// Package reference writes the generated pages of the documentation: configuration keys, tools and commands.
 //
-// It must not say anything that the program does not know.
+// It must not contain facts that the program does not have.
 package reference
 
 import (

@@ -1,4 +1,4 @@
-// Package results shows results of calls, and asks a person about calls.
+// Package results prints the results of calls and asks a person to approve calls.
 //
 // It must not know how calls are made.
 package results

@@ -1,4 +1,4 @@
-// Package root builds the command tree of picoclaw from the families of commands.
+// Package root builds the command tree of picoclaw.
 package root
 
 import (

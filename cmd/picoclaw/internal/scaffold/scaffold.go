@@ -1,8 +1,9 @@
-// Package scaffold writes the beginning of a plugin: a Go module that builds, passes its own tests and says what to do
-// next. It must not know how plugins are installed or run.
+// Package scaffold creates a new plugin: a Go module that builds and passes its tests.
 //
-// A released picoclaw has the plugin built with the SDK of its release. Any other has it built with the sources that it
-// was built from itself, whose path is in the binary; a release says nothing of the machine that built it.
+// It must not know how plugins are installed or run.
+//
+// A released picoclaw uses the SDK of its release. A development build uses the sources that it was built from; their
+// path is in the binary. A release contains no path of the build machine.
 package scaffold
 
 import (

@@ -1,7 +1,6 @@
-// Package trial tries a plugin out, as its author or an operator wants before anybody relies on it: what its manifest
-// says, and then, in a host of its own with a workspace to throw away, whether the program keeps to it.
+// Package trial tests a plugin: first its manifest, then its program in a separate host with a temporary workspace.
 //
-// It must not know whether the plugin is installed anywhere, or how what it finds is shown.
+// It must not know whether the plugin is installed, or how findings are shown.
 package trial
 
 import (
@@ -23,7 +22,7 @@ import (
 // FindingGrade is the severity of a finding: ok, warning or failed.
 type FindingGrade string
 
-// The grades.
+// The grades of findings.
 const (
 	Good FindingGrade = "ok"
 	Poor FindingGrade = "warning" // it works, and its users would be better off otherwise

@@ -1,8 +1,9 @@
-// Package replace finds the place in a text that an edit means.
+// Package replace finds the text that an edit replaces.
 //
-// A place is found exactly, or else differing in nothing but line endings, or else in nothing but the unit of
-// indentation; and only if it is the only one. Nothing looser is ever taken: what is left is a miss, which tells the
-// nearest places. The package works on strings and must not know of files or tools.
+// The text must match exactly, or differ only in line endings, or only in the unit of indentation. A match that is
+// not exact must be the only one. Without a match, the error lists the most similar places.
+//
+// The package works on strings and must not know of files or tools.
 package replace
 
 import (
@@ -15,7 +16,7 @@ import (
 // MatchKind is the difference between the old text and the text that matched.
 type MatchKind string
 
-// The ways.
+// The kinds of matches.
 const (
 	Exactly     MatchKind = ""
 	LineEndings MatchKind = "line_endings" // it differs in line endings
@@ -37,7 +38,6 @@ type Match struct {
 	How     MatchKind
 }
 
-// Empty is the error of an edit of nothing, and Same of one that changes nothing.
 type (
 	// EmptyError is the error of an edit without old text, and SameError of one that changes nothing.
 	EmptyError struct{}

@@ -1,6 +1,6 @@
-// Package text knows how text is written in files: encodings, byte order marks, line endings, lines and their numbers.
+// Package text converts file contents: encodings, byte order marks, line endings and line numbers.
 //
-// It works on bytes that somebody else has read. It must not know of files, tools or workspaces.
+// It must not know of files, tools or workspaces.
 package text
 
 import (

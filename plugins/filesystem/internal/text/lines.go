@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// The line endings.
+// The line endings of a text.
 const (
 	LF    = "lf"
 	CRLF  = "crlf"

@@ -1,7 +1,7 @@
-// Package versions identifies contents by etags and remembers the ones that a caller has seen, so that a conflict can
-// be answered with what has changed since.
+// Package versions identifies contents by etags and stores the contents that an agent has read, so that a conflict
+// error can show a diff.
 //
-// It must not know of paths or tools: contents are contents wherever they are.
+// It must not know of paths or tools.
 package versions
 
 import (

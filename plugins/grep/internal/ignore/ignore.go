@@ -1,6 +1,6 @@
-// Package ignore decides which files version control leaves alone, by the rules of .gitignore files.
+// Package ignore decides by the rules of .gitignore files which files are ignored.
 //
-// It works on rules that somebody else has read and on names. It must not know of files, tools or search programs.
+// It must not read files, and must not know of tools or search programs.
 package ignore
 
 import (

@@ -1,4 +1,4 @@
-// Package command starts commands and ends them for certain. It must not know tools, calls or agents.
+// Package command starts commands and guarantees their end. It must not know tools, calls or agents.
 package command
 
 import (

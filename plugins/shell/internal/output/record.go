@@ -1,5 +1,5 @@
-// Package output keeps what commands print: the head and the tail in memory, the whole in a bounded file, and what a
-// poller has not fetched yet in a ring. It must not know what printed it.
+// Package output stores the output of commands: beginning and end in memory, the complete output in a bounded file,
+// and unpolled output in a ring. It must not know the source of the output.
 package output
 
 import (
@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// The streams of a command.
+// The output streams of a command.
 const (
 	Stdout = iota
 	Stderr

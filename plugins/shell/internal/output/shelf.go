@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// The bounds of the shelf.
+// Limits of the stored outputs.
 const (
 	MaxFileBytes   = 16 << 20 // the largest file
 	maxTotalBytes  = 128 << 20

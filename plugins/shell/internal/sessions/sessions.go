@@ -1,4 +1,4 @@
-// Package sessions keeps the commands that run in the background. It must not know tools or calls.
+// Package sessions holds the commands that run in the background. It must not know tools or calls.
 package sessions
 
 import (

@@ -1,4 +1,4 @@
-// Package hook has the command hook, which answers a client's question about a call of one of its own tools.
+// Package hook has the command hook, which decides on a client's calls of the client's own tools.
 package hook
 
 import (

@@ -71,7 +71,7 @@ func (o *httpOptions) checkOptions(cmd *cobra.Command) error {
 	return nil
 }
 
-// The bounds of what a client that is no client can keep busy.
+// Limits for HTTP connections, which also apply to clients without a token.
 const (
 	headerTimeout  = 10 * time.Second
 	idleTimeout    = 2 * time.Minute
