@@ -35,8 +35,7 @@ func newAppendFileTool(m *pluginState) sdk.Tool {
 		})
 }
 
-// newTextAppender returns a function that appends text to a file's contents, with the file's line endings and
-// encoding.
+// newTextAppender returns a function that appends text to a file's contents, with the file's line endings and encoding.
 func newTextAppender(content string) func(*originalFile) ([]byte, error) {
 	return func(c *originalFile) ([]byte, error) {
 		data, err := c.readBytes()

@@ -8,8 +8,7 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
-// newConflictError returns the error for a file that changed since the agent read it. It has a diff if the earlier
-// contents are known and the file is readable.
+// newConflictError returns the error for a file that changed since it was read, with a diff if this is possible.
 func (m *pluginState) newConflictError(doing, path, seen, now string, open bool, contents func() ([]byte, error)) error {
 	e := sdk.Errorf(sdk.Conflict, "failed to %s: the file has changed since the version %s; it is %s now and nothing was changed", doing, seen, describeVersion(now))
 	if now == "" {
@@ -33,8 +32,7 @@ func (m *pluginState) newConflictError(doing, path, seen, now string, open bool,
 	return e
 }
 
-// checkTreeEtag returns a conflict error if a file or directory to delete, move or copy has another etag than the
-// request.
+// checkTreeEtag returns a conflict error if a file or directory has another etag than the request.
 func (m *pluginState) checkTreeEtag(ctx context.Context, env *sdk.Environment, tree *workspace.FileTree, etag, doing string) error {
 	if etag == "" {
 		return nil

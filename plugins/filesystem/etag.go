@@ -12,8 +12,7 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
-// maxFullReadBytes is the maximum size of a file that is read completely, for its etag and line count. The etag of a
-// longer file is made from its size and times.
+// maxFullReadBytes is the maximum size of a file that is read completely for its line count and content etag.
 const maxFullReadBytes = 1 << 30
 
 // Etags of files that are not read. A hash of names and sizes follows etagDir, and a hash of size and times follows
@@ -69,8 +68,7 @@ func treeEtag(ctx context.Context, tree *workspace.FileTree) (etag string, err e
 	return etag, err
 }
 
-// dirEtag returns a hash of the names, types and sizes in a directory. Reading the contents would take as long as
-// copying.
+// dirEtag returns a hash of the names, types and sizes in a directory, because reading the contents takes too long.
 func dirEtag(ctx context.Context, tree *workspace.FileTree) (string, error) {
 	hash := versions.NewEtagHash()
 	err := tree.WalkTree(func(e *workspace.TreeEntry) error {

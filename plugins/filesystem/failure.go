@@ -23,8 +23,7 @@ func convertPathError(doing, path string, err error) error {
 	return own.WithHint("there is no %s", hiddentext.QuoteName(path))
 }
 
-// convertToolError converts an error to the message that agents know, such as "failed to read file: file not found".
-// A refusal is returned unchanged.
+// convertToolError converts an error, except a refusal, to a message such as "failed to read file: file not found".
 func convertToolError(doing string, err error) error {
 	var own *sdk.Error
 	if errors.As(err, &own) {

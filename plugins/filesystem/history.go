@@ -122,8 +122,7 @@ func mayShowOperation(env *sdk.Environment, op *undo.Operation) bool {
 	return !slices.ContainsFunc(op.Changes.Names, func(path string) bool { return !mayRestore(env, path) })
 }
 
-// newRestoreChecker returns a function that checks whether undo may restore a path. Everything below an allowed
-// directory is allowed.
+// newRestoreChecker returns a function that checks whether undo may restore a path or anything below it.
 func newRestoreChecker(env *sdk.Environment) func(path string) error {
 	open := map[string]bool{}
 	return func(path string) error {

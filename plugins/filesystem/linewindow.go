@@ -7,8 +7,7 @@ import (
 	"github.com/picoclaw/picoclaw/plugins/filesystem/internal/text"
 )
 
-// lineWindow is a writer that keeps a range of the lines written to it, up to a number of bytes, and counts all
-// lines.
+// lineWindow is a writer that keeps a range of the lines written to it, up to a number of bytes, and counts all lines.
 type lineWindow struct {
 	from, to int // line numbers from 1; to is 0 for the last
 	room     int

@@ -66,8 +66,7 @@ func formatDirListing(w *workspace.Workspace, path, after string) (string, error
 	return b.String(), nil
 }
 
-// isLinkToDir reports whether an entry is a symlink to a directory that the policy allows listing. Other targets are
-// not revealed.
+// isLinkToDir reports whether an entry is a symlink to a directory that the policy allows listing.
 func isLinkToDir(w *workspace.Workspace, in string, entry fs.DirEntry) bool {
 	if entry.Type()&fs.ModeSymlink == 0 {
 		return false

@@ -78,8 +78,7 @@ func (r *textReplacement) checkEncoding(s string, enc text.Encoding, f *replace.
 	return nil
 }
 
-// fitsEncoding reports whether a file stays in one encoding if text is added. A file in an unknown 8-bit encoding
-// takes ASCII only.
+// fitsEncoding reports whether a file with added text has one encoding; an unknown 8-bit encoding takes ASCII only.
 func fitsEncoding(s string, enc text.Encoding, added string) bool {
 	return !enc.IsASCIICompatible() || !strings.ContainsFunc(added, func(c rune) bool { return c >= utf8.RuneSelf }) ||
 		utf8.ValidString(s)

@@ -15,8 +15,7 @@ import (
 // streamBlockSize is the size of each read from a long file.
 const streamBlockSize = 256 << 10
 
-// readLongFile fills the window from a file too long for memory. It reads the whole file once, for line count and
-// etag, unless the file exceeds maxFullReadBytes.
+// readLongFile fills the window from a file too long for memory, and counts lines and hashes it up to maxFullReadBytes.
 func (w *fileWindow) readLongFile(ctx context.Context, f *os.File, p filePart) error {
 	head := make([]byte, headSize)
 	n, err := f.ReadAt(head, 0)

@@ -47,8 +47,7 @@ func (t *fileTransfer) runTransfer(ctx context.Context, env *sdk.Environment, m 
 	return t.out, nil
 }
 
-// newTransferHook returns the function that runs before the first change: it checks the source's etag and saves
-// replaced files.
+// newTransferHook returns the function that checks the source's etag and saves replaced files before the transfer.
 func (t *fileTransfer) newTransferHook(ctx context.Context, env *sdk.Environment, m *pluginState) func(*workspace.TransferPlan) error {
 	return func(w *workspace.TransferPlan) error {
 		t.out.Source, t.out.Destination, t.out.Overwritten = w.Source.Path, w.Destination, w.Replaced != nil

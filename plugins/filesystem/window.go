@@ -219,8 +219,7 @@ func formatLineCount(n int) string {
 	return fmt.Sprintf("%d lines", n)
 }
 
-// truncateText shortens the text to a number of bytes, at the end of a line if possible. base is the offset of the
-// text in the file.
+// truncateText shortens the text to a number of bytes, if possible at the end of a line. base is the text's offset.
 func (w *fileWindow) truncateText(limit int, base int64) {
 	short := w.Text[:limit]
 	if end := strings.LastIndexByte(short, '\n'); end >= 0 {

@@ -84,8 +84,7 @@ func (o grepOutput) Text() string {
 	return b.String()
 }
 
-// formatSummary returns the line about the results and the searched files. It mentions skipped files, so that "no
-// matches" does not mislead.
+// formatSummary returns the line about results, searched and skipped files.
 func (o grepOutput) formatSummary() string {
 	var said []string
 	say := func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) }

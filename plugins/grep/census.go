@@ -15,8 +15,7 @@ import (
 // maxSkippedMatches limits the listed files that were skipped and have matches.
 const maxSkippedMatches = 5
 
-// searchSkipped searches the skipped files if nothing else matches, so that an agent does not conclude that there are
-// no matches at all.
+// searchSkipped searches the skipped files if nothing else matches, so that "no matches" does not mislead.
 func (s *grepCall) searchSkipped(ctx context.Context, out *grepOutput) {
 	all := *s.grepQuery
 	all.ignore, all.text = false, true

@@ -81,8 +81,7 @@ func (q *grepQuery) readMatches(w *workspace.Workspace, path, shown string, know
 	return found, more, nil
 }
 
-// forEachMultilineMatch calls add for each match across lines, with the lines that contain the match, until add
-// returns false.
+// forEachMultilineMatch calls add for each match across lines, with the lines of the match, until add returns false.
 func (q *grepQuery) forEachMultilineMatch(data []byte, add func(line, column int, text []byte) bool) {
 	line, counted := 1, 0
 	for _, at := range q.findMultilineMatches(data) {

@@ -13,8 +13,7 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
-// gnuGrepEngine runs grep, for machines without ripgrep. grep does not know .gitignore, so the plugin lists the files
-// to search.
+// gnuGrepEngine runs grep. The plugin lists the files to search, because grep does not know .gitignore.
 type gnuGrepEngine struct{ searchProgram }
 
 func (*gnuGrepEngine) name() string { return "grep" }
@@ -65,8 +64,7 @@ func (*gnuGrepEngine) arguments(q *grepQuery) []string {
 	return append(args, "--extended-regexp", "--regexp="+allowPosixCRLF(q.pattern), "--")
 }
 
-// listTextFiles returns the files for grep to search. Binary files are left out, because grep detects them
-// differently.
+// listTextFiles returns the files for grep to search. Binary files are left out, because grep detects them differently.
 func listTextFiles(ctx context.Context, w *workspace.Workspace, path string, q *grepQuery, t *engineStats) (names []string, err error) {
 	var mu sync.Mutex
 	var workers sync.WaitGroup

@@ -61,8 +61,7 @@ type matchingFile struct {
 	lines int // 0 if not known
 }
 
-// pageCollector collects the first files, in order, that fit into a page, and counts all files. It may be used
-// concurrently.
+// pageCollector collects the first files that fit into a page, and counts all. It may be used concurrently.
 type pageCollector struct {
 	limit int // matches, or files
 	files bool

@@ -7,8 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// excludedPaths are paths that a search program should skip. As many as possible are passed as globs. Results for the
-// others are dropped.
+// excludedPaths are paths that a search program skips. Those that do not fit as globs are dropped from the results.
 type excludedPaths struct {
 	mu    sync.Mutex
 	dirs  []string

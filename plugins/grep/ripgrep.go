@@ -20,8 +20,7 @@ type ripgrepEngine struct{ searchProgram }
 func (*ripgrepEngine) name() string             { return "ripgrep" }
 func (*ripgrepEngine) supports(*grepQuery) bool { return true }
 
-// arguments returns ripgrep's arguments. A pattern or name can't act as an option, and configuration files are
-// ignored.
+// arguments returns ripgrep's arguments. A pattern or name can't act as an option, and configuration files are ignored.
 func (*ripgrepEngine) arguments(q *grepQuery) []string {
 	args := []string{
 		"--no-config", "--color=never", "--no-ignore", "--null", "--with-filename", "--no-follow", "--sort=none", "--count",

@@ -8,8 +8,7 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
-// binaryScanner counts binary files while a program searches that does not report them. It reads only files with
-// suspicious names, so the count is a minimum.
+// binaryScanner counts binary files during a search, by reading files with suspicious names. The count is a minimum.
 type binaryScanner struct {
 	w     *workspace.Workspace
 	path  string

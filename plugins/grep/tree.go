@@ -141,8 +141,7 @@ func (t *treeWalker) directoryRules(dir string, entries []fs.DirEntry) ignoreRul
 	return r
 }
 
-// parentRules returns the rules in the directories above the searched one; git's rules only up to the root of the
-// repository.
+// parentRules returns the rules in the directories above the searched one; git's up to the root of the repository.
 func (t *treeWalker) parentRules() ignoreRules {
 	var dirs []string // from the nearest
 	for at := t.abs; at != filepath.Dir(at); {
@@ -171,8 +170,7 @@ func (t *treeWalker) parentRules() ignoreRules {
 	return r
 }
 
-// repositoryRules returns git's rules with the lowest rank: the repository's info/exclude, and the user's ignore
-// file.
+// repositoryRules returns git's rules with the lowest rank: the repository's info/exclude, and the user's ignore file.
 func (t *treeWalker) repositoryRules(dir string) *ignore.RuleChain {
 	lists := []ignore.RuleList{t.readIgnoreFile(filepath.Join(dir, gitDir, "info", "exclude"))}
 	if global := t.userIgnoreFile(); global != "" {
@@ -247,8 +245,7 @@ func (q *grepQuery) walkFiles(ctx context.Context, w *workspace.Workspace, path 
 // maxIgnoreBytes limits the size of an ignore file.
 const maxIgnoreBytes = 1 << 20
 
-// checkIgnoreFile returns the reason why an ignore file is not read, such as a FIFO or a huge file; empty if it can
-// be read or is missing.
+// checkIgnoreFile returns the reason why an ignore file is not read, such as a FIFO or a huge file; empty for none.
 func (t *treeWalker) checkIgnoreFile(path string) string {
 	info, err := t.w.Stat(path)
 	switch {

@@ -45,8 +45,8 @@ func (c *callTracker) beginCall(r *toolRequest) (token string, end func()) {
 	}
 }
 
-// latestCall returns the latest of the calls in progress. An elicitation is attributed to it, because the protocol
-// does not name the call.
+// latestCall returns the latest call in progress. An elicitation is attributed to it: the protocol does not name a
+// call.
 func (c *callTracker) latestCall() *toolRequest {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -44,8 +44,7 @@ func (k *changeRecorder) enableRecording(id string, env *sdk.Environment) {
 	}
 }
 
-// newChangeObserver returns a function that passes the server's changes to the current operation; M is the type of a
-// change.
+// newChangeObserver returns a function that passes the server's changes to the current operation.
 func newChangeObserver[M any](notice func(*workspace.ChangeMonitor, M) error, k *changeRecorder) func(M) error {
 	return func(m M) error {
 		k.mu.Lock()

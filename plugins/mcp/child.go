@@ -147,8 +147,7 @@ func (c *childServer) stopServer() {
 // maxMessageBytes limits a message of the server.
 const maxMessageBytes = 64 << 20
 
-// newTransport returns the MCP transport to the server. It drops lines that are not messages, because many servers
-// print a greeting.
+// newTransport returns the MCP transport to the server. Lines that are not messages, such as a greeting, are dropped.
 func (c *childServer) newTransport() mcp.Transport {
 	read, write := io.Pipe()
 	go func() {

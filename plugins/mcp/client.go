@@ -14,12 +14,10 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// stableVersion is the protocol version that the plugin requests. Newer versions start with a request that older
-// servers do not answer.
+// stableVersion is the requested protocol version. Older servers don't answer the first request of newer versions.
 const stableVersion = "2025-11-25"
 
-// openSession opens an MCP session with the server. The client offers elicitation, and roots if the definition
-// requests them, but no sampling.
+// openSession opens an MCP session. It offers elicitation, and roots if the definition requests them, but no sampling.
 func (s *mcpServer) openSession(ctx context.Context, t mcp.Transport, workspace string) (*mcp.ClientSession, error) {
 	capabilities := &mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapabilities{Form: &mcp.FormElicitationCapabilities{}}}
 	if s.definition.Roots {

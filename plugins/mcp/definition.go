@@ -29,8 +29,7 @@ type acceptedTool struct {
 	Hash string `json:"hash"` // hash of the definition
 }
 
-// placeholderDirs are the directories that replace the placeholders {{workspace}}, {{state}} and {{data}} in a
-// definition.
+// placeholderDirs are the directories for {{workspace}}, {{state}} and {{data}} in a definition.
 type placeholderDirs struct{ workspace, state, data string }
 
 // expandPlaceholders replaces {{workspace}}, {{state}}, {{data}} and ${NAME} in a text.
@@ -50,8 +49,7 @@ func (p placeholderDirs) expandPlaceholders(text string, variable func(string) s
 	}
 }
 
-// insertPlaceholders replaces the directories in a text with their placeholders, so that a description has the same
-// hash on every machine.
+// insertPlaceholders replaces directories in a text with their placeholders, so that hashes are equal everywhere.
 func (p placeholderDirs) insertPlaceholders(text []byte) []byte {
 	for _, dir := range [][2]string{{p.workspace, "{{workspace}}"}, {p.state, "{{state}}"}, {p.data, "{{data}}"}} {
 		if len(dir[0]) > 1 {

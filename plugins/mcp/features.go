@@ -14,8 +14,7 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// listResourcesAndPrompts adds the server's resources and prompts to all, by "resource:" and the URI, or "prompt:"
-// and the name.
+// listResourcesAndPrompts adds resources and prompts to all, by "resource:" and the URI, or "prompt:" and the name.
 func listResourcesAndPrompts(ctx context.Context, session *mcp.ClientSession, dirs placeholderDirs, all map[string]listedTool) error {
 	said := session.InitializeResult()
 	if said == nil || said.Capabilities == nil {

@@ -2,14 +2,13 @@
 // HTTP.
 //
 // It is the program of every server that an operator has added. Its working directory defines the server: plugin.json
-// is the manifest with the accepted tools, and server.json says how to start or reach the server. To the host a
-// server is a plugin like any other.
+// is the manifest with the accepted tools, and server.json says how to start or reach the server. To the host a server
+// is a plugin like any other.
 //
 // This program must not decide what a server may do: the sandbox around both of them does. It offers only accepted
 // tools, and quarantines a tool whose description differs from the one that the operator accepted.
 //
-// It never repeats a call. If the server ends during a call, the call fails, and the next call starts the server
-// again.
+// It never repeats a call. If the server ends during a call, the call fails, and the next call starts the server again.
 package main
 
 import (

@@ -10,14 +10,12 @@ import (
 // failingEditor is a command that fails in place of an editor. An editor would wait for keys until the timeout.
 const failingEditor = `sh -c 'echo "there is no terminal for an editor: give the text as an argument (git commit -m), or set pty" >&2; exit 1'`
 
-// noTerminalVariables are environment variables for commands without a terminal. EDITOR has a lower rank than git's
-// core.editor.
+// noTerminalVariables are variables for commands without a terminal. git's core.editor overrides EDITOR.
 var noTerminalVariables = []string{
 	"TERM=dumb", "PAGER=cat", "GIT_TERMINAL_PROMPT=0", "DEBIAN_FRONTEND=noninteractive", "EDITOR=" + failingEditor,
 }
 
-// commandEnvironment returns the environment of a command. The operator's variables override the defaults, and the
-// call's variables override both.
+// commandEnvironment returns the environment of a command: defaults, then the operator's variables, then the call's.
 func commandEnvironment(settings exec.CommandSettings, call map[string]string, visible []string, terminal bool) []string {
 	defaults := noTerminalVariables
 	if terminal {

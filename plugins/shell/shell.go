@@ -89,8 +89,7 @@ func (s *shellPlugin) monitorCommand(req *sdk.Request[execInput], profile *isola
 	}, nil
 }
 
-// undoRefusedGit undoes all changes of a command in which git was refused a change, because git would leave partial
-// work.
+// undoRefusedGit undoes all changes of a command in which git was refused one, since git would leave partial work.
 func (s *shellPlugin) undoRefusedGit(req *sdk.Request[execInput], id string) *undo.UndoResult {
 	done, err := s.store.Undo(context.Background(), req.Workspace, undo.UndoRequest{ID: id})
 	if err != nil {

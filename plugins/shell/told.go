@@ -51,8 +51,7 @@ func checkInput(env sdk.Environment, session *sessions.BackgroundSession, data s
 	})
 }
 
-// decideInput decides on a command with earlier and new input. cause reports whether the new input changes the
-// decision.
+// decideInput decides on a command with earlier and new input. cause reports whether the new input matters.
 func decideInput(env sdk.Environment, session *sessions.BackgroundSession, told, data string) (d guard.Decision, cause bool) {
 	command := session.Given
 	command.Stdin = effectiveInput(session, told)
@@ -77,8 +76,7 @@ func lastLines(text string, most int) string {
 // interruptKeys are terminal keys that only interrupt, end or suspend: ^C, ^D, ^Z and ^\.
 const interruptKeys = "\x03\x04\x1a\x1c"
 
-// effectiveInput returns input as the command reads it. On a terminal, editing keys make a line unknown, which a NUL
-// stands for.
+// effectiveInput returns input as the command reads it. A line with editing keys is unknown and becomes a NUL.
 func effectiveInput(session *sessions.BackgroundSession, data string) string {
 	if !session.PTY {
 		return data

@@ -6,8 +6,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Completer returns proposals for a shell's completion. After an error it returns none, because a shell can't show
-// errors.
+// Completer returns proposals for a shell's completion; none after an error, because a shell can't show errors.
 type Completer func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective)
 
 // SetFlagCompletion registers the completion of a flag's value.

@@ -87,8 +87,7 @@ func NewGroupCommand(cmd *cobra.Command, subs ...*cobra.Command) *cobra.Command 
 	return cmd
 }
 
-// OneArgument returns an argument check that stores the only positional argument in value. Any other number of
-// arguments is the error usage.
+// OneArgument returns an argument check that stores the only argument in value. usage is the error for other numbers.
 func OneArgument(value *string, usage string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		if len(args) != 1 {

@@ -6,8 +6,7 @@ import (
 	"sync"
 )
 
-// resultWriter is standard output that remembers the first write error, so that a lost result, for example on a full
-// disk, makes the command fail.
+// resultWriter is standard output that remembers the first write error, so that a lost result makes the command fail.
 type resultWriter struct {
 	*os.File
 

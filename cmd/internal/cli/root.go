@@ -64,8 +64,7 @@ func ConfigureRoot(f *Factory, root *cobra.Command) *cobra.Command {
 	return root
 }
 
-// RunRoot prints the help of a root command without arguments, and otherwise returns an error about an unknown
-// command.
+// RunRoot prints the help of a root command without arguments, and otherwise returns an error about an unknown command.
 func RunRoot(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return cmd.Help()

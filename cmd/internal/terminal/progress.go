@@ -13,8 +13,7 @@ const (
 	redrawInterval = 200 * time.Millisecond // how often the line is drawn again, so that the time goes on
 )
 
-// Progress shows a line with the progress of an operation. It may be used concurrently. It shows nothing if the
-// stream is no terminal.
+// Progress shows a line with the progress of an operation on a terminal. It may be used concurrently.
 type Progress struct {
 	out   *Writer
 	began time.Time
@@ -42,8 +41,7 @@ func (p *Progress) Update(done, total float64, message string) {
 	p.done, p.total, p.message = done, total, message
 }
 
-// Pause hides the line until resume is called, so that a person can answer a question on the same terminal. Several
-// questions may be open at once.
+// Pause hides the line until resume is called, while a person answers a question. Pauses may overlap.
 func (p *Progress) Pause() (resume func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -9,8 +9,7 @@ import (
 // columnGap separates two columns.
 const columnGap = "  "
 
-// Table collects rows and writes them in aligned columns. On a terminal the last column is cut at the terminal's
-// width.
+// Table collects rows and writes them in aligned columns. On a terminal the last column is cut at the terminal's width.
 type Table struct {
 	rows   [][]string
 	styles [][]Style

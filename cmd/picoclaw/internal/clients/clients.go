@@ -84,8 +84,7 @@ func (p UserEnvironment) configPath(parts ...string) string {
 	return filepath.Join(append([]string{base}, parts...)...)
 }
 
-// xdgConfigPath returns a path below XDG_CONFIG_HOME or ~/.config, for programs that use this directory on all
-// systems.
+// xdgConfigPath returns a path below XDG_CONFIG_HOME or ~/.config, for programs that use this directory on all systems.
 func (p UserEnvironment) xdgConfigPath(parts ...string) string {
 	if base := p.Getenv("XDG_CONFIG_HOME"); filepath.IsAbs(base) {
 		return filepath.Join(append([]string{base}, parts...)...)

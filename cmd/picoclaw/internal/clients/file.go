@@ -93,8 +93,7 @@ func (c *FileChange) Diff() string {
 	return udiff.Unified(from, c.Path, string(c.before), string(c.after))
 }
 
-// Apply replaces the file atomically, and returns the path of a backup; empty for a new file. It returns an error if
-// the file has changed since it was planned.
+// Apply replaces the file and returns the path of its backup. It refuses if the file changed since it was planned.
 func (c *FileChange) Apply(now time.Time) (backup string, err error) {
 	current, err := os.ReadFile(c.Path)
 	switch {

@@ -46,8 +46,7 @@ func AssembleHost(f *cli.Factory, cfg *config.Config, o host.Options) (*host.Run
 	return all, nil
 }
 
-// SessionOpener opens a session: (*session.Host).OpenSession for calls, (*session.Host).OpenPreview for decisions
-// only.
+// SessionOpener opens a session: (*session.Host).OpenSession for calls, (*session.Host).OpenPreview for decisions only.
 type SessionOpener func(h *session.Host, agent string, origin session.Origin) (*session.Session, error)
 
 // OpenSession opens a host and a session for calls of an agent. done closes the host.

@@ -26,8 +26,7 @@ const tokenRemedy = "put back a copy, or write a new one, such as that of `opens
 // minToken and maxToken bound the length of a token. The minimum prevents guessing.
 const minToken, maxToken = 16, 512
 
-// ReadOrCreateToken returns the token in a file of a home. It creates the file with a new token if the home never had
-// one.
+// ReadOrCreateToken returns the token in a file of a home. It creates the token if the home never had one.
 func ReadOrCreateToken(home, name string) (string, error) {
 	path := filepath.Join(home, name)
 	if err := statefiles.CheckFile(home, path); err != nil {

@@ -96,8 +96,7 @@ func (o *Options) UpdatePlugin(s *Plugins, p *store.StagedPackage, pin *store.In
 	return o.PrintResult(r)
 }
 
-// confirmChanges shows the differences in tools and grants between two versions and asks for confirmation. It returns
-// true without asking if there are none.
+// confirmChanges shows differences in tools and grants and asks for confirmation. Without any it returns true.
 func (o *Options) confirmChanges(old, next *pluginpb.Manifest, r *InstallResult) (bool, error) {
 	diff, err := store.DiffManifests(old, next)
 	diff += o.Also

@@ -54,8 +54,7 @@ func (s *Plugins) IsBundled(id string) bool {
 	})
 }
 
-// CheckStoreOutsideWorkspaces returns an error if the plugin store is inside an agent's workspace, where the agent
-// could change plugins.
+// CheckStoreOutsideWorkspaces returns an error if the plugin store is in a workspace: an agent could change plugins.
 func (s *Plugins) CheckStoreOutsideWorkspaces() error {
 	for _, id := range s.Config.AgentIDs() {
 		p, err := policy.PreviewPolicy(s.Config, id)

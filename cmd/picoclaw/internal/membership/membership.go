@@ -53,8 +53,7 @@ type FleetMember struct {
 // retryPause is the time between two attempts of JoinFleet.
 const retryPause = time.Second
 
-// JoinFleet connects to the fleet with the identity of an identity file, or else under name. If Wait is set, it
-// retries while the hub is unreachable.
+// JoinFleet connects to the fleet under the name in an identity file, or name. With Wait it retries an unreachable hub.
 func (o *FleetFlags) JoinFleet(ctx context.Context, cfg *config.Config, name string) (*FleetMember, error) {
 	for told := false; ; told = true {
 		j, err := o.connectFleet(ctx, cfg, name)

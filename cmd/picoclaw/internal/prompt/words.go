@@ -19,8 +19,7 @@ func SplitLine(line string) ([]string, error) {
 	return s.words, nil
 }
 
-// SplitIncomplete splits the beginning of a line into its words and an incomplete last word. ok is false if the last
-// word has quotes.
+// SplitIncomplete splits a line into its words and an incomplete last word. ok is false if that word has quotes.
 func SplitIncomplete(line string) (before []string, last string, ok bool) {
 	s := lineSplitter{}
 	s.splitLine(line)

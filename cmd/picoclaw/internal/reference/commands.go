@@ -21,12 +21,10 @@ All commands have the first four flags. The sections name the commands with the 
 parentheses.
 `
 
-// minSharedUses is the number of commands with the same flag from which the page documents the flag once, in its
-// introduction.
+// minSharedUses is the number of commands with the same flag from which the introduction documents the flag.
 const minSharedUses = 3
 
-// commonFlags are flags that the introduction documents: name, end of the usage text, and the line in the
-// introduction.
+// commonFlags are flags that the introduction documents: name, end of the usage text, and the line in the introduction.
 var commonFlags = []struct{ name, usage, text string }{
 	{"agent", "(default: the first one)", "- `--agent id`: id of the agent (default: the first one)\n"},
 	{"output", "text or json", "- `--output json`: print JSON instead of text\n"},
@@ -69,8 +67,7 @@ func CommandsPage(root *cobra.Command) string {
 	return b.String()
 }
 
-// sharedFlags returns the flags that at least [minSharedUses] commands have with the same usage, in the order of
-// their first use.
+// sharedFlags returns the flags that at least [minSharedUses] commands have with the same usage, by first use.
 func sharedFlags(commands []*cobra.Command) []*pflag.Flag {
 	uses := make(map[string]int) // by name and usage
 	var shared []*pflag.Flag
@@ -114,8 +111,7 @@ func isCommonFlag(f *pflag.Flag) bool {
 	return false
 }
 
-// isParentFlag reports whether the parent command has the same flag with the same usage, so that the parent's section
-// documents it.
+// isParentFlag reports whether the parent command has the same flag, so that the parent's section documents it.
 func isParentFlag(parent *cobra.Command, f *pflag.Flag) bool {
 	if parent == nil {
 		return false

@@ -84,8 +84,7 @@ func ConfigurationPage(keys []config.Key) string {
 	return b.String()
 }
 
-// mergeHookEvents rewrites the keys of the first hook event as keys of all events. It returns false for the keys of
-// the other events, which need no documentation.
+// mergeHookEvents rewrites the keys of the first hook event as those of all. It returns false for the other events.
 func mergeHookEvents(key *config.Key) bool {
 	events := config.HookEventNames()
 	for i, event := range events {

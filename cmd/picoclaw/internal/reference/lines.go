@@ -14,8 +14,7 @@ const generatedNotice = "<!-- Made by `make docs` from the program. Changes belo
 // maxColumns is the maximum length of a line in a page.
 const maxColumns = 120
 
-// wrapText breaks text into lines of at most [maxColumns]. Lines after the first begin with indent. Code between
-// backquotes is not broken.
+// wrapText breaks text into lines of at most [maxColumns]; later lines begin with indent. Code is not broken.
 func wrapText(text, indent string) string {
 	var b strings.Builder
 	column := 0

@@ -11,8 +11,7 @@ import (
 	"github.com/picoclaw/picoclaw/host/session"
 )
 
-// AskApproval shows a call that needs approval and reads the answer from the terminal. It reports whether the call is
-// approved.
+// AskApproval shows a call that needs approval, reads the answer, and reports whether the call is approved.
 func AskApproval(f *cli.Factory, ctx context.Context, lines *prompt.LineReader, out *terminal.Writer, q session.ApprovalQuestion) bool {
 	fmt.Fprintf(out, "%s %s %s\n  rule:   %s\n  reason: %s\n", out.Paint(terminal.Doubt, "allow?"), q.Tool,
 		terminal.EscapeLine(FormatArguments(q.Args)), q.Decision.Rule, terminal.EscapeLine(q.Decision.Reason))

@@ -55,8 +55,7 @@ func NewCallResult(r *session.Result) CallResult {
 	}
 }
 
-// ShowResult prints the tool's result to standard output and the tool's error to standard error. Its own error has
-// the exit code of the call.
+// ShowResult prints a result to standard output, or its error to standard error, and returns the exit code as error.
 func ShowResult(f *cli.Factory, tool string, r *session.Result, output cli.OutputFormat) error {
 	if output == cli.JSON {
 		if err := f.PrintJSON(NewCallResult(r)); err != nil {
@@ -77,8 +76,7 @@ func ShowResult(f *cli.Factory, tool string, r *session.Result, output cli.Outpu
 	return &cli.ExitError{Code: exitCode(r), Err: cli.ErrReported}
 }
 
-// detailPrefix begins every line of an error but the first, so that text of a plugin, file or command can't imitate
-// picoclaw's lines with rules and hints.
+// detailPrefix begins the later lines of an error, so that a tool's text can't imitate picoclaw's rules and hints.
 const detailPrefix = "  | "
 
 // lineBreakNormalizer replaces all kinds of line breaks with "\n".

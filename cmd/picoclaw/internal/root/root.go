@@ -114,8 +114,7 @@ func fileCommands() []string {
 	return []string{"picoclaw plugin install", "picoclaw plugin check", "picoclaw docs"}
 }
 
-// disableFileCompletion keeps shells from proposing file names for commands without file arguments, as shells do by
-// default.
+// disableFileCompletion keeps shells from proposing file names, their default, for commands without file arguments.
 func disableFileCompletion(cmd *cobra.Command) {
 	if cmd.ValidArgsFunction == nil && !slices.Contains(fileCommands(), cmd.CommandPath()) {
 		cmd.ValidArgsFunction = cobra.NoFileCompletions

@@ -72,8 +72,7 @@ func (s SDK) writeGoMod(dir, path string) ([]string, error) {
 	return writeModuleFiles(dir, mod, nil)
 }
 
-// writeLocalGoMod writes a go.mod that uses the local sources and their versions of the required modules, so that the
-// build downloads nothing.
+// writeLocalGoMod writes a go.mod with the local sources and their module versions, so that nothing is downloaded.
 func (s SDK) writeLocalGoMod(dir string, mod *modfile.File) ([]string, error) {
 	name := filepath.Join(s.Source, "go.mod")
 	data, err := os.ReadFile(name)

@@ -52,8 +52,7 @@ type pluginTrial struct {
 	isolated bool
 }
 
-// RunTrial checks a plugin package and calls its tools. The error concerns the trial itself; faults of the plugin are
-// findings.
+// RunTrial checks a plugin package and calls its tools. Faults of the plugin are findings, not errors.
 func RunTrial(ctx context.Context, o TrialOptions) (found []Finding, err error) {
 	if o.Logger == nil {
 		o.Logger = hclog.NewNullLogger()

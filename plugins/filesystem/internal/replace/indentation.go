@@ -38,8 +38,7 @@ func splitLines(s string) []indentedLine {
 	return lines
 }
 
-// findReindented finds ranges with the same lines and indentation levels but another unit of indentation, such as
-// tabs for four spaces.
+// findReindented finds ranges with the same lines and indentation levels in another unit, such as tabs for spaces.
 func findReindented(s, old, new string) []RangeReplacement {
 	wanted, lines := splitLines(old), splitLines(s)
 	if len(wanted) == 0 || len(wanted) > len(lines) {
@@ -72,8 +71,7 @@ func findReindented(s, old, new string) []RangeReplacement {
 	return found
 }
 
-// findUnitConversion returns the units of indentation in wanted and in window, if exactly one pair of units makes all
-// levels equal.
+// findUnitConversion returns the indentation units of wanted and window, if exactly one pair makes all levels equal.
 func findUnitConversion(wanted, window []indentedLine) (from, to string, ok bool) {
 	for i, w := range wanted {
 		if w.body != window[i].body {
@@ -113,8 +111,7 @@ func indentLevel(indent, unit string) (int, bool) {
 	return n, indent == strings.Repeat(unit, n)
 }
 
-// reindent replaces one unit of indentation with another. ok is false if a line's indentation is no whole number of
-// units.
+// reindent replaces one unit of indentation with another. ok is false if a line has a fraction of a unit.
 func reindent(s, from, to string) (string, bool) {
 	var b strings.Builder
 	for _, l := range splitLines(s) {

@@ -127,8 +127,7 @@ func adaptLineEndings(s, old, new string, at int) string {
 // maxReportedLines limits the line numbers in an AmbiguousError.
 const maxReportedLines = 10
 
-// countOccurrences counts the occurrences of old and returns their line numbers. Overlapping occurrences count: "aa"
-// occurs twice in "aaa" and is ambiguous.
+// countOccurrences returns the number and lines of occurrences, including overlapping ones: "aa" is twice in "aaa".
 func countOccurrences(s, old string) (n int, lines []int) {
 	line, counted := 1, 0
 	for at := 0; ; at++ {

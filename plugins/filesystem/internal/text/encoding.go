@@ -193,6 +193,5 @@ func (e Encoding) encodeWithBOM(data []byte, decoded string) ([]byte, error) {
 	return append(bytes.Clone(mark), body...), nil
 }
 
-// IsBinary reports whether the beginning of a file has a NUL, which text does not have. It is not for encodings with
-// a byte order mark.
+// IsBinary reports whether the beginning of a file without byte order mark has a NUL, which text does not have.
 func IsBinary(head []byte) bool { return bytes.IndexByte(head, 0) >= 0 }

@@ -111,8 +111,7 @@ func AddLineNumbers(s string, first, largest int) string {
 	return b.String()
 }
 
-// LinesAround returns the lines that contain a range, with context lines before and after, and the number of the
-// first one.
+// LinesAround returns the lines that contain a range, with context lines around them, and the number of the first.
 func LinesAround(s string, from, to, context int) (lines string, first int) {
 	start := strings.LastIndexByte(s[:from], '\n') + 1
 	first = LineNumberAt(s, start)
@@ -138,8 +137,7 @@ func LinesAround(s string, from, to, context int) (lines string, first int) {
 	return s[start:end], first
 }
 
-// ShowWhitespace makes the whitespace of a line visible: tabs as →, trailing spaces as ·, a carriage return as ␍, and
-// other control characters escaped.
+// ShowWhitespace makes whitespace visible: tabs as →, trailing spaces as ·, a carriage return as ␍; others escaped.
 func ShowWhitespace(line string) string {
 	line = strings.TrimSuffix(line, "\n")
 	body := strings.TrimLeft(line, " \t")

@@ -25,8 +25,7 @@ const (
 	etagSize = 16
 )
 
-// ComputeEtag returns a hash that identifies contents. The hash is not cryptographic: somebody could make different
-// contents with the same etag.
+// ComputeEtag returns a hash that identifies contents. It is not cryptographic: collisions can be made on purpose.
 func ComputeEtag(data []byte) string { return formatEtag(xxh3.Hash(data)) }
 
 // ComputeStringEtag is like ComputeEtag for a string.
@@ -52,8 +51,7 @@ func ComputeReaderEtag(r io.Reader) (string, error) {
 	return h.Etag(), err
 }
 
-// SeenContents stores the contents that an agent has read most recently, in memory and in a directory for the next
-// process. It may be used concurrently.
+// SeenContents stores contents that an agent has read, in memory and for the next process. Use may be concurrent.
 type SeenContents struct {
 	dir string // "" for memory only
 

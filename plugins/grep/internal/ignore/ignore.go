@@ -96,8 +96,7 @@ type RuleChain struct {
 	above *RuleChain
 }
 
-// Extend returns the chain for a directory below, with additional lists, the strongest first. c may be nil, which has
-// no rules. Lists without rules are left out.
+// Extend returns the chain for a directory below, with additional lists, the strongest first. c may be nil.
 func (c *RuleChain) Extend(dir string, lists ...RuleList) *RuleChain {
 	lists = slices.DeleteFunc(slices.Clone(lists), func(l RuleList) bool { return len(l.rules) == 0 })
 	if len(lists) == 0 {

@@ -18,8 +18,7 @@ import (
 // StopGrace is the time between SIGTERM and SIGKILL.
 const StopGrace = 2 * time.Second
 
-// drainTimeout limits the time for reading output after the processes ended, because an unkillable process may keep a
-// pipe open.
+// drainTimeout limits the time for reading output after the processes ended: one may be unkillable and keep a pipe.
 const drainTimeout = 500 * time.Millisecond
 
 // CommandSpec describes a command to start and the receiver of its output.

@@ -12,8 +12,7 @@ const (
 	liveEvery   = 50 * time.Millisecond // how often it is
 )
 
-// LiveForwarder forwards output periodically without delaying the command. Output beyond a limit is dropped with a
-// note. Characters are never split.
+// LiveForwarder forwards output, up to a limit, without delaying the command. Characters are never split.
 type LiveForwarder struct {
 	pass [2]func([]byte)
 	wake chan struct{}

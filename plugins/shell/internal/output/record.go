@@ -13,8 +13,7 @@ const (
 	Stderr
 )
 
-// OutputRecord keeps the output of a command: both streams interleaved, and each one. A long output also goes to a
-// file. It may be used concurrently.
+// OutputRecord keeps the interleaved output and each stream. Long output goes to a file. Use may be concurrent.
 type OutputRecord struct {
 	create func() (OutputFile, error)
 

@@ -81,8 +81,7 @@ type OutputPiece struct {
 	More bool  // there is more already
 }
 
-// ReadOutput returns output from a cursor, at most limit bytes. It leaves an incomplete character for the next read
-// if more output may follow.
+// ReadOutput returns at most limit bytes of output from a cursor. An incomplete character is left if more may follow.
 func (r *OutputRing) ReadOutput(cursor int64, limit int, all bool) (OutputPiece, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -19,12 +19,10 @@ const (
 	maxOutputAge   = 24 * time.Hour
 )
 
-// OutputDir is the directory of complete outputs in the workspace. read_file can read it under every policy, and git
-// ignores it.
+// OutputDir is the directory of complete outputs in the workspace. Every policy allows reading it; git ignores it.
 const OutputDir = ".picoclaw/output"
 
-// NewOutputFile creates a file in OutputDir and removes old files in the background. Symlinks can't lead out of the
-// workspace.
+// NewOutputFile creates a file in OutputDir, not through symlinks, and removes old files in the background.
 func NewOutputFile(workspace string) (OutputFile, error) {
 	root, err := os.OpenRoot(workspace)
 	if err != nil {

@@ -57,8 +57,7 @@ func (s *BackgroundSession) UpdateInput(decide func(told string) (string, error)
 	return err
 }
 
-// StopSession stops the command for a reason and waits for its end. Output that does not fit into the ring is
-// dropped.
+// StopSession stops the command for a reason and waits for its end. Output that does not fit into the ring is dropped.
 func (s *BackgroundSession) StopSession(why string) {
 	s.mu.Lock()
 	if s.why == "" && !s.HasEnded() {

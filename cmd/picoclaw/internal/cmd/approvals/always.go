@@ -23,8 +23,7 @@ const allowPatternsKey = "tools.exec.custom_allow_patterns"
 // allowPatternHint matches a hint of the guard that proposes an allow pattern.
 var allowPatternHint = lazyregexp.New(`^add ("(?:[^"\\]|\\.)*") to (?:\S+\.)?tools\.exec\.custom_allow_patterns\b`)
 
-// proposeAllowPattern shows the setting that allows such calls from now on, and writes the setting after
-// confirmation.
+// proposeAllowPattern shows the setting that allows such calls from now on, and writes the setting after confirmation.
 func (v *Options) proposeAllowPattern(w *approvals.WaitingCall) error {
 	found := allowPatternHint().FindStringSubmatch(w.Setting)
 	if found == nil {

@@ -183,8 +183,7 @@ func argumentClaim(property *jsonschema.Schema) pluginpb.Claim {
 	return pluginpb.Claim(claim)
 }
 
-// parseTypedValue converts text to the type in the argument's schema. An unknown argument stays a string, which the
-// host refuses.
+// parseTypedValue converts text to the type in the argument's schema. An unknown argument stays a string.
 func parseTypedValue(property *jsonschema.Schema, name, value string) (any, error) {
 	if property == nil {
 		return value, nil
@@ -228,8 +227,7 @@ func parseJSONValue(name, value, kind string) (any, error) {
 	return json.RawMessage(value), nil
 }
 
-// appendListItem adds a value to the previous values of the same argument, because list items may be given
-// separately.
+// appendListItem adds a value to the previous values of the same argument, because list items may be given separately.
 func appendListItem(before, value any, name string) (any, error) {
 	if before == nil {
 		return value, nil

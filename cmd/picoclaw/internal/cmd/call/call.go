@@ -96,8 +96,7 @@ func (o *Options) runCall(ctx context.Context) error {
 	return results.ShowResult(o.Factory, o.tool, callWithProgress(o.Factory, ctx, s, o.tool, raw, nil), o.output)
 }
 
-// openToolCaller opens a session on this machine, or in the fleet if --fleet is set. Call ready before the first
-// call, and done at the end.
+// openToolCaller opens a session, in the fleet if --fleet is set. Call ready before the first call, done at the end.
 func (o *Options) openToolCaller(ctx context.Context) (s toolCaller, ready func() error, done func(), err error) {
 	if o.fleet.Address == "" {
 		local, h, done, openErr := hosts.OpenSession(o.Factory, o.agent, session.CLI)
@@ -128,8 +127,7 @@ func (o *Options) openToolCaller(ctx context.Context) (s toolCaller, ready func(
 	return s, func() error { return nil }, f.Close, nil
 }
 
-// callWithProgress calls a tool and shows its progress on a terminal. ask asks the user for approval; it is nil
-// without a user.
+// callWithProgress calls a tool and shows its progress on a terminal. ask asks the user for approval, and may be nil.
 func callWithProgress(f *cli.Factory, ctx context.Context, s toolCaller, tool string, raw json.RawMessage,
 	ask session.ApprovalAsker) *session.Result {
 	out := terminal.NewWriter(f.Err)

@@ -58,8 +58,7 @@ func completeWord(s *session.Session, before []string, word string) (words []cob
 	return words, false
 }
 
-// completeValue proposes values of an argument: those in the schema, files of the workspace for a path, and files of
-// the working directory after @.
+// completeValue proposes values of an argument: those in the schema, paths in the workspace, and files after @.
 func completeValue(property *jsonschema.Schema, name, value, workspace string) (words []cobra.Completion, space bool) {
 	if property == nil {
 		return nil, true

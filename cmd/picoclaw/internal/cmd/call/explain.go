@@ -116,8 +116,7 @@ type explanation struct {
 	Setting string           `json:"setting,omitempty"`
 }
 
-// explanationSpan is the position of the reason in the command's text: bytes start to end, and line and column of the
-// start.
+// explanationSpan is the position of the reason in the command: bytes start to end, line and column of the start.
 type explanationSpan struct {
 	Start  int    `json:"start"`
 	End    int    `json:"end"`

@@ -182,8 +182,7 @@ var replCommands = []struct{ name, doc string }{
 	{"exit", "leave, as Ctrl-D does"},
 }
 
-// normalizeCommand returns a line's first word as a REPL command: forms of other programs such as :q and .help are
-// translated.
+// normalizeCommand returns a line's first word as a REPL command, with forms such as :q and .help translated.
 func normalizeCommand(word string) string {
 	name := strings.TrimLeft(word, `.:/\`)
 	foreign := name != word

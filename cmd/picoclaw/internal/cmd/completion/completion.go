@@ -53,8 +53,7 @@ func NewCmdCompletion(f *cli.Factory, runF func(*Options) error) *cobra.Command 
 	}, o, runF)
 }
 
-// printBashCompletion prints cobra's script with an addition: bash splits key=value at the = and replaces only the part
-// after it.
+// printBashCompletion prints cobra's script, changed because bash completes only the part of key=value after the =.
 func printBashCompletion(root *cobra.Command, w io.Writer) error {
 	var script bytes.Buffer
 	if err := root.GenBashCompletionV2(&script, true); err != nil {

@@ -166,8 +166,7 @@ func findHookFaults(cfg *config.Config) []configFault {
 	return wrong
 }
 
-// convertExposePathError converts an error about isolation.expose_paths to a fault with its key and origin. Other
-// errors are returned unchanged.
+// convertExposePathError converts an error about isolation.expose_paths to a fault; others are returned unchanged.
 func convertExposePathError(cfg *config.Config, err error) error {
 	fault := &config.Error{Key: "isolation.expose_paths"}
 	var rule *isolation.ConfigError
@@ -196,8 +195,7 @@ func isExposeTarget(cfg *config.Config, target string) bool {
 	})
 }
 
-// findMissingPlugins warns about configured plugins that are not installed, each with the first key that names the
-// plugin.
+// findMissingPlugins warns about configured plugins that are not installed, with the first key that names each.
 func findMissingPlugins(cfg *config.Config, h *session.Host) []configFault {
 	var installed []string
 	for _, p := range h.Plugins().Plugins() {

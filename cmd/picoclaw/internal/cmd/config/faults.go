@@ -16,8 +16,7 @@ import (
 	"github.com/picoclaw/picoclaw/internal/paths"
 )
 
-// checkWorkspace returns a fault if an agent's workspace is missing and picoclaw does not create it: it creates only
-// default workspaces and those below the home.
+// checkWorkspace returns a fault if an agent's workspace is missing and not one that picoclaw creates.
 func checkWorkspace(cfg *config.Config, id string) error {
 	agent, err := cfg.ResolveAgent(id)
 	if err != nil || !agent.CustomWorkspace {
@@ -35,8 +34,7 @@ func checkWorkspace(cfg *config.Config, id string) error {
 		Cure:    "create it (mkdir -p), or choose another"}
 }
 
-// findBrokenPlugins returns faults in plugin settings: a build directory without a plugin, and a configuration that the
-// plugin refuses.
+// findBrokenPlugins returns faults in plugin settings: a build directory without plugin, a refused configuration.
 func findBrokenPlugins(cfg *config.Config, h *session.Host) []configFault {
 	var broken []configFault
 	if err := h.Plugins().LockFileError(); err != nil {

@@ -229,8 +229,7 @@ func (o *Options) openFleetInstance(cfg *config.Config) (gateway.Runtime, error)
 // reloadInterval is the interval of checks for a changed file with gateway.hot_reload.
 const reloadInterval = 2 * time.Second
 
-// watchConfig reloads the configuration on SIGHUP and, with gateway.hot_reload, when the file changes. After an error
-// the old configuration stays.
+// watchConfig reloads the configuration on SIGHUP and, with gateway.hot_reload, after changes of the file.
 func (o *Options) watchConfig(ctx context.Context, g *gateway.Gateway, cfg *config.Config) {
 	hangups := make(chan os.Signal, 1)
 	signal.Notify(hangups, cli.ReloadSignals()...)

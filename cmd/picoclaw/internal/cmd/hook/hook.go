@@ -60,8 +60,7 @@ Clients: ` + strings.Join(clienthook.ClientNames(), ", ") + ".",
 	return cli.NewCommand(cmd, o, runF)
 }
 
-// runHook prints the decision on a client's call. Clients treat a failed hook as permission, so an error is printed
-// as a refusal.
+// runHook prints the decision on a client's call. An error is printed as a refusal: a failed hook would be permission.
 func (o *Options) runHook(ctx context.Context) error {
 	d, err := o.decideEvent(ctx)
 	if err != nil {
@@ -92,8 +91,7 @@ func (o *Options) decideEvent(ctx context.Context) (d guard.Decision, err error)
 	return o.decideByConfig(ctx, call)
 }
 
-// decideByConfig decides on a call outside of `picoclaw run`, by the configuration and with the project around the
-// client's directory as workspace.
+// decideByConfig decides by the configuration, outside of `picoclaw run`, with the client's project as workspace.
 func (o *Options) decideByConfig(ctx context.Context, call *session.ClientToolCall) (d guard.Decision, err error) {
 	if o.Workspace == "" {
 		if o.Workspace, _, err = run.FindProject("", call.Dir); err != nil {

@@ -21,8 +21,7 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// clearQuarantine removes a server's quarantined tools and their observed definitions, after the definitions were
-// accepted.
+// clearQuarantine removes a server's quarantined tools and observed definitions, after they were accepted.
 func clearQuarantine(s *install.Plugins, id string) error {
 	if err := session.RemoveToolWithdrawals(s.Config.Home().Path, id); err != nil {
 		return err

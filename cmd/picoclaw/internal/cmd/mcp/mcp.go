@@ -83,8 +83,7 @@ func (o *Options) runMCP(ctx context.Context) error {
 	return serveStdio(o.Factory, ctx, server)
 }
 
-// drainTimeout limits running calls after the input ended while the client still reads answers. It is shorter than
-// clients wait for a server to exit.
+// drainTimeout limits running calls after the input ended. It is shorter than clients wait for a server to exit.
 const drainTimeout = 1500 * time.Millisecond
 
 // serveStdio serves the client that started this process, over standard input and output.

@@ -25,8 +25,7 @@ func NewCmdSupervisor(f *cli.Factory, runF func(*SandboxCommandOptions) error) *
 	}, o, runF)
 }
 
-// NewCmdTerminalInit returns the hidden command that starts the program on its terminal inside the sandbox, as its
-// parent.
+// NewCmdTerminalInit returns the hidden command that starts the program on its terminal inside the sandbox.
 func NewCmdTerminalInit(f *cli.Factory, runF func(*SandboxCommandOptions) error) *cobra.Command {
 	o := &SandboxCommandOptions{Factory: f}
 	cmd := &cobra.Command{

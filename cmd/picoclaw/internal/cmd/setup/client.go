@@ -70,8 +70,7 @@ func hookCommand(client clients.Client, server clients.Server) string {
 	return strings.Join(words, " ")
 }
 
-// projectDir returns the directory whose settings are changed: --workspace, or the project around the current
-// directory.
+// projectDir returns the directory with the settings: --workspace, or the project around the current directory.
 func (o *InitOptions) projectDir() (string, error) {
 	if o.Workspace != "" {
 		return filepath.Abs(o.Workspace)

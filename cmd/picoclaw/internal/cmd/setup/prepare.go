@@ -81,8 +81,7 @@ func (o *InitOptions) prepareHome(ctx context.Context) (*setupResult, error) {
 	return m, nil
 }
 
-// canUndoDeletes reports whether undo, with the current configuration, restores files that an agent's command
-// deletes.
+// canUndoDeletes reports whether undo, with the current configuration, restores files that an agent's command deletes.
 func (o *InitOptions) canUndoDeletes() bool {
 	s, _, done, err := hosts.OpenSessionWith(o.Factory, (*session.Host).OpenPreview, o.agent, session.CLI)
 	if err != nil {

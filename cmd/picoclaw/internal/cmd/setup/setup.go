@@ -165,8 +165,7 @@ func (o *InitOptions) newServerEntry(result *setupResult) (clients.Server, error
 	return s, nil
 }
 
-// executablePath returns the path of this program. It prefers the path in PATH, because this stays valid after an
-// upgrade.
+// executablePath returns the path of this program. The path in PATH is preferred: it stays valid after an upgrade.
 func executablePath() (string, error) {
 	self, err := os.Executable()
 	if err != nil {

@@ -140,8 +140,7 @@ func (v *toolOptions) callTool(cmd *cobra.Command, arguments map[string]any) err
 	return results.ShowResult(v.Factory, v.tool, s.Call(cmd.Context(), v.tool, raw, nil), v.output)
 }
 
-// findRun returns the run that the command is about: the one in --run, or else the newest one of the current project.
-// It returns nil for changes outside runs.
+// findRun returns the run in --run, or else the newest of the current project; nil for changes outside runs.
 func (v *toolOptions) findRun() (*run.RunRecord, error) {
 	if v.run == "" && (v.agent != "" || v.Workspace != "") {
 		return nil, nil
@@ -239,8 +238,7 @@ func checkUntrackedCommand(ctx context.Context, s *session.Session) (*session.Er
 		Hint: "`picoclaw undo ID` takes one of these back; `picoclaw history` lists them all"}, nil
 }
 
-// findUntrackedCommand returns the agent's latest command without recorded changes, and its end time. It searches the
-// audit log back to since.
+// findUntrackedCommand returns the agent's latest command since a time without recorded changes, and its end time.
 func findUntrackedCommand(s *session.Session, since time.Time) (command string, at time.Time, err error) {
 	q := audit.LogQuery{Filter: audit.Filter{Agent: s.Policy().AgentID()}, Limit: 200}
 	for {
