@@ -59,7 +59,6 @@ func (e *Error) Explained() string {
 	return text
 }
 
-// toWireError converts any error for the wire.
 func toWireError(err error) *pluginpb.Error {
 	e := classifyError(err)
 	e.Message, e.Rule, e.Hint = toValidUTF8(e.Message), toValidUTF8(e.Rule), toValidUTF8(e.Hint)

@@ -74,7 +74,6 @@ func (r *Request[In]) AskAll(ctx context.Context, first Question, more ...Questi
 	return answers, nil
 }
 
-// toWire converts a question for the wire.
 func (q Question) toWire() (*pluginpb.Question, error) {
 	out := &pluginpb.Question{Message: toValidUTF8(q.Message), Name: toValidUTF8(q.Name)}
 	var err error

@@ -68,7 +68,6 @@ func encodeResult(out any) (*pluginpb.Result, error) {
 	return result, nil
 }
 
-// appendContent appends content blocks to a result.
 func appendContent(r *pluginpb.Result, blocks []Content) {
 	for _, b := range blocks {
 		r.Content = append(r.Content, &pluginpb.Content{

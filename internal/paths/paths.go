@@ -32,7 +32,6 @@ type pathEntry struct {
 	err     error
 }
 
-// readCachedEntry reads a directory entry through the cache.
 func (r *PathResolver) readCachedEntry(path string) pathEntry {
 	if r == nil {
 		return readEntry(path)

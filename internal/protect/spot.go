@@ -48,7 +48,6 @@ type relativeView struct {
 	parts []string // in lower case
 }
 
-// child returns the located path of a name in a directory.
 func (s locatedPath) child(name string) locatedPath {
 	next := locatedPath{path: strings.TrimSuffix(s.path, string(filepath.Separator)) + string(filepath.Separator) + name}
 	for _, v := range s.seen {

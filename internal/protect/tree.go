@@ -174,7 +174,6 @@ func (r *Rules) scanDir(s locatedPath, visit func(s locatedPath, e fs.DirEntry, 
 	}
 }
 
-// isParentOfAnyEntry reports whether an entry is at or below a path.
 func (r *Rules) isParentOfAnyEntry(s locatedPath) bool {
 	return slices.ContainsFunc(s.seen, func(v relativeView) bool {
 		return !v.git && slices.ContainsFunc(r.entries[v.parts[0]], func(e protectEntry) bool { return isParentOfEntry(v, e) })

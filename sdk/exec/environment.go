@@ -63,7 +63,6 @@ func searchPath(host string, visible []string) string {
 	return strings.Join(path, string(filepath.ListSeparator))
 }
 
-// isBelowAny reports whether path is at or below one of dirs.
 func isBelowAny(path string, dirs ...string) bool {
 	return slices.ContainsFunc(dirs, func(dir string) bool {
 		return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")

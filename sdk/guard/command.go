@@ -106,7 +106,6 @@ func canonicalCommandText(argv []string) string {
 	return strings.Join(words, " ")
 }
 
-// matchesCustomAllow reports whether a custom allow pattern matches a simple command.
 func (a *commandAnalysis) matchesCustomAllow(argv []string) bool {
 	if len(a.guard.allow) == 0 || shell.HasUnknown(strings.Join(argv, " ")) {
 		return false
@@ -114,7 +113,6 @@ func (a *commandAnalysis) matchesCustomAllow(argv []string) bool {
 	return matchesAnyPattern(a.guard.allow, canonicalCommandText(argv))
 }
 
-// matchesAnyPattern reports whether a pattern matches s.
 func matchesAnyPattern(patterns []*regexp.Regexp, s string) bool {
 	for _, re := range patterns {
 		if re.MatchString(s) {

@@ -117,7 +117,6 @@ func (g *Guard) decideAbsolute(k *pathCache, a Access, path, abs string) Decisio
 	return g.decideProtectedChange(k, a, itself)
 }
 
-// decideResolvedTarget decides on the resolved target of a path.
 func (g *Guard) decideResolvedTarget(k *pathCache, a Access, path, clean, target string) Decision {
 	lexical := paths.WithinAny(g.workspaces, clean)
 	switch {

@@ -26,7 +26,6 @@ type Rule = rules.Rule
 // and in [Decision.File].
 func ParseExecRules(file string, data []byte) ([]Rule, error) { return rules.ParseRules(file, data) }
 
-// applyCommandRules applies all rules for a program to one simple command.
 func (a *commandAnalysis) applyCommandRules(c *shell.SimpleCommand, name string, argv []string) {
 	if !a.guard.rules.HasRulesFor(name) {
 		return

@@ -72,7 +72,6 @@ func newSingleRuleGuard(r Rule, all *rules.RuleSet) *Guard {
 	return newRulesOnlyGuard(new(rules.RuleSet).WithOperatorRules(kept))
 }
 
-// testRuleMatches reports whether the rule under test matches a command.
 func testRuleMatches(alone *Guard, line string) bool {
 	return alone.DecideCommand(Command{Text: line}).Rule == testRuleID
 }

@@ -32,7 +32,6 @@ func (a *commandAnalysis) decideArguments(c *shell.SimpleCommand, name string) {
 	}
 }
 
-// decideArgumentUse checks one argument by its use.
 func (a *commandAnalysis) decideArgumentUse(c *shell.SimpleCommand, name string, argv []string, u programs.ArgumentUse) {
 	switch u.Kind {
 	case programs.Read:
@@ -62,7 +61,6 @@ func (a *commandAnalysis) decideArgumentUse(c *shell.SimpleCommand, name string,
 // each.
 const maxInputLines = 16
 
-// decideStartedCommand analyses a command that the program starts.
 func (a *commandAnalysis) decideStartedCommand(c *shell.SimpleCommand, name string, u programs.ArgumentUse) {
 	if !u.Items {
 		dir := u.Dir

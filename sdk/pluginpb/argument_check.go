@@ -133,7 +133,6 @@ func matchesJSONType(t string, v any) bool {
 	return false
 }
 
-// describeValue describes the type of a value for a type error.
 func describeValue(v any, want string) string {
 	switch v.(type) {
 	case nil:

@@ -35,7 +35,6 @@ func describeValueError(s *jsonschema.Schema, v any, at string) (said string, ok
 	return "", false
 }
 
-// describeMemberError is describeValueError for the members of an object.
 func describeMemberError(s *jsonschema.Schema, object map[string]any, at string) (said string, ok bool) {
 	for _, name := range slices.Sorted(maps.Keys(object)) {
 		property, known := s.Properties[name]

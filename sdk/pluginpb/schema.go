@@ -137,7 +137,6 @@ func (b *subschemaCounter) countSubschemas(v any) (n int, err error) {
 	return n, nil
 }
 
-// countReferenced counts the subschemas at the target of a reference.
 func (b *subschemaCounter) countReferenced(ref string) (int, error) {
 	if n, known := b.sizes[ref]; known {
 		if n == 0 {

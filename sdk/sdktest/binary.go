@@ -96,7 +96,6 @@ func (b Binary) Run(t *testing.T, cases ...Case) {
 	}
 }
 
-// findPicoclaw finds the program.
 func findPicoclaw() (string, error) {
 	name := os.Getenv("PICOCLAW")
 	if name == "" {

@@ -75,7 +75,6 @@ func writeFiles(t testing.TB, dir string, files map[string]string) {
 	}
 }
 
-// runCall makes one call with picoclaw.
 func (h *testHome) runCall(t testing.TB, picoclaw, tool string, arguments any) Result {
 	t.Helper()
 	raw, err := encodeJSON(arguments)

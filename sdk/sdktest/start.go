@@ -89,7 +89,6 @@ func Start(t testing.TB, p sdk.Plugin, o Options) *Plugin {
 	return s
 }
 
-// connectInMemory serves the plugin on an in-memory connection.
 func connectInMemory(t testing.TB, server pluginpb.PluginServer) pluginpb.PluginClient {
 	t.Helper()
 	listener := bufconn.Listen(1 << 20)

@@ -80,7 +80,6 @@ func (a *archiveWriter) writeMember(name string, data []byte) error {
 	return a.tar.Flush()
 }
 
-// flushBuffer writes buffered bytes to the archive file.
 func (a *archiveWriter) flushBuffer() error { return a.buffer.Flush() }
 
 // writeContents adds the former contents of a file as a member and returns the number of that member.
@@ -150,7 +149,6 @@ func marshalTrailer(op *Operation) ([]byte, error) {
 	}
 }
 
-// deleteFile closes and deletes the archive file.
 func (a *archiveWriter) deleteFile() {
 	_ = a.file.Close()
 	_ = os.Remove(a.file.Name())

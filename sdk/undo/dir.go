@@ -76,7 +76,6 @@ func settableDirMode(mode fs.FileMode) fs.FileMode {
 	return mode & (fs.ModePerm | fs.ModeSetgid | fs.ModeSticky)
 }
 
-// listNames returns the names in the directory.
 func (d *dirHandle) listNames() ([]string, error) {
 	file, err := d.root.Open(".")
 	if err != nil {

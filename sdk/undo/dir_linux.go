@@ -18,7 +18,6 @@ func (d *dirHandle) statName(name string) (*fileNode, error) {
 	return statAt(int(d.file.Fd()), name, unix.AT_SYMLINK_NOFOLLOW)
 }
 
-// statOpenFile describes an open file.
 func statOpenFile(f *os.File) (*fileNode, error) { return statAt(int(f.Fd()), "", unix.AT_EMPTY_PATH) }
 
 func statAt(dir int, name string, flags int) (*fileNode, error) {

@@ -21,7 +21,6 @@ func (d *dirHandle) statName(name string) (*fileNode, error) {
 	return nodeFromInfo(info, func() (*os.File, error) { return d.root.Open(name) }), nil
 }
 
-// statOpenFile describes an open file.
 func statOpenFile(f *os.File) (*fileNode, error) {
 	info, err := f.Stat()
 	if err != nil {

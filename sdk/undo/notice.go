@@ -94,7 +94,6 @@ func (r *Recorder) forgetCall(thread int) {
 	}
 }
 
-// dropEffect removes one expected effect of a call.
 func (c *pendingCall) dropEffect(at int) {
 	e := c.effects[at].entry
 	c.effects = slices.Delete(c.effects, at, at+1)
@@ -210,7 +209,6 @@ func (r *Recorder) uncountFailedOpen(e *nameEntry, o *fileObject) {
 	}
 }
 
-// countWriter counts the descriptor for writing that a call opened.
 func (c *pendingCall) countWriter(o *fileObject) {
 	c.object = o
 	o.opens++

@@ -93,7 +93,6 @@ func (r *Recorder) isOpenForWriting(e *nameEntry) bool {
 	return checkNoWriter(f) != nil
 }
 
-// openCurrentFile opens the current file at a name for reading.
 func (r *Recorder) openCurrentFile(e *nameEntry) (*os.File, error) {
 	if e.Dir == none {
 		return r.openSingleFile(string(e.Name))
@@ -174,7 +173,6 @@ func (r *Recorder) resetBaseline(e *nameEntry, ev dirEvent) {
 	}
 }
 
-// resetFileBaseline resets the baseline of all names of a file.
 func (r *Recorder) resetFileBaseline(o *fileObject) {
 	o.Foreign = true
 	for _, e := range slices.Clone(r.record.Entries) {

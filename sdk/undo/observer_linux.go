@@ -67,7 +67,6 @@ type dirEvent struct {
 	movedDir bool // cached paths through it are invalid
 }
 
-// readEvents returns new events in order.
 func (o *dirWatcher) readEvents() []dirEvent {
 	if o == nil || o.fd < 0 {
 		return nil

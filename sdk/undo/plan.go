@@ -283,7 +283,6 @@ func (p *undoPlan) openDir(index int) *cachedDir {
 	return d
 }
 
-// restoreDirModes restores the modes of directories that the plan opened.
 func (p *undoPlan) restoreDirModes() {
 	for _, restore := range slices.Backward(p.closed) {
 		restore()

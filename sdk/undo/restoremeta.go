@@ -11,7 +11,6 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
-// restoreFileMeta restores the metadata of files.
 func (u *undoRun) restoreFileMeta() error {
 	done := map[int]bool{}
 	return u.eachStep(compareOutermost, func(s *undoStep) error {

@@ -351,7 +351,6 @@ func (u *undoRun) restoreDirs() error {
 	})
 }
 
-// conflictIfExists turns a "file exists" error into a conflict.
 func conflictIfExists(err error) error {
 	if errors.Is(err, fs.ErrExist) {
 		return &PathConflict{"", appearedThen}
@@ -359,7 +358,6 @@ func conflictIfExists(err error) error {
 	return err
 }
 
-// syncFiles syncs restored files to the disk.
 func (u *undoRun) syncFiles() error {
 	top, err := u.files.OpenRoot(u.files.Dir())
 	if err != nil {

@@ -173,7 +173,6 @@ func (tx *editTransaction) listPlannedChanges() []PlannedChange {
 	return all
 }
 
-// openOldFile opens the file to be changed for reading.
 func (f *fileChange) openOldFile() (*os.File, fs.FileInfo, error) {
 	switch {
 	case f.inPlace != nil:

@@ -11,7 +11,6 @@ func dirIdentity(dir *os.File) (string, error) { return dir.Name(), nil }
 // succeeds.
 func tryFileLock(*os.File) error { return nil }
 
-// releaseFileLock releases the lock of tryFileLock.
 func releaseFileLock(*os.File) {}
 
 // linkCount returns the number of hard links of a file.
@@ -20,7 +19,6 @@ func linkCount(os.FileInfo) uint64 { return 1 }
 // inodeNumber returns the inode of a file, which differs from that of a later file with the same name.
 func inodeNumber(os.FileInfo) string { return "" }
 
-// fileOwner returns the owner of a file.
 func fileOwner(os.FileInfo) *Owner { return nil }
 
 // duplicateDirHandle returns a second handle of an open directory. Reading entries through it needs no stat call for

@@ -35,7 +35,6 @@ func tryFileLock(f *os.File) error {
 	return err
 }
 
-// releaseFileLock releases the lock of tryFileLock.
 func releaseFileLock(f *os.File) { _ = filelock.Unlock(f) }
 
 // linkCount returns the number of hard links of a file.
@@ -54,7 +53,6 @@ func inodeNumber(info os.FileInfo) string {
 	return ""
 }
 
-// fileOwner returns the owner of a file.
 func fileOwner(info os.FileInfo) *Owner {
 	if s, ok := info.Sys().(*syscall.Stat_t); ok {
 		return &Owner{UID: int(s.Uid), GID: int(s.Gid)}

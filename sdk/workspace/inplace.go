@@ -28,7 +28,6 @@ type inPlaceWrite struct {
 	torn   bool     // the file is partly written; only the intent file can complete it
 }
 
-// writeIntentFile writes the new contents to an intent file.
 func (p *inPlaceWrite) writeIntentFile(w *Workspace, path string, data []byte) error {
 	info, err := p.file.Stat()
 	if err != nil {

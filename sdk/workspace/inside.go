@@ -25,7 +25,6 @@ func (w *Workspace) WithoutProtection() (*Workspace, error) {
 	return OpenWorkspace(p, Options{ReadOnly: w.readOnly, StateDir: w.pending.dir})
 }
 
-// allowsOutsideChange reports whether the policy allows changing a path outside the workspace.
 func (w *Workspace) allowsOutsideChange(path string) bool {
 	return !w.policy.Restrict || matchesAnyPattern(w.writes, path) && w.isInAllowedPaths(path)
 }

@@ -149,7 +149,6 @@ func (c *ChangeMonitor) Notice(m mutation.Mutation) error {
 	return nil
 }
 
-// recordRefusal adds a refused change to the result.
 func (c *ChangeMonitor) recordRefusal(m mutation.Mutation, err error) {
 	at := &changeRefusedError{path: m.Path, reason: err.Error()}
 	_ = errors.As(err, &at)
@@ -166,7 +165,6 @@ func (c *ChangeMonitor) recordRefusal(m mutation.Mutation, err error) {
 	c.result.GitRefused = c.result.GitRefused || isGitThread(m.Thread)
 }
 
-// isGitThread reports whether a thread runs git.
 func isGitThread(thread int) bool {
 	comm, _ := os.ReadFile("/proc/" + strconv.Itoa(thread) + "/comm")
 	return strings.HasPrefix(string(comm), "git")
@@ -251,7 +249,6 @@ func (c *ChangeMonitor) wasRemoved(path string) bool {
 	return false
 }
 
-// noteDirRemoved notes that a directory is removed.
 func (c *ChangeMonitor) noteDirRemoved(path string) {
 	if !c.wasCreated(path) {
 		c.removed[path] = true

@@ -119,7 +119,6 @@ func (w *Workspace) removeLeftoverTempFiles() {
 	}
 }
 
-// readRecordedPaths returns the paths in a record file.
 func readRecordedPaths(f *os.File) []string {
 	var paths []string
 	slot := make([]byte, pendingSlotSize)

@@ -97,7 +97,6 @@ func (t *changeTarget) closeHandles() {
 	}
 }
 
-// toAccessTarget returns the same target for reading.
 func (t *changeTarget) toAccessTarget() accessTarget {
 	return accessTarget{dir: t.dir, name: t.name, exact: t.exact}
 }
@@ -112,7 +111,6 @@ func (t *changeTarget) isSameTarget(other *changeTarget) bool {
 	return errA == nil && errB == nil && t.name == other.name && os.SameFile(a, b)
 }
 
-// syncTargetDir syncs the directory of a target after a change.
 func (t *changeTarget) syncTargetDir() error {
 	if err := syncDir(t.handle); err != nil {
 		return &Error{Code: Unsettled, Path: t.written, Err: err}

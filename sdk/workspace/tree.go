@@ -43,7 +43,6 @@ func (t *FileTree) WalkTree(fn func(*TreeEntry) error) error {
 	return err
 }
 
-// topEntry returns the tree itself as an entry.
 func (t *FileTree) topEntry() *TreeEntry {
 	return &TreeEntry{Name: ".", Info: t.Info, dir: t.dir, base: t.base, exact: t.exact}
 }
@@ -89,7 +88,6 @@ func (at accessTarget) openTree() (tree *FileTree, done func(), err error) {
 	return &FileTree{Path: at.fullPath(), Info: opened, dir: dir, base: "."}, func() { _ = dir.Close() }, nil
 }
 
-// fullPath returns the absolute path of the target, for messages.
 func (at accessTarget) fullPath() string {
 	if at.path != "" {
 		return at.path

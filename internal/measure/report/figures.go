@@ -39,7 +39,6 @@ func (f benchFigure) keepsBound() bool {
 	return strings.HasPrefix(f.bound, "<=") && f.value <= bound || strings.HasPrefix(f.bound, ">=") && f.value >= bound
 }
 
-// moreIsBetter reports whether a figure that has grown is better.
 func (f benchFigure) moreIsBetter() bool {
 	return f.metricUnit() == "speed" || strings.HasSuffix(f.metricUnit(), "/s")
 }

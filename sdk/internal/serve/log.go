@@ -34,7 +34,6 @@ type logBridge struct {
 	args   []any // names and values
 }
 
-// hclogLevel converts a slog level to hclog.
 func hclogLevel(l slog.Level) hclog.Level {
 	switch {
 	case l >= slog.LevelError:

@@ -36,7 +36,6 @@ func findTool(m *pluginpb.Manifest, name string) (*pluginpb.Spec, error) {
 	return nil, fmt.Errorf("no tool %q; the tools are %s", name, strings.Join(names, ", "))
 }
 
-// printToolHelp prints the description and arguments of a tool.
 func printToolHelp(w io.Writer, spec *pluginpb.Spec) error {
 	input, err := spec.Input.Parse()
 	if err != nil {

@@ -106,7 +106,6 @@ func (s OptionSpec) addOperands(out *ParsedArgs, args []string, from int) {
 	}
 }
 
-// isLongOption reports whether an argument is a long option in the style of the spec.
 func (s OptionSpec) isLongOption(arg string) bool {
 	if len(arg) < 2 || arg[0] != '-' || strings.HasPrefix(arg, "--") || s.Single {
 		return strings.HasPrefix(arg, "-") && len(arg) > 1
@@ -143,7 +142,6 @@ func (s OptionSpec) parseLongOption(out *ParsedArgs, args []string, i int) int {
 	return last
 }
 
-// findLongOptionRoles returns the roles of a long option or of its unambiguous abbreviation.
 func (s OptionSpec) findLongOptionRoles(name string) string {
 	if roles, ok := s.Values[name]; ok || s.Single || len(name) < 4 || !strings.HasPrefix(name, "--") {
 		return roles

@@ -57,7 +57,6 @@ func (s *callScanner) readArgumentList(at int, closing byte) ([]callArgument, in
 	return args, len(s.code)
 }
 
-// isListEnd reports whether the argument list ends at i.
 func (s *callScanner) isListEnd(i int, closing byte) bool {
 	if closing != 0 {
 		return s.code[i] == closing

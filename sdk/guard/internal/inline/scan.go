@@ -135,7 +135,6 @@ func (s *callScanner) isDeclarationOrMethod(i int) bool {
 	return i > 0 && (s.code[i-1] == '.' || s.code[i-1] == '>' && strings.HasSuffix(s.code[:i], "->")) && !s.language.MatchLastPart
 }
 
-// addStartEffect adds the effect of a started command.
 func (s *callScanner) addStartEffect(e Effect) {
 	s.startsCommand = true
 	s.effects = append(s.effects, e)

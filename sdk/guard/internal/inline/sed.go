@@ -47,7 +47,6 @@ func (s *sedParser) readUntilDelimiter(delimiter byte) string {
 	return s.code[min(start, len(s.code)):]
 }
 
-// readRestOfLine returns the rest of the line.
 func (s *sedParser) readRestOfLine() string {
 	rest := s.code[s.at:]
 	if i := strings.IndexByte(rest, '\n'); i >= 0 {
@@ -80,7 +79,6 @@ func (s *sedParser) skipAddress() {
 	}
 }
 
-// parseSedCommand parses one sed command and adds its effects.
 func (s *sedParser) parseSedCommand() {
 	s.skipAddress()
 	if s.at >= len(s.code) {

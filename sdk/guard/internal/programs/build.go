@@ -63,7 +63,6 @@ func compilerUses(c programCall) []ArgumentUse {
 	return c.appendOperandUses(uses, c.operandIndexes())
 }
 
-// isInSearchDirs reports whether a path is below one of searchDirs.
 func isInSearchDirs(name string) bool {
 	for name = path.Clean(name); len(name) > 1; name = path.Dir(name) {
 		if searchDirs[name] {

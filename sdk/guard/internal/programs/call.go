@@ -53,7 +53,6 @@ func parseProgramCall(name string, texts []string) programCall {
 	}
 }
 
-// unknownProgramUses returns the uses of the arguments of an unknown program.
 func unknownProgramUses(args []shell.Argument) []ArgumentUse {
 	c := parseProgramCall(anyProgram, shell.ArgumentTexts(args))
 	c.args = args
@@ -95,7 +94,6 @@ func (c *programCall) usesFromEntry() []ArgumentUse {
 	return resolveRelativePaths(c.appendStdinUse(c.appendOperandUses(uses, c.operandIndexes())))
 }
 
-// appendOptionUses appends the uses of an option's values.
 func (c *programCall) appendOptionUses(uses []ArgumentUse, opt getopt.ParsedOption) []ArgumentUse {
 	general := loadTable()[anyProgram].optionSpec().Values[opt.Name]
 	switch {
@@ -155,7 +153,6 @@ func (c *programCall) commandAfterOption(opt getopt.ParsedOption) []shell.Argume
 	return argv
 }
 
-// appendOperandUses appends the uses of the operands at the given indexes.
 func (c *programCall) appendOperandUses(uses []ArgumentUse, at []int) []ArgumentUse {
 	skip := 0
 	if c.entry.Unless != "" && c.parsed.HasOption(strings.Fields(string(c.entry.Unless))...) {

@@ -110,7 +110,6 @@ func (e *programEntry) inheritFields(parent *programEntry) {
 	}
 }
 
-// buildOptionSpec returns the options of the entry and its parents.
 func (e *programEntry) buildOptionSpec() getopt.OptionSpec {
 	s := getopt.OptionSpec{Values: map[string]string{}}
 	if e.parent != nil {

@@ -63,7 +63,6 @@ func (c *programCall) isGitRevision(text string) bool {
 	return false
 }
 
-// gitConfigUses returns the uses of the operands of git config.
 func gitConfigUses(c programCall, at []int) []ArgumentUse {
 	var rest []string
 	for _, i := range at {
@@ -127,7 +126,6 @@ func splitExtCommand(command string) []shell.Argument {
 	return argv
 }
 
-// wordSet returns the set of words in a text.
 func wordSet(words string) map[string]bool {
 	m := map[string]bool{}
 	for word := range strings.FieldsSeq(words) {

@@ -116,10 +116,8 @@ var handlers = map[string]func(programCall) []ArgumentUse{
 	"parallel": parallelUses,
 }
 
-// shellCodeUse returns a use of text as shell code.
 func shellCodeUse(text string) ArgumentUse { return ArgumentUse{Kind: Code, Lang: "sh", Text: text} }
 
-// wholeArgumentUse returns a use of a whole argument.
 func wholeArgumentUse(kind ArgumentKind, f shell.Argument) ArgumentUse {
 	return ArgumentUse{Kind: kind, Text: f.Text, Glob: f.Glob}
 }

@@ -20,7 +20,6 @@ var loadTable = sync.OnceValue(func() map[string]*programEntry {
 	return indexEntries(list)
 })
 
-// readEntries reads the entries of all data files.
 func readEntries() ([]*programEntry, error) {
 	dir, err := dataFiles.ReadDir("data")
 	if err != nil {

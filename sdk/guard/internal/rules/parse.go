@@ -40,7 +40,6 @@ func formatSyntaxError(err error, text []byte) string {
 	return "write [ before the first rule and ] behind the last"
 }
 
-// parseRule parses and validates one rule.
 func (r *Rule) parseRule(entry []byte) error {
 	in := json.NewDecoder(bytes.NewReader(entry))
 	in.DisallowUnknownFields()
@@ -134,7 +133,6 @@ var (
 	unlessKeys = jsonKeys(reflect.TypeFor[Conditions]())
 )
 
-// jsonKeys returns the JSON keys of a struct.
 func jsonKeys(t reflect.Type) []string {
 	var keys []string
 	for _, f := range reflect.VisibleFields(t) {
@@ -208,7 +206,6 @@ func (g *globList) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// parseStringOrArray parses a string or an array of strings.
 func parseStringOrArray(data []byte) ([]string, error) {
 	one := make([]string, 1)
 	if data[0] == '"' {

@@ -78,7 +78,6 @@ func asksForHelp(c *RuleCommand) bool {
 	return false
 }
 
-// hasHostPathOperand reports whether an operand has the form host:path.
 func hasHostPathOperand(c *RuleCommand) bool {
 	return slices.ContainsFunc(c.parsedOptions().Operands, func(at int) bool {
 		host, _, ok := strings.Cut(c.Args[at], ":")

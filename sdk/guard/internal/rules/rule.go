@@ -64,7 +64,6 @@ type Conditions struct {
 	When  string     `json:"when"`  // the name of a predicate
 }
 
-// matchesCommand reports whether a command satisfies all conditions.
 func (r *Rule) matchesCommand(c *RuleCommand) bool {
 	starts := func(program string) bool { return slices.Contains(c.Via, program) }
 	switch u := r.Unless; {

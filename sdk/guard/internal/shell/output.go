@@ -67,7 +67,6 @@ func predictOutput(c *SimpleCommand) Stream {
 	return unknown
 }
 
-// echoOutput returns the output of bash's echo.
 func echoOutput(args []string) string {
 	newline, escapes := "\n", false
 	for len(args) > 0 && len(args[0]) > 1 && args[0][0] == '-' && strings.Trim(args[0][1:], "neE") == "" {

@@ -22,7 +22,6 @@ type Location struct {
 // byteRange is a range of bytes of one text.
 type byteRange struct{ start, end int }
 
-// byteBounds returns the byte range of the location in its source.
 func (p *Location) byteBounds() byteRange {
 	if p.node == nil {
 		return p.byteRange
@@ -93,12 +92,10 @@ func (p *Location) LocateTexts(texts ...string) Location {
 	return match
 }
 
-// nodeLocation returns the location of a syntax node.
 func (in *Interpreter) nodeLocation(node syntax.Node, st *shellState) *Location {
 	return &Location{Dir: st.dir, node: node, source: in.source}
 }
 
-// nodeText returns the source text of a node.
 func (in *Interpreter) nodeText(node syntax.Node) string {
 	start, end := int(node.Pos().Offset()), int(node.End().Offset())
 	if start < 0 || end > len(in.source.text) || start > end {

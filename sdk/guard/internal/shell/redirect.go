@@ -15,7 +15,6 @@ type redirectResult struct {
 	redirectsStdout bool // standard output is redirected
 }
 
-// applyRedirects applies all redirections of a statement.
 func (in *Interpreter) applyRedirects(list []*syntax.Redirect, st *shellState, stdin Stream, place *Location) redirectResult {
 	r := redirectResult{stdin: stdin}
 	if len(list) == 0 {

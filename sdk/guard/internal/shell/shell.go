@@ -118,7 +118,6 @@ func (in *Interpreter) interpretCode(place *Location, code string, from []string
 	return out
 }
 
-// runTraps interprets the exit traps of a shell.
 func (in *Interpreter) runTraps(place *Location, st *shellState) {
 	for len(st.traps) > 0 && !in.stopped {
 		trap := st.traps[0]
@@ -140,7 +139,6 @@ func (in *Interpreter) interpretNestedSubstitutions(place *Location, text string
 // markRemover removes the marks of unknown parts from a text.
 var markRemover = strings.NewReplacer(Unknown, "", Unset, "", Item, "", Substituted, "", Temporary, "")
 
-// reportSyntaxError reports a parse error to the visitor.
 func (in *Interpreter) reportSyntaxError(place *Location, code string, nested bool, err error) {
 	problem := AnalysisProblem{Kind: Syntax, Reason: "it can't be parsed: " + err.Error()}
 	var parse syntax.ParseError
@@ -176,7 +174,6 @@ func (in *Interpreter) interpretUncalledFunctions(st *shellState) {
 	}
 }
 
-// reportProblem reports a problem to the visitor.
 func (in *Interpreter) reportProblem(place *Location, kind AnalysisProblemKind, reason string) {
 	in.visitor.VisitProblem(place, AnalysisProblem{Kind: kind, Reason: reason})
 }

@@ -85,7 +85,6 @@ func (in *Interpreter) applyAssignments(list []*syntax.Assign, st *shellState, x
 	}
 }
 
-// assignArray assigns a whole array variable.
 func (in *Interpreter) assignArray(a *syntax.Assign, st *shellState, x *wordExpander) {
 	var list []string
 	if a.Append {

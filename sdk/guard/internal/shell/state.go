@@ -223,7 +223,6 @@ func (s *shellState) positionalArgs() []string {
 	return s.params[1:]
 }
 
-// expandTilde returns the directory of "~name".
 func (s *shellState) expandTilde(name string) string {
 	orUnknown := func(dir string) string {
 		if dir == "" {
@@ -309,10 +308,8 @@ func (s Stream) sameContent(o Stream) bool { return s.Known == o.Known && s.Text
 // TextStream returns a stream with a text as content. The content is unknown if a part of the text is.
 func TextStream(s string) Stream { return textStream(s) }
 
-// knownStream returns a stream with known content.
 func knownStream(s string) Stream { return Stream{Known: true, Text: s, Piped: true} }
 
-// unknownStream returns a stream with unknown output of a command.
 func unknownStream(by string) Stream { return Stream{Piped: true, From: []string{by}} }
 
 // appendStream returns the stream of two commands in sequence.

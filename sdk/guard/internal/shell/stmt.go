@@ -22,7 +22,6 @@ func (in *Interpreter) interpretStmts(list []*syntax.Stmt, st *shellState, stdin
 	return out
 }
 
-// interpretStmt interprets one statement.
 func (in *Interpreter) interpretStmt(s *syntax.Stmt, st *shellState, stdin Stream) Stream {
 	place := in.nodeLocation(s, st)
 	if !in.countStep(place) {
@@ -120,7 +119,6 @@ func (in *Interpreter) interpretSubshell(st *shellState, place *Location, interp
 	return out
 }
 
-// interpretBinary interprets pipelines and lists.
 func (in *Interpreter) interpretBinary(c *syntax.BinaryCmd, st *shellState, stdin Stream) Stream {
 	switch c.Op {
 	case syntax.Pipe, syntax.PipeAll:

@@ -23,7 +23,6 @@ func (in *Interpreter) newWordExpander(st *shellState, place *Location) *wordExp
 	return &wordExpander{in: in, state: st, place: place}
 }
 
-// expandConfig returns the configuration of package expand.
 func (x *wordExpander) expandConfig() *expand.Config {
 	if x.cfg == nil {
 		x.cfg = &expand.Config{Env: x.state, CmdSubst: x.interpretCommandSubst, ProcSubst: x.interpretProcessSubst}
@@ -31,7 +30,6 @@ func (x *wordExpander) expandConfig() *expand.Config {
 	return x.cfg
 }
 
-// expandArguments expands words into arguments.
 func (x *wordExpander) expandArguments(words []*syntax.Word) []Argument {
 	var out []Argument
 	for _, word := range words {
@@ -218,7 +216,6 @@ func (x *wordExpander) markUnknownInWord(word *syntax.Word) *syntax.Word {
 	return &syntax.Word{Parts: x.markUnknownInParts(word.Parts, false)}
 }
 
-// markUnknownInParts replaces unknown parts by marks.
 func (x *wordExpander) markUnknownInParts(parts []syntax.WordPart, quoted bool) []syntax.WordPart {
 	out := make([]syntax.WordPart, 0, len(parts))
 	for _, part := range parts {
@@ -282,7 +279,6 @@ func (x *wordExpander) interpretCommandSubst(w io.Writer, cs *syntax.CmdSubst) e
 	return err
 }
 
-// interpretProcessSubst interprets a process substitution and returns the path of its pipe.
 func (x *wordExpander) interpretProcessSubst(ps *syntax.ProcSubst) (string, error) {
 	stdin := Stream{}
 	if ps.Op == syntax.CmdOut {

@@ -33,7 +33,6 @@ type powerShellLexer struct {
 	quote   byte
 }
 
-// readChar processes one character.
 func (l *powerShellLexer) readChar(c byte) {
 	switch {
 	case c == '`' && l.quote != '\'' && l.at+1 < len(l.code):
@@ -67,7 +66,6 @@ func (l *powerShellLexer) readChar(c byte) {
 	}
 }
 
-// readInvokeOperator processes an invocation operator, "&" or ".".
 func (l *powerShellLexer) readInvokeOperator(sign byte) {
 	rest := strings.TrimLeft(l.code[l.at+1:], " ")
 	switch {
