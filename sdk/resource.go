@@ -15,10 +15,10 @@ type Resource = serve.Tool
 // Prompt is a list of messages that users of clients insert, created by [NewPrompt].
 type Prompt = serve.Tool
 
-// NewResource returns a resource with a URI, such as notes://today, or with a template of URIs, such as
-// notes://{name} or file:///{+path}: {name} stands for a part without "/", {+name} for any text. In is a struct with a
-// string field for each variable; `claim:"read"` on a field says that it is a path, as for [NewTool]. The host treats
-// the path of a file: URI as read, too. The contents are Text or Data; MediaType and URI may be empty.
+// NewResource returns a resource with a URI, such as notes://today, or a template of URIs, such as notes://{name} or
+// file:///{+path}. {name} matches a part without "/", {+name} any text. In is a struct with a string field for each
+// variable; `claim:"read"` marks a path, as for [NewTool]. The host also treats the path of a file: URI as a path to
+// read. The contents are Text or Data; MediaType and URI may be empty.
 func NewResource[In any](
 	name, uri, doc, mediaType string, read func(ctx context.Context, req *Request[In]) (Content, error),
 ) Resource {

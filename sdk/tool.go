@@ -38,22 +38,21 @@ type Traits struct {
 	TextResult bool
 }
 
-// NewTool makes a tool of a handler, which is called concurrently. It must return soon after ctx is done: the caller
-// has cancelled, or the call's time is over. An error that is or wraps an [Error] keeps its code and hint.
+// NewTool returns a tool with a handler. The handler is called concurrently. It must return soon after ctx is done: the
+// caller cancelled or the call timed out. An error that is or wraps an [Error] keeps its code and hint.
 //
-// The schema of its arguments is inferred from In, a struct: every exported field
-// is a property, named by its `json` tag and optional with `omitempty` or `omitzero`, described by its `jsonschema`
-// tag. Besides:
+// The schema of the arguments is inferred from In, a struct. Every exported field is a property. Its `json` tag is the
+// name, with `omitempty` or `omitzero` for an optional one. Its `jsonschema` tag is the description. Other tags are:
 //
-//   - `claim:"read"` (or write, list, delete, command) tells the host what a string field names;
-//   - `enum:"a,b"` lists the only values;
-//   - `default:"10"` documents the value that an absent field stands for;
-//   - `minimum:"1"` and `maximum:"100"` bound a number.
+//   - `claim:"read"` (or write, list, delete, command): the role of a string field;
+//   - `enum:"a,b"`: the allowed values;
+//   - `default:"10"`: the value of an absent field, for documentation;
+//   - `minimum:"1"` and `maximum:"100"`: the bounds of a number.
 //
-// Out may be a string, which the agent reads as it is; or a type with a method Text() string, which the agent reads
-// as that text and programs as JSON; or any other struct, which both read as JSON. Its schema is published too. What
-// goes along with the text, such as an image, is returned by a method Contents() []Content; or Out is []Content
-// itself. A method UndoID() string returns the id of the operation in the undo store that takes the changes back.
+// Out may be a string, which is the text for the agent. It may be a struct, which agents and programs read as JSON; a
+// method Text() string replaces the JSON for the agent. The schema of Out is published, too. A method Contents()
+// []Content returns blocks besides the text, such as an image. Out may also be []Content itself. A method UndoID()
+// string returns the id of the operation in the undo store that undoes the changes.
 func NewTool[In, Out any](
 	name, doc string, handler func(ctx context.Context, req *Request[In]) (Out, error), t Traits,
 ) Tool {

@@ -1,5 +1,5 @@
-// Package atomicfile replaces files so that readers see the old contents or the new, and never a part. The package must
-// not know what is written, nor who reads it.
+// Package atomicfile replaces files atomically: readers see the old or the new contents. The package must not know the
+// contents or their readers.
 package atomicfile
 
 import (

@@ -1,5 +1,5 @@
-// Package filelock locks files, so that two processes do not do what only one may. The kernel releases a lock when its
-// process ends, however it ends. The package must not know what is locked, nor why.
+// Package filelock locks files between processes. The kernel releases a lock when its process ends. The package must
+// not know the purpose of a lock.
 package filelock
 
 import (

@@ -1,7 +1,7 @@
-// Package heapgrowth sets when the garbage collector runs: not before the heap has a size that costs nobody anything,
-// and then each time it has grown by half. It knows nothing of its contents.
+// Package heapgrowth sets when the garbage collector runs: not before the heap has a free size, and then each time it
+// has grown by half.
 //
-// GOGC alone can't say this: a percentage that lets a small heap grow to 16 MB lets a large one grow to five times its
+// GOGC alone can't do this: a percentage that lets a small heap grow to 16 MB lets a large one grow to five times its
 // size. GOMEMLIMIT can't either: a program that needs more than the limit spends half its time collecting.
 package heapgrowth
 

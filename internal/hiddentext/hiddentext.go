@@ -1,6 +1,6 @@
-// Package hiddentext finds and escapes characters that a reader does not see, or sees in another place: control
-// characters, those that turn the direction of writing, and those without a width. A person who approves a text with
-// them would approve another text than the one that is used.
+// Package hiddentext finds and escapes characters that a reader can't see or sees in another position: control
+// characters, direction marks and zero-width characters. With them, a person could approve another text than the one
+// used.
 package hiddentext
 
 import (

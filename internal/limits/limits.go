@@ -1,4 +1,4 @@
-// Package limits has what a command may use, in one form for all between the configuration, the wire and the kernel.
+// Package limits defines the resource limits of processes, shared by configuration, wire protocol and isolation.
 package limits
 
 import "time"

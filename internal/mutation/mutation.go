@@ -1,5 +1,5 @@
-// Package mutation says what change to files a process is about to make: what isolation notices and takeback keeps
-// before-images for. It must not know how a change is noticed, or what becomes of it.
+// Package mutation describes a change to files that a process is about to make. Isolation reports it, and undo keeps
+// the old contents. The package must not know how a change is detected or used.
 package mutation
 
 // Mutation is a change to files that a process is about to make.

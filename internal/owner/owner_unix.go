@@ -1,7 +1,7 @@
 //go:build unix
 
-// Package owner gives files below an instance root to whoever the root belongs to, so that what root has written there
-// for somebody else can be read, and taken back, by them. It must not know what the files are for.
+// Package owner gives files that root creates in a home to the owner of the home, so that this user can read and change
+// them. It must not know the purpose of the files.
 package owner
 
 import (

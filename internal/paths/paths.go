@@ -1,5 +1,5 @@
-// Package paths says where paths lead and what lies within what: one answer for all who decide on paths or show them.
-// It decides nothing, and what it has found may be another thing a moment later.
+// Package paths resolves and compares paths, in the same way for all packages that decide on them or show them. It
+// makes no decisions. A result may be outdated a moment later.
 package paths
 
 import (

@@ -1,5 +1,4 @@
-// Package pausable provides context timeouts that pause, for example while a person answers a question. It must not know
-// who waits for whom.
+// Package pausable provides context timeouts that can be paused, for example while a person answers a question.
 package pausable
 
 import (

@@ -1,5 +1,6 @@
-// Package protect lists the entry points in a workspace that the user's own git, shell, editors and CI act on without
-// being asked, and judges changes of them. It enforces nothing, and must not know of tools, commands or configuration.
+// Package protect finds the protected files of a workspace: those on which the user's git, shell, editors and CI act
+// without asking. It also tells whether a change of such a file is harmful. It enforces nothing, and must not know of
+// tools, commands or configuration.
 package protect
 
 import (

@@ -1,5 +1,5 @@
-// Package smallfile reads files that anybody may have put where they are: regular ones, and none that is larger than
-// expected. It must not know what is in them.
+// Package smallfile reads regular files up to a size limit, even if other users can replace them. It must not know
+// their contents.
 package smallfile
 
 import (

@@ -1,5 +1,5 @@
-// Package statefiles lists the files of a home that keep state which cannot be made again, in <home>/files.json. The list
-// tells a missing file from one that never existed. The package must not know the contents of the files.
+// Package statefiles lists the state files of a home that can't be recreated, in <home>/files.json. The list
+// distinguishes a missing file from one that never existed. The package must not know the contents of the files.
 package statefiles
 
 import (

@@ -1,5 +1,4 @@
-// Package stdio has the pipes of a child's standard streams, and keeps the end of what it writes, to explain how it
-// ended. It must not know who shows that.
+// Package stdio provides pipes for a child's standard streams, and keeps the end of its output to explain how it ended.
 package stdio
 
 import (

@@ -1,4 +1,4 @@
-// Package suggest finds the name that a misspelt one most likely stands for.
+// Package suggest finds the most similar known name for a misspelt one.
 package suggest
 
 import "slices"

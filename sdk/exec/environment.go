@@ -1,5 +1,5 @@
-// Package exec is what a plugin that is granted to start programs is told about them by the operator:
-// [github.com/picoclaw/picoclaw/sdk.Environment] has it. It must not know how programs are started.
+// Package exec has the operator's settings for plugins that start programs, which
+// [github.com/picoclaw/picoclaw/sdk.Environment] contains. It must not know how programs are started.
 package exec
 
 import (

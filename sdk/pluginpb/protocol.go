@@ -1,8 +1,8 @@
 // Package pluginpb is the wire between a host and a plugin: the gRPC service (plugin.proto and the code generated
 // from it), the handshake, the secret that both ends prove to hold, and the manifest that both read.
 //
-// It is for whoever writes a host or an SDK. Plugin authors use package sdk instead and never see it. It must not
-// know how tools are written, how processes are started or what a policy decides.
+// It is for authors of hosts and SDKs. Plugin authors use package sdk instead. The package must not know how tools are
+// written, how processes are started or how a policy decides.
 //
 // # The secret
 //
@@ -13,7 +13,7 @@
 //
 // # Arguments
 //
-// Arguments are read strictly, once, and written anew from the values that were read.
+// Arguments are parsed strictly, once, and encoded again from the parsed values.
 //
 // A claim marks an input field as a path or a command. The claims cwd, env and stdin stand beside a command and are
 // decided with it: a shell that is given a script to read is decided as the script is.

@@ -15,17 +15,16 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// Binary is a built plugin, in whatever language it is written: a directory with its plugin.json and its program, as
-// `picoclaw plugin install` takes it.
+// Binary is a built plugin in any programming language: a directory with plugin.json and the program, as `picoclaw
+// plugin install` accepts it.
 type Binary struct {
 	Dir string
 
-	// Isolation says that picoclaw starts the plugin in its sandbox, where it sees what it is granted and nothing else;
-	// set by [Build]. Without it, only what needs nothing installed confines the plugin.
+	// Isolation makes picoclaw start the plugin in its sandbox, which shows it only granted files. [Build] sets it.
 	Isolation bool
 }
 
-// Build builds the Go plugin in a package's directory, such as ".", for the time of the test. Its calls are made in the
+// Build builds the Go plugin in a package directory, such as ".", until the end of the test. Its calls run in the
 // sandbox.
 func Build(t testing.TB, pkg string) Binary {
 	t.Helper()
@@ -56,7 +55,7 @@ func Build(t testing.TB, pkg string) Binary {
 	return Binary{Dir: dir, Isolation: true}
 }
 
-// Spec is like the function [Spec], for what is in the plugin.json.
+// Spec is the function [Spec] for the plugin's plugin.json.
 func (b Binary) Spec(t testing.TB, cases ...Case) {
 	t.Helper()
 	m := b.readManifest(t)
@@ -79,8 +78,8 @@ func (b Binary) readManifest(t testing.TB) *pluginpb.Manifest {
 	return m
 }
 
-// Run has picoclaw make each case's call, with a home and a workspace of its own and with all that the plugin asks for
-// granted. It needs picoclaw: the program that the variable PICOCLAW names, or else the one on the PATH.
+// Run makes each case's call with picoclaw, in a new home and workspace with all requested permissions. It uses the
+// program in the variable PICOCLAW, or else the one in PATH.
 func (b Binary) Run(t *testing.T, cases ...Case) {
 	t.Helper()
 	m := b.readManifest(t)
@@ -112,7 +111,7 @@ func findPicoclaw() (string, error) {
 	return program, nil
 }
 
-// withStderr adds a failed program's output to its error.
+// withStderr adds the standard error of a failed program to its error.
 func withStderr(err error) error {
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		return fmt.Errorf("%w: %s", err, strings.TrimSpace(string(exit.Stderr)))
@@ -120,7 +119,7 @@ func withStderr(err error) error {
 	return err
 }
 
-// batchAnswer is a line of `picoclaw batch`.
+// batchAnswer is one line of output of `picoclaw batch`.
 type batchAnswer struct {
 	Text       string          `json:"text"`
 	Structured json.RawMessage `json:"structured"`

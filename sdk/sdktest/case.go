@@ -13,29 +13,29 @@ import (
 	"github.com/picoclaw/picoclaw/sdk"
 )
 
-// Case is one call of a tool, with what is there before and what has to be there after. What is left empty is not
-// looked at, except that a case without WantErr has to succeed.
+// Case is one call of a tool, with the files before it and the expected results. Empty expectations are not checked,
+// but a case without WantErr must succeed.
 type Case struct {
 	Name   string
 	Tool   string
-	Args   any               // JSON text (string or []byte), or a value that is sent as JSON; nil for none
-	Files  map[string]string // in the workspace before: slash-separated names to contents
-	Config any               // the operator's configuration of the plugin, sent as JSON
+	Args   any               // JSON text (string or []byte), or a value to encode as JSON; nil for none
+	Files  map[string]string // workspace before the call: slash-separated names to contents
+	Config any               // operator's configuration of the plugin, encoded as JSON
 
-	// Prepare makes what Files can't, such as links; dir is the workspace.
+	// Prepare adds things that Files can't express, such as symlinks; dir is the workspace.
 	Prepare func(t testing.TB, dir string)
 
-	Want         string            // the text, exactly
+	Want         string            // exact text
 	WantContains []string          // parts of the text, or of the error's message
-	WantJSON     any               // the structured result: JSON text, or a value that is compared as JSON
-	WantErr      string            // the error's code, such as sdk.NotFound
-	WantFiles    map[string]string // in the workspace after
+	WantJSON     any               // structured result: JSON text, or a value that is compared as JSON
+	WantErr      string            // error code, such as sdk.NotFound
+	WantFiles    map[string]string // workspace after the call
 
-	// Check looks at whatever else matters; dir is the workspace.
+	// Check is called after the call for further checks; dir is the workspace.
 	Check func(t testing.TB, dir string, r Result)
 }
 
-// Run makes each case's call in the test's own process, each in a workspace of its own.
+// Run makes each case's call in the process of the test, each in a new workspace.
 func Run(t *testing.T, p sdk.Plugin, cases ...Case) {
 	t.Helper()
 	for _, c := range cases {

@@ -17,9 +17,8 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// Spec checks what a plugin says of itself: names, docs, schemas and claims, the hints on its tools, and that it asks
-// for what they need. If cases are given, every tool has to have one that succeeds, and their arguments have to fit:
-// they are the examples that readers go by.
+// Spec checks a plugin's manifest: names, docs, schemas, claims, hints and grants. If there are cases, each tool must
+// have a successful one, and the arguments of all must fit the schemas.
 func Spec(t testing.TB, p sdk.Plugin, cases ...Case) {
 	t.Helper()
 	m, err := served.PluginManifest(p)

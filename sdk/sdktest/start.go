@@ -21,20 +21,20 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/undo"
 )
 
-// Options say what a plugin under test finds. The zero value is an empty workspace, restricted, with everything granted
-// that the plugin asks for.
+// Options configure a plugin under test. The zero value is an empty, restricted workspace and all requested
+// permissions.
 type Options struct {
 	// Files are written into the workspace first: slash-separated names to contents.
 	Files map[string]string
-	// Policy changes the policy before the plugin is given it.
+	// Policy modifies the policy before the plugin receives it.
 	Policy func(*guard.Policy)
-	// Config is the operator's configuration of the plugin, a value that is sent as JSON.
+	// Config is the operator's configuration of the plugin, encoded as JSON.
 	Config any
-	// StateDir is the plugin's own directory, if it asks for one; a new one if empty.
+	// StateDir is the plugin's own directory, if it requests one; empty for a new one.
 	StateDir string
-	// Takeback is the store of what changes destroy, if the plugin asks for one; in a new directory if Dir is empty.
+	// Takeback is the undo store, if the plugin requests one. An empty Dir is replaced by a new directory.
 	Takeback undo.StoreOptions
-	// Answer answers what a tool asks a person; nil is nobody.
+	// Answer answers the tool's questions to a person; nil if nobody can be asked.
 	Answer func(message string, form json.RawMessage) sdk.Answer
 }
 
@@ -48,16 +48,16 @@ type Plugin struct {
 	readers map[string]*pluginpb.ArgumentReader
 }
 
-// Result is how a call ended.
+// Result is the result of a call: text, structured form or error, with the events of the call.
 type Result struct {
 	Text       string
 	Structured json.RawMessage
-	Content    []sdk.Content   // all blocks in order, if there is more than a text
+	Content    []sdk.Content   // all blocks in order, if there are others than text
 	Undo       string          // the undo id of the call's changes; empty for none
 	Err        *pluginpb.Error // nil if the call succeeded
-	Output     []byte          // what was passed on while it ran
+	Output     []byte          // output events during the call
 	Progress   []*pluginpb.Progress
-	Log        []*pluginpb.Log // what the tool has logged from info on
+	Log        []*pluginpb.Log // log records from Info on
 }
 
 // Start runs a plugin until the end of the test.
@@ -146,14 +146,14 @@ func (s *Plugin) sendConfigure(m *pluginpb.Manifest, o Options) {
 	}
 }
 
-// Call calls a tool with arguments that are a JSON text ([]byte or string) or a value to be sent as JSON, checked
-// against the tool's schema as a host does it.
+// Call calls a tool. args are JSON text ([]byte or string) or a value to encode as JSON. They are validated against the
+// tool's schema, as by a host.
 func (s *Plugin) Call(tool string, args any) Result {
 	s.t.Helper()
 	return s.CallContext(s.t.Context(), tool, args)
 }
 
-// CallContext is like [Plugin.Call] with a context that can end the call.
+// CallContext is [Plugin.Call] with a context that can cancel the call.
 func (s *Plugin) CallContext(ctx context.Context, tool string, args any) Result {
 	s.t.Helper()
 	reader := s.readers[tool]

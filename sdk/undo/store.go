@@ -1,19 +1,19 @@
-// Package undo records what an operation changes in files, and restores it.
+// Package undo records the changes of an operation to files, and restores the former files.
 //
-// A [Recorder] is told of each change before it is made, and keeps what the change destroys: the object at a name, its
-// contents, its metadata. What an operation did is a list of names in directories with the object that each had before
-// and has after, and of objects with their state before and after. Directories and files are told apart by identity
-// (see [Identity]), never by path, so a rename is two entries and no path has to be translated.
+// A [Recorder] receives each change before it is made. It keeps what the change destroys: the object at a name, with
+// contents and metadata. The record of an operation has two lists. Entries are names in directories with the object
+// before and after. Objects are files, directories and symlinks with their state before and after. Objects are
+// distinguished by identity (see [Identity]) and not by path, so a rename is two entries.
 //
-// [Store.Undo] gives each name its former object back if the name and the object are as the operation left them. A name
-// or object that anybody else changed since, or while the operation ran, is a conflict: it is named and left alone.
+// [Store.Undo] gives each name its former object back, if name and object are as the operation left them. A name or
+// object that another program changed since, or during the operation, is a conflict: Undo reports it and does not
+// change it.
 //
-// A store is a directory with one tar archive for each operation. Nothing in it needs this program to be read: `tar xf`
-// gives the bytes back. Archives are written before the change that they are about and not forced onto the disk, so
-// they survive a killed process. Several processes may use one store.
+// A store is a directory with one tar archive for each operation; `tar xf` extracts the kept contents. Archives are
+// written before the change and not synced, so they survive a killed process. Several processes may use one store.
 //
-// All files are opened through the workspace, so the policy holds here too. The package must not know of policies,
-// tools, or how changes are noticed.
+// All files are opened through the workspace, which applies the policy. The package must not know of policies, tools,
+// or how changes are detected.
 package undo
 
 import (

@@ -58,7 +58,7 @@ type ToolCall struct {
 	Arguments []byte // canonical JSON, validated
 	Agreed    bool   // a person approved the call
 	NoOutput  bool   // the caller does not read output events
-	// Where the call stands in what its caller traces, in W3C's words; empty where nobody does.
+	// TraceParent and TraceState are the caller's W3C trace context; empty without tracing.
 	TraceParent, TraceState string
 
 	Emit func(*pluginpb.CallEvent)
