@@ -84,9 +84,9 @@ func isWorkingGitDir(has func(string) bool) bool {
 	return has("HEAD") && (has("refs") && has("objects") || has("commondir"))
 }
 
-// mayComplete reports whether a new entry with this name may turn its directory into a git directory or the top of a
+// mayCompleteGitDir reports whether a new entry with this name may turn its directory into a git directory or the top of a
 // repository.
-func mayComplete(name string) bool {
+func mayCompleteGitDir(name string) bool {
 	switch strings.ToLower(name) {
 	case "head", "objects", "refs", "commondir", "config", "hooks", "worktrees", GitDir:
 		return true

@@ -52,7 +52,7 @@ func (r *Rules) FindWithin(at, as string) ([]ProtectedPath, error) {
 // FindWithAddedName returns the paths that become protected when a name is added to a directory. A name such as HEAD or
 // .git may turn the directory into a git directory or a repository; completes reports whether it does.
 func (r *Rules) FindWithAddedName(dir, name string) (found []ProtectedPath, completes bool, err error) {
-	if r == nil || !mayComplete(name) {
+	if r == nil || !mayCompleteGitDir(name) {
 		return nil, false, nil
 	}
 	root, err := paths.OpenRoot(dir)

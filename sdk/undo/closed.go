@@ -22,7 +22,7 @@ func (r *Recorder) entryForSingleFile(path string) *nameEntry {
 		if n == nil {
 			return nil
 		}
-		e = &nameEntry{Dir: none, Name: rawText(path), Before: none, After: none}
+		e = &nameEntry{Dir: none, Name: rawName(path), Before: none, After: none}
 		o := newObject(n)
 		r.addObject(o)
 		e.Before, e.current = o.index, o

@@ -118,7 +118,7 @@ func (f *recordFinisher) retainCreatedDir(dir *fileObject) {
 		}
 		e := f.byName[key]
 		if e == nil {
-			e = &nameEntry{Dir: key.dir.index, Name: rawText(key.name), Before: none, After: none}
+			e = &nameEntry{Dir: key.dir.index, Name: rawName(key.name), Before: none, After: none}
 			if string(dir.Now) == filepath.Join(string(key.dir.Now), key.name) {
 				e.After = dir.index
 			}
@@ -136,7 +136,7 @@ func (f *recordFinisher) retainCreatedDir(dir *fileObject) {
 func (f *recordFinisher) enqueueDir(o *fileObject, path string) {
 	if f.found[o] == "" {
 		f.found[o] = path
-		o.Now = rawText(path)
+		o.Now = rawName(path)
 		f.queue = append(f.queue, o)
 	}
 }
@@ -219,7 +219,7 @@ func (f *recordFinisher) addDirEntries(d *cachedDir) {
 		if f.byName[entryKey{d.object, name}] != nil {
 			continue
 		}
-		e := &nameEntry{Dir: d.object.index, Name: rawText(name), Before: none, After: none}
+		e := &nameEntry{Dir: d.object.index, Name: rawName(name), Before: none, After: none}
 		f.byName[entryKey{d.object, name}] = e
 		f.record.Entries = append(f.record.Entries, e)
 		e.whole = true
@@ -323,12 +323,12 @@ func (f *recordFinisher) findRemainingLinks() {
 			return true
 		}
 		delete(lost, n.ID)
-		e := &nameEntry{Dir: d.object.index, Name: rawText(name), Before: o.index, After: o.index, current: o, Foreign: o.Foreign}
+		e := &nameEntry{Dir: d.object.index, Name: rawName(name), Before: o.index, After: o.index, current: o, Foreign: o.Foreign}
 		f.byName[entryKey{d.object, name}] = e
 		f.record.Entries = append(f.record.Entries, e)
 		f.noteAfterState(e, o, n, func() (io.ReadCloser, error) { return d.openChild(name) })
 		if n, err := statOpenFile(d.file); err == nil && d.object.Now == "" {
-			d.object.Now, d.object.After = rawText(dir.path), n.toAfterState()
+			d.object.Now, d.object.After = rawName(dir.path), n.toAfterState()
 		}
 		return len(lost) > 0
 	})

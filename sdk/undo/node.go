@@ -59,7 +59,7 @@ type fileObject struct {
 	Modified   int64             `json:"modified"`
 	Changed    int64             `json:"changed"`
 	Attributes map[string][]byte `json:"attributes,omitzero"`
-	Target     rawText           `json:"target,omitempty"`     // of a symbolic link
+	Target     rawName           `json:"target,omitempty"`     // of a symbolic link
 	Created    bool              `json:"created,omitempty"`    // by the operation
 	Content    int               `json:"content,omitempty"`    // number of the archive member with the contents; 0 for none
 	Prefix     bool              `json:"prefix,omitempty"`     // the former contents are the first Size bytes of the current contents
@@ -73,9 +73,9 @@ type fileObject struct {
 	// Of a directory: the parent and name when the operation first touched it. Parent is -1 for a directory that the
 	// policy opens as a whole; its Name is an absolute path.
 	Parent int     `json:"parent"`
-	Name   rawText `json:"name,omitempty"`
-	Before rawText `json:"before,omitempty"` // its path before the operation; empty for none
-	Now    rawText `json:"now,omitempty"`    // its path after the operation; empty for none
+	Name   rawName `json:"name,omitempty"`
+	Before rawName `json:"before,omitempty"` // its path before the operation; empty for none
+	Now    rawName `json:"now,omitempty"`    // its path after the operation; empty for none
 
 	index            int
 	mount            uint64
@@ -147,7 +147,7 @@ func (o *fileObject) toFileMeta() workspace.FileMeta {
 // nameEntry is a name in a directory that an operation touched, with the objects at that name before and after.
 type nameEntry struct {
 	Dir     int     `json:"dir"` // index of the directory; -1 if Name is an absolute path whose directory the policy does not open
-	Name    rawText `json:"name"`
+	Name    rawName `json:"name"`
 	Before  int     `json:"before"`            // index of the object at the name before the operation; -1 for none
 	After   int     `json:"after"`             // index of the object at the name after the operation; -1 for none
 	Foreign bool    `json:"foreign,omitempty"` // another program changed the name: a second entry has its new state
@@ -163,12 +163,12 @@ type nameEntry struct {
 // none is the index that means no object.
 const none = -1
 
-// rawText is a name or path of any bytes. Names that are not UTF-8 are stored in JSON as NUL and base64; no name
+// rawName is a name or path of any bytes. Names that are not UTF-8 are stored in JSON as NUL and base64; no name
 // contains NUL.
-type rawText string
+type rawName string
 
 // MarshalJSON encodes the text as a JSON string.
-func (t rawText) MarshalJSON() ([]byte, error) {
+func (t rawName) MarshalJSON() ([]byte, error) {
 	text := string(t)
 	if !utf8.ValidString(text) || strings.HasPrefix(text, "\x00") {
 		text = "\x00" + base64.StdEncoding.EncodeToString([]byte(text))
@@ -177,7 +177,7 @@ func (t rawText) MarshalJSON() ([]byte, error) {
 }
 
 // UnmarshalJSON decodes a string from MarshalJSON.
-func (t *rawText) UnmarshalJSON(data []byte) error {
+func (t *rawName) UnmarshalJSON(data []byte) error {
 	var text string
 	if err := json.Unmarshal(data, &text); err != nil {
 		return err
@@ -189,6 +189,6 @@ func (t *rawText) UnmarshalJSON(data []byte) error {
 		}
 		text = string(raw)
 	}
-	*t = rawText(text)
+	*t = rawName(text)
 	return nil
 }

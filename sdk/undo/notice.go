@@ -292,7 +292,7 @@ func (r *Recorder) noticeRename(m mutation.Mutation) {
 				r.noteLost(hiddentext.QuoteName(m.Path) + " (a directory that was moved out of the workspace)")
 			}
 		} else if r.tool && !isSameMount(m.To, moved) { // it is copied and deleted
-			r.keepTree(m.Path)
+			r.keepTreeLocked(m.Path)
 			to.whole = true
 		}
 		r.noteDirMoveTime(moved)

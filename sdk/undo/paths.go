@@ -68,7 +68,7 @@ func (r *operationRecord) setBeforePaths() {
 	}
 	for _, o := range r.Objects {
 		if o.isDir() {
-			o.Before = rawText(before(o, 0))
+			o.Before = rawName(before(o, 0))
 		}
 	}
 }

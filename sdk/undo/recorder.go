@@ -107,7 +107,7 @@ func (r *Recorder) entryForPath(path string) *nameEntry {
 	key := entryKey{dir.object, name}
 	e := r.byName[key]
 	if e == nil {
-		e = &nameEntry{Dir: dir.object.index, Name: rawText(name), Before: none, After: none, touched: true}
+		e = &nameEntry{Dir: dir.object.index, Name: rawName(name), Before: none, After: none, touched: true}
 		if n != nil {
 			was := r.byID[n.ID]
 			e.current = r.findOrAddObject(dir, name, n, false)
@@ -201,7 +201,7 @@ func (r *Recorder) findOrAddObject(dir *cachedDir, name string, n *fileNode, kno
 		return was
 	}
 	if n.Mode.IsDir() {
-		o.Parent, o.Name = dir.object.index, rawText(name)
+		o.Parent, o.Name = dir.object.index, rawName(name)
 		o.setParent(dir.object, name)
 	}
 	if !o.Created {
@@ -217,7 +217,7 @@ func (r *Recorder) readObjectDetails(o *fileObject, dir *cachedDir, name string)
 	switch {
 	case o.Mode&fs.ModeSymlink != 0:
 		if target, err := dir.readSymlink(name); err == nil && dir.holdsObject(name, o) {
-			o.Target = rawText(target)
+			o.Target = rawName(target)
 		}
 	case !o.isRegular():
 		if attributes, err := dir.readAttributes(name); dir.holdsObject(name, o) {
@@ -279,10 +279,10 @@ func (r *Recorder) openDir(path string) *cachedDir {
 	name := filepath.Base(path)
 	if d.object = r.byID[n.ID]; d.object == nil {
 		o := newObject(n)
-		o.mount, o.Name = n.Mount, rawText(path)
+		o.mount, o.Name = n.Mount, rawName(path)
 		o.setParent(nil, path)
 		if parent := r.openParent(path); parent != nil {
-			o.Parent, o.Name = parent.object.index, rawText(name)
+			o.Parent, o.Name = parent.object.index, rawName(name)
 			o.setParent(parent.object, name)
 			e := r.byName[entryKey{parent.object, name}]
 			o.whole = parent.object.whole || e != nil && e.whole

@@ -34,7 +34,7 @@ func (u *undoRun) restoreFiles() error {
 		}
 		if alive && !done[s.Before] {
 			done[s.Before] = true
-			if place := u.findUnblockedStep(u.places[s.Before]); o.contentsMayDiffer() && !u.hasFormerContents(&undoStep{nameEntry: &nameEntry{Dir: at.dir, Name: rawText(at.name)}, now: place.now}, o) {
+			if place := u.findUnblockedStep(u.places[s.Before]); o.contentsMayDiffer() && !u.hasFormerContents(&undoStep{nameEntry: &nameEntry{Dir: at.dir, Name: rawName(at.name)}, now: place.now}, o) {
 				if err := u.restoreContents(at, s, o); err != nil {
 					return err
 				}

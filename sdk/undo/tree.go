@@ -11,12 +11,12 @@ func (r *Recorder) KeepTree(path string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !r.ended {
-		r.keepTree(path)
+		r.keepTreeLocked(path)
 		r.flushJournal()
 	}
 }
 
-func (r *Recorder) keepTree(path string) {
+func (r *Recorder) keepTreeLocked(path string) {
 	keep := func(path string) {
 		if e := r.entryForPath(path); e != nil && e.current != nil {
 			e.current.used = true
@@ -63,7 +63,7 @@ func (r *Recorder) NoteCreatedDir(path string) {
 	if err != nil || n == nil || r.byName[key] != nil {
 		return
 	}
-	e := &nameEntry{Dir: parent.object.index, Name: rawText(name), Before: none, After: none}
+	e := &nameEntry{Dir: parent.object.index, Name: rawName(name), Before: none, After: none}
 	r.byName[key] = e
 	e.current = r.findOrAddObject(parent, name, n, true)
 	r.addEntry(e)

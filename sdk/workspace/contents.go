@@ -7,10 +7,10 @@ import (
 	"os"
 )
 
-// stopCheck returns an error if a copy must stop. A nil stopCheck never stops it.
-type stopCheck func() error
+// copyStopCheck returns an error if a copy must stop. A nil copyStopCheck never stops it.
+type copyStopCheck func() error
 
-func (s stopCheck) checkStop() error {
+func (s copyStopCheck) checkStop() error {
 	if s == nil {
 		return nil
 	}
@@ -22,7 +22,7 @@ const copyChunk = 64 << 20
 
 // copySparse copies a file's contents and preserves holes. It copies at most limit+1 bytes, so that the caller detects
 // a file over the limit.
-func (s stopCheck) copySparse(out, in *os.File, limit int64) (size int64, err error) {
+func (s copyStopCheck) copySparse(out, in *os.File, limit int64) (size int64, err error) {
 	most := int64(math.MaxInt64)
 	if limit > 0 {
 		most = limit + 1
@@ -59,7 +59,7 @@ func (s stopCheck) copySparse(out, in *os.File, limit int64) (size int64, err er
 }
 
 // copyChunks copies at most that many bytes from the current offsets, with a stop check before each chunk.
-func (s stopCheck) copyChunks(out, in *os.File, most int64) (all int64, err error) {
+func (s copyStopCheck) copyChunks(out, in *os.File, most int64) (all int64, err error) {
 	for all < most {
 		if err := s.checkStop(); err != nil {
 			return all, err

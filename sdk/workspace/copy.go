@@ -59,7 +59,7 @@ func (w *Workspace) CopyTree(source, destination string, o TransferOptions) erro
 }
 
 // checkCopyable returns an error if a tree contains a special file or a file over the size limit.
-func checkCopyable(tree *FileTree, limit int64, stop stopCheck) error {
+func checkCopyable(tree *FileTree, limit int64, stop copyStopCheck) error {
 	return tree.WalkTree(func(e *TreeEntry) error {
 		if err := stop.checkStop(); err != nil {
 			return err
@@ -78,7 +78,7 @@ func checkCopyable(tree *FileTree, limit int64, stop stopCheck) error {
 }
 
 // copyToTemp copies a tree to a temporary name next to its destination, then renames it.
-func (w *Workspace) copyToTemp(source *FileTree, to *changeTarget, replace bool, limit int64, stop stopCheck) error {
+func (w *Workspace) copyToTemp(source *FileTree, to *changeTarget, replace bool, limit int64, stop copyStopCheck) error {
 	temp, err := to.reserveTempName(w)
 	if err != nil {
 		return err
@@ -130,7 +130,7 @@ type treeCopier struct {
 	to      *changeTarget
 	replace bool // take over the replaced file's metadata
 	limit   int64
-	stop    stopCheck
+	stop    copyStopCheck
 }
 
 func (c *treeCopier) copyTree(name string) (err error) {

@@ -52,7 +52,7 @@ func (m FileMeta) ApplyTo(in *os.Root, name string) error {
 			return err
 		}
 		if len(m.Attributes) > 0 {
-			mode = invalidMode // an access control list changes it
+			mode = impossibleMode // an access control list changes it
 		}
 	}
 	if !m.Modified.IsZero() && !m.Modified.Equal(info.ModTime()) {
@@ -72,8 +72,8 @@ func (m FileMeta) ApplyTo(in *os.Root, name string) error {
 	return m.setOwner(in, name, info)
 }
 
-// invalidMode is a mode that no file has.
-const invalidMode = fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky
+// impossibleMode is a mode that no file has.
+const impossibleMode = fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky
 
 func (m FileMeta) setOwner(in *os.Root, name string, info fs.FileInfo) error {
 	if is := fileOwner(info); m.Owner == nil || is != nil && *is == *m.Owner {

@@ -46,12 +46,12 @@ func preserveMetadata(old *os.File, info fs.FileInfo, f *os.File) error {
 	return f.Chmod(info.Mode().Perm()) // last, since changing the owner clears bits
 }
 
-// overflowID is the user or group id that a user namespace shows for unmapped owners.
-const overflowID = 65534
+// unmappedOwnerID is the user or group id that a user namespace shows for unmapped owners.
+const unmappedOwnerID = 65534
 
 // isUnmappedID reports whether an owner has no id in this user namespace. The shown id then belongs to another user.
 func isUnmappedID(id uint32, kind string) bool {
-	if id != overflowID {
+	if id != unmappedOwnerID {
 		return false
 	}
 	table, err := os.ReadFile("/proc/self/" + kind + "_map")

@@ -109,7 +109,7 @@ func planTransfer(asked string, source *FileTree, to *changeTarget, o TransferOp
 	return &TransferPlan{Source: source, Destination: to.path, Replaced: replaced}, nil
 }
 
-func (w *Workspace) moveAndReplace(from, to *changeTarget, t *TransferPlan, stop stopCheck) error {
+func (w *Workspace) moveAndReplace(from, to *changeTarget, t *TransferPlan, stop copyStopCheck) error {
 	if t.Replaced == nil {
 		return w.renameOrCopy(from, to, false, stop)
 	}
@@ -145,7 +145,7 @@ func (w *Workspace) withReplacedRenamed(to *changeTarget, do func() error) error
 }
 
 // renameOrCopy renames a tree. Between file systems it copies the tree and deletes the source.
-func (w *Workspace) renameOrCopy(from, to *changeTarget, replace bool, stop stopCheck) error {
+func (w *Workspace) renameOrCopy(from, to *changeTarget, replace bool, stop copyStopCheck) error {
 	err := renameAt(from, to, replace)
 	if !errors.Is(err, errOtherFileSystem) {
 		return err

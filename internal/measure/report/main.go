@@ -54,19 +54,19 @@ func main() {
 			*runs = 5
 		}
 	}
-	err := run(*only, *file, *runs, *save, *check)
+	err := runBenchmarks(*only, *file, *runs, *save, *check)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
 }
 
-func run(only, file string, runs int, save, check bool) error {
+func runBenchmarks(only, file string, runs int, save, check bool) error {
 	saved, err := loadResults(file)
 	if err != nil {
 		return err
 	}
-	now, err := describeRun()
+	now, err := newRunResults()
 	if err != nil {
 		return err
 	}

@@ -32,7 +32,7 @@ func TestFigurePrintsMissedBound(t *testing.T) {
 }
 
 func TestCompareFailsOnWorseFigures(t *testing.T) {
-	saved := &results{Machine: machine{CPU: "any", Cores: 2}, Figures: map[string]float64{
+	saved := &benchResults{Machine: benchMachine{CPU: "any", Cores: 2}, Figures: map[string]float64{
 		"a.read-ms": 1, "a.cost-ms": 0.1, "a.exec-speed": 1, "a.calls-/s": 100}}
 	for name, test := range map[string]struct {
 		change map[string]float64
@@ -47,7 +47,7 @@ func TestCompareFailsOnWorseFigures(t *testing.T) {
 		"figure that is not saved": {map[string]float64{"b.read-ms": 7}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			now := &results{Machine: saved.Machine, Figures: maps.Clone(saved.Figures)}
+			now := &benchResults{Machine: saved.Machine, Figures: maps.Clone(saved.Figures)}
 			maps.Copy(now.Figures, test.change)
 			all := map[string][]benchFigure{}
 			for key, value := range now.Figures {
@@ -58,16 +58,16 @@ func TestCompareFailsOnWorseFigures(t *testing.T) {
 			}
 		})
 	}
-	if err := compareResults(saved, &results{Machine: machine{CPU: "another"}}, nil); err == nil {
+	if err := compareResults(saved, &benchResults{Machine: benchMachine{CPU: "another"}}, nil); err == nil {
 		t.Error("figures of two machines were compared")
 	}
 }
 
 func TestSaveOfOnePartKeepsOthers(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "bench.json")
-	saved := &results{Figures: map[string]float64{"fleet/nats.read-ms": 1, "fleet.old-ms": 2,
+	saved := &benchResults{Figures: map[string]float64{"fleet/nats.read-ms": 1, "fleet.old-ms": 2,
 		"fleetscale/single.call-ms": 3}}
-	now := &results{Figures: map[string]float64{"fleet/nats.read-ms": 4}}
+	now := &benchResults{Figures: map[string]float64{"fleet/nats.read-ms": 4}}
 	if err := now.saveResults(file, saved, map[string]bool{"fleetscale": true}); err != nil {
 		t.Fatal(err)
 	}

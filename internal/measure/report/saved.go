@@ -20,23 +20,23 @@ const (
 	failAt = 0.5
 )
 
-// results are figures with the machine and the commit that they were measured on.
-type results struct {
-	Machine machine            `json:"machine"`
+// benchResults are figures with the machine and the commit that they were measured on.
+type benchResults struct {
+	Machine benchMachine       `json:"machine"`
 	Commit  string             `json:"commit"`
 	Figures map[string]float64 `json:"figures"`
 }
 
-type machine struct {
+type benchMachine struct {
 	CPU    string `json:"cpu"`
 	Cores  int    `json:"cores"`
 	Kernel string `json:"kernel"`
 	Go     string `json:"go"`
 }
 
-// describeRun returns results without figures for this machine and commit.
-func describeRun() (*results, error) {
-	r := &results{Machine: machine{CPU: runtime.GOARCH, Cores: runtime.NumCPU(), Go: runtime.Version()},
+// newRunResults returns results without figures for this machine and commit.
+func newRunResults() (*benchResults, error) {
+	r := &benchResults{Machine: benchMachine{CPU: runtime.GOARCH, Cores: runtime.NumCPU(), Go: runtime.Version()},
 		Figures: map[string]float64{}}
 	cpus, err := os.ReadFile("/proc/cpuinfo")
 	if err != nil {
@@ -58,14 +58,14 @@ func describeRun() (*results, error) {
 	return r, err
 }
 
-func (r *results) String() string {
+func (r *benchResults) String() string {
 	m := r.Machine
 	return fmt.Sprintf("%s, %d CPUs, Linux %s, %s, commit %s", m.CPU, m.Cores, m.Kernel, m.Go, r.Commit)
 }
 
 // loadResults reads saved results; none if the file is missing.
-func loadResults(file string) (*results, error) {
-	r := &results{}
+func loadResults(file string) (*benchResults, error) {
+	r := &benchResults{}
 	data, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return r, nil
@@ -76,7 +76,7 @@ func loadResults(file string) (*results, error) {
 }
 
 // saveResults writes the results. Saved figures of unmeasured parts are kept if they are from this machine.
-func (r *results) saveResults(file string, saved *results, unmeasured map[string]bool) error {
+func (r *benchResults) saveResults(file string, saved *benchResults, unmeasured map[string]bool) error {
 	for key, value := range saved.Figures {
 		if part, _, _ := strings.Cut(strings.ReplaceAll(key, ".", "/"), "/"); !unmeasured[part] {
 			continue
@@ -90,7 +90,7 @@ func (r *results) saveResults(file string, saved *results, unmeasured map[string
 }
 
 // compareResults prints figures worse than the saved ones, except differences, whose operands are compared.
-func compareResults(saved, now *results, all map[string][]benchFigure) error {
+func compareResults(saved, now *benchResults, all map[string][]benchFigure) error {
 	if saved.Machine.CPU != now.Machine.CPU || saved.Machine.Cores != now.Machine.Cores {
 		return fmt.Errorf("figures were saved on another machine: %v", saved)
 	}

@@ -63,7 +63,7 @@ func (s *pluginService) serveCall(
 	c.Agreed, c.NoOutput = req.GetAgreed(), req.GetNoOutput()
 	c.TraceParent, c.TraceState = req.GetTraceParent(), req.GetTraceState()
 	if req.GetAnswers() {
-		asks := &callQuestions{call: ctx, in: in, emit: events.sendEvent}
+		asks := &callQuestioner{call: ctx, in: in, emit: events.sendEvent}
 		defer asks.waitForQuestions()
 		c.Ask = asks.ask
 	}

@@ -25,7 +25,7 @@ func decodeConfig(defaults any, raw json.RawMessage) (any, error) {
 	if raw = bytes.TrimSpace(raw); len(raw) == 0 {
 		return c.Elem().Interface(), nil
 	}
-	if err := checkConfig(defaults, raw); err != nil {
+	if err := validateConfig(defaults, raw); err != nil {
 		return nil, err
 	}
 	if err := json.Unmarshal(raw, c.Interface()); err != nil {
@@ -34,7 +34,7 @@ func decodeConfig(defaults any, raw json.RawMessage) (any, error) {
 	return c.Elem().Interface(), nil
 }
 
-func checkConfig(defaults any, raw json.RawMessage) error {
+func validateConfig(defaults any, raw json.RawMessage) error {
 	var values map[string]any
 	if err := json.Unmarshal(raw, &values); err != nil {
 		return fmt.Errorf("it is not a JSON object: %w", err)

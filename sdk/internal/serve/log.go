@@ -25,9 +25,9 @@ func newLogger(w io.Writer, name string, forHost bool) hclog.Logger {
 	})
 }
 
-// logBridge is a slog handler that writes to hclog. During a call it also sends records from Info on to the caller.
+// hclogHandler is a slog handler that writes to hclog. During a call it also sends records from Info on to the caller.
 // Names in groups get the group as prefix.
-type logBridge struct {
+type hclogHandler struct {
 	to     hclog.Logger
 	emit   func(*pluginpb.CallEvent) // nil if no caller receives records
 	prefix string
@@ -48,11 +48,11 @@ func hclogLevel(l slog.Level) hclog.Level {
 	return hclog.Trace
 }
 
-func (b *logBridge) Enabled(_ context.Context, l slog.Level) bool {
+func (b *hclogHandler) Enabled(_ context.Context, l slog.Level) bool {
 	return hclogLevel(l) >= b.to.GetLevel() || b.emit != nil && l >= slog.LevelInfo
 }
 
-func (b *logBridge) Handle(_ context.Context, r slog.Record) error {
+func (b *hclogHandler) Handle(_ context.Context, r slog.Record) error {
 	args := slices.Clip(b.args)
 	r.Attrs(func(a slog.Attr) bool {
 		args = appendFlatAttribute(args, b.prefix, a)
@@ -65,7 +65,7 @@ func (b *logBridge) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-func (b *logBridge) WithAttrs(attrs []slog.Attr) slog.Handler {
+func (b *hclogHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
 	with := *b
 	with.args = slices.Clip(b.args)
 	for _, a := range attrs {
@@ -74,7 +74,7 @@ func (b *logBridge) WithAttrs(attrs []slog.Attr) slog.Handler {
 	return &with
 }
 
-func (b *logBridge) WithGroup(name string) slog.Handler {
+func (b *hclogHandler) WithGroup(name string) slog.Handler {
 	with := *b
 	if name != "" {
 		with.prefix += name + "."

@@ -45,8 +45,8 @@ func (in *requestReader) nextRequest(done <-chan struct{}) (*pluginpb.CallReques
 
 var errNotAnswered = errors.New("the question was not answered")
 
-// callQuestions sends the questions of one call, one at a time.
-type callQuestions struct {
+// callQuestioner sends the questions of one call, one at a time.
+type callQuestioner struct {
 	call context.Context // no answer is waited for when it is done
 	in   *requestReader
 	emit func(*pluginpb.CallEvent)
@@ -56,7 +56,7 @@ type callQuestions struct {
 }
 
 // ask sends a question to the caller and waits for the answer. Meanwhile the call's timeout is paused.
-func (q *callQuestions) ask(ctx context.Context, question *pluginpb.Question) (*pluginpb.Answer, error) {
+func (q *callQuestioner) ask(ctx context.Context, question *pluginpb.Question) (*pluginpb.Answer, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.call.Err() != nil {
@@ -85,7 +85,7 @@ func (q *callQuestions) ask(ctx context.Context, question *pluginpb.Question) (*
 }
 
 // waitForQuestions waits for cancelled questions to finish, so that the next message belongs to the next call.
-func (q *callQuestions) waitForQuestions() {
+func (q *callQuestioner) waitForQuestions() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 }

@@ -156,7 +156,7 @@ func (s *pluginService) admitCall() (*Environment, error) {
 
 // newToolCall returns a call that sends its events to emit.
 func (s *pluginService) newToolCall(env *Environment, arguments []byte, emit func(*pluginpb.CallEvent)) *ToolCall {
-	return &ToolCall{Environment: env, Arguments: arguments, Emit: emit, Log: slog.New(&logBridge{to: s.logger, emit: emit})}
+	return &ToolCall{Environment: env, Arguments: arguments, Emit: emit, Log: slog.New(&hclogHandler{to: s.logger, emit: emit})}
 }
 
 // runTool runs a tool's handler. It turns a panic into an error result.

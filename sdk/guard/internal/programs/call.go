@@ -17,15 +17,15 @@ type programCall struct {
 	verbCount int // number of leading operands that are verbs
 }
 
-// anyProgram is the entry name for options with the same meaning in all programs.
-const anyProgram = "*"
+// anyProgramName is the entry name for options with the same meaning in all programs.
+const anyProgramName = "*"
 
 // parseProgramCall parses the arguments of a program. Options before a verb belong to the program. Options after it
 // belong to the verb or the program.
 func parseProgramCall(name string, texts []string) programCall {
 	c := programCall{name: name, texts: texts, entry: loadTable()[name]}
 	if c.entry == nil {
-		c.entry = loadTable()[anyProgram]
+		c.entry = loadTable()[anyProgramName]
 	}
 	for from := 0; ; {
 		spec := c.entry.optionSpec()
@@ -54,7 +54,7 @@ func parseProgramCall(name string, texts []string) programCall {
 }
 
 func unknownProgramUses(args []shell.Argument) []ArgumentUse {
-	c := parseProgramCall(anyProgram, shell.ArgumentTexts(args))
+	c := parseProgramCall(anyProgramName, shell.ArgumentTexts(args))
 	c.args = args
 	return c.usesFromEntry()
 }
@@ -95,7 +95,7 @@ func (c *programCall) usesFromEntry() []ArgumentUse {
 }
 
 func (c *programCall) appendOptionUses(uses []ArgumentUse, opt getopt.ParsedOption) []ArgumentUse {
-	general := loadTable()[anyProgram].optionSpec().Values[opt.Name]
+	general := loadTable()[anyProgramName].optionSpec().Values[opt.Name]
 	switch {
 	case optionHasRole(opt, Command):
 		if argv := c.commandAfterOption(opt); len(argv) > 0 {
@@ -170,7 +170,7 @@ func (c *programCall) appendOperandUses(uses []ArgumentUse, at []int) []Argument
 		case r.kind == Code && !r.repeats && n+skip == len(c.entry.roles)-1:
 			// The rest of the words is one shell command.
 			return append(uses, c.newUse(Code, strings.Join(shell.ArgumentTexts(c.args[i:]), " "), false))
-		case r.kind == Path && c.entry.optionSpec().Stop > 0 && c.name != anyProgram:
+		case r.kind == Path && c.entry.optionSpec().Stop > 0 && c.name != anyProgramName:
 			return append(uses, unknownProgramUses(c.args[i:])...) // arguments of a script
 		case r.kind == Path && i > 0 && c.generalOptionKind(c.args[i-1].Text) == Data:
 			uses = append(uses, ArgumentUse{Kind: Data, Text: arg.Text, Glob: arg.Glob})
@@ -184,7 +184,7 @@ func (c *programCall) appendOperandUses(uses []ArgumentUse, at []int) []Argument
 // generalOptionKind returns the kind of an option's value if only the entry for all programs has the option. Otherwise
 // it returns Path.
 func (c *programCall) generalOptionKind(option string) ArgumentKind {
-	if roles := loadTable()[anyProgram].optionSpec().Values[option]; roles != "" && c.entry.optionSpec().Values[option] == "" {
+	if roles := loadTable()[anyProgramName].optionSpec().Values[option]; roles != "" && c.entry.optionSpec().Values[option] == "" {
 		return ArgumentKind(roles[0])
 	}
 	return Path
