@@ -85,7 +85,7 @@ type hookRequest struct {
 }
 
 // Generate sends the request after hooks have changed it, and returns the reply after hooks have changed it.
-func (m *hookedModel) Generate(ctx context.Context, r agent.ModelRequest, onText func(string)) (*agent.Reply, error) {
+func (m *hookedModel) Generate(ctx context.Context, r agent.ModelRequest, onText func(string)) (*agent.ModelReply, error) {
 	seen := hookRequest{System: r.System, Messages: r.Messages, MaxTokens: r.MaxTokens}
 	for _, t := range r.Tools {
 		seen.Tools = append(seen.Tools, t.Name)

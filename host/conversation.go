@@ -99,14 +99,14 @@ func (a *Runtime) agentOptions(s *session.Session) (o agent.Options, end func(),
 		system += "\n\n" + of.Instructions
 	}
 	return agent.Options{Model: model, Tools: s, System: system, Settings: agentSettings(of, m),
-		Inbox: a.team.Inbox(s)}, end, nil
+		Inbox: a.team.SessionInbox(s)}, end, nil
 }
 
 // maxContinues limits how often hooks make an agent continue in one turn.
 const maxContinues = 8
 
 // RunTurn runs one turn of the agent. Stopping the agent cancels the turn. Hooks may continue or end it.
-func (c *Conversation) RunTurn(ctx context.Context, text string, observe func(agent.Event)) (_ *agent.TurnOutcome, err error) {
+func (c *Conversation) RunTurn(ctx context.Context, text string, observe func(agent.TurnEvent)) (_ *agent.TurnOutcome, err error) {
 	ctx, done := c.assembly.WithAgentStop(ctx, c.Policy().AgentID())
 	defer done()
 	ctx, ended := c.assembly.telemetry.TraceTurn(ctx, c.Policy().AgentID())

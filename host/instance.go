@@ -56,8 +56,8 @@ func (o *ConsoleActions) Agents() ([]console.Agent, error) {
 }
 
 // explicitSettings returns the settings without default values, redacted.
-func explicitSettings(of *config.AgentConfig) []console.Setting {
-	var all []console.Setting
+func explicitSettings(of *config.AgentConfig) []console.AgentSetting {
+	var all []console.AgentSetting
 	for _, s := range of.Settings() {
 		if s.Origin.Source == config.DefaultSource {
 			continue
@@ -66,13 +66,13 @@ func explicitSettings(of *config.AgentConfig) []console.Setting {
 		if err != nil {
 			text = []byte(err.Error())
 		}
-		all = append(all, console.Setting{Key: s.Key, Value: string(text), Origin: s.Origin.String()})
+		all = append(all, console.AgentSetting{Key: s.Key, Value: string(text), Origin: s.Origin.String()})
 	}
 	return all
 }
 
 func convertPluginAccess(h session.PluginAccess) console.AgentPlugin {
-	out := console.AgentPlugin{ID: h.Plugin, Enabled: h.Enabled, Grants: inventory.GrantText(&h.Grants), Hosts: h.Grants.Hosts}
+	out := console.AgentPlugin{ID: h.Plugin, Enabled: h.Enabled, Grants: inventory.SummariseGrants(&h.Grants), Hosts: h.Grants.Hosts}
 	for _, t := range h.Tools {
 		out.Tools = append(out.Tools, console.AgentTool{Name: t.Name, Enabled: t.Enabled,
 			Switched: t.Rule == "plugin disable", Why: t.Reason})
@@ -119,7 +119,7 @@ func (o *ConsoleActions) Plugins() ([]console.Plugin, error) {
 	for _, server := range s.ListServers() {
 		one, known := byID[server.Name]
 		if !known { // configured only
-			one = console.Plugin{ID: server.Name, Granted: inventory.GrantText(server.Granted)}
+			one = console.Plugin{ID: server.Name, Granted: inventory.SummariseGrants(server.Granted)}
 		}
 		one.Server, one.Agents, one.Diff = server.Server, server.Agents, server.Diff
 		if server.State != "ok" {
@@ -136,9 +136,9 @@ func (o *ConsoleActions) Plugins() ([]console.Plugin, error) {
 
 func convertPlugin(s *inventory.Inventory, p inventory.PluginInfo) console.Plugin {
 	out := console.Plugin{ID: p.ID, Version: p.Version, Kind: string(p.Kind), State: p.State, Why: p.Why, Doc: p.Doc,
-		Source: p.Source, Signer: p.Signer, Granted: inventory.GrantText(p.Granted), Waiting: p.Waiting}
+		Source: p.Source, Signer: p.Signer, Granted: inventory.SummariseGrants(p.Granted), Waiting: p.Waiting}
 	if p.Asks != nil {
-		out.Asks = inventory.GrantText(p.Asks)
+		out.Asks = inventory.SummariseGrants(p.Asks)
 	}
 	if p.Granted != nil {
 		out.Meaning = inventory.ExplainGrants(*p.Granted)
@@ -166,8 +166,8 @@ func convertPlugin(s *inventory.Inventory, p inventory.PluginInfo) console.Plugi
 	return out
 }
 
-// Switch disables or enables a plugin or tool, as `picoclaw plugin disable` and `enable` do.
-func (o *ConsoleActions) Switch(off store.DisabledTool, on bool) error {
+// SwitchTool disables or enables a plugin or tool, as `picoclaw plugin disable` and `enable` do.
+func (o *ConsoleActions) SwitchTool(off store.DisabledTool, on bool) error {
 	s, err := o.readInventory()
 	if err != nil {
 		return err

@@ -87,7 +87,7 @@ func (a *Runtime) newModel(m *config.Model, s *session.Session) (model agent.Mod
 			"api_base for any compatible server", m.Name, m.Model, suggest.DidYouMean(by, all), strings.Join(all, ", "))
 	}
 	if from.protocol == cliProtocol {
-		model, end, err = a.newCLIModel(m, cli.Vendor(by), name, s)
+		model, end, err = a.newCLIModel(m, cli.ProgramVendor(by), name, s)
 	} else {
 		model, err = a.newHTTPModel(m, from, name)
 	}
@@ -111,7 +111,7 @@ func (a *Runtime) newHTTPModel(m *config.Model, from modelProvider, name string)
 }
 
 // newCLIModel returns a model behind a program that uses the tools of s. With a nil s it only checks the settings.
-func (a *Runtime) newCLIModel(m *config.Model, by cli.Vendor, name string, s *session.Session) (agent.Model, func(), error) {
+func (a *Runtime) newCLIModel(m *config.Model, by cli.ProgramVendor, name string, s *session.Session) (agent.Model, func(), error) {
 	o := cli.Options{Vendor: by, Model: name, BaseURL: m.APIBase, Command: m.Command, Hosts: m.Hosts, Secret: m.Secret,
 		Sandboxed: a.config.IsolationEnabled(), Server: []string{"picoclaw"},
 		Start: func(session.ConfinedProgram) (*isolation.Process, error) { return nil, errEnding }}
@@ -177,18 +177,18 @@ func (a *Runtime) modelAPIKey(m *config.Model, from modelProvider) (string, erro
 }
 
 // agentSettings returns the settings of the agent loop for an agent and its model.
-func agentSettings(of *config.AgentConfig, m *config.Model) agent.Settings {
-	s := agent.DefaultSettings()
+func agentSettings(of *config.AgentConfig, m *config.Model) agent.LoopSettings {
+	s := agent.DefaultLoopSettings()
 	s.MaxTokens, s.MaxIterations = int(of.MaxTokens), int(of.MaxIterations)
 	s.MaxRetries, s.RetryBackoff = int(of.MaxRetries), seconds(of.RetryBackoff)
 	s.SummarizeMessages, s.SummarizePercent = int(of.SummarizeMessages), int(of.SummarizePercent)
 	if m.ContextWindow > 0 {
 		s.ContextWindow = int(m.ContextWindow)
 	}
-	s.Budget = agent.Budget{Tokens: of.Budget.Tokens, CostUSD: of.Budget.CostUSD, Calls: int(of.Budget.Calls),
+	s.Budget = agent.TurnBudget{Tokens: of.Budget.Tokens, CostUSD: of.Budget.CostUSD, Calls: int(of.Budget.Calls),
 		Time: minutes(of.Budget.Minutes)}
 	if m.InputUSD > 0 || m.OutputUSD > 0 {
-		s.Prices = &agent.Prices{Input: m.InputUSD, Output: m.OutputUSD, CacheRead: m.CacheReadUSD,
+		s.Prices = &agent.TokenPrices{Input: m.InputUSD, Output: m.OutputUSD, CacheRead: m.CacheReadUSD,
 			CacheWrite: m.CacheWriteUSD}
 	}
 	return s

@@ -53,7 +53,7 @@ func (a *Runtime) allowedDelegates(parent *session.Session) []string {
 }
 
 // openMember opens an agent for a task: a copy of the parent with its policy, or another agent with its own policy.
-func (a *Runtime) openMember(ctx context.Context, t agent.Task) (*agent.Member, error) {
+func (a *Runtime) openMember(ctx context.Context, t agent.ChildTask) (*agent.TaskAgent, error) {
 	var s *session.Session
 	var err error
 	if t.Agent == "" || t.Agent == t.Parent.Policy().AgentID() {
@@ -77,7 +77,7 @@ func (a *Runtime) openMember(ctx context.Context, t agent.Task) (*agent.Member, 
 		o.Settings.Budget.Tokens = most
 	}
 	o.System += "\n\nYou are a subagent: another agent has given you one task, and reads your last message as its result."
-	return &agent.Member{Agent: agent.New(o), Session: s, Close: func() error {
+	return &agent.TaskAgent{Agent: agent.New(o), Session: s, Close: func() error {
 		end()
 		a.hooks.HandleEvent(context.WithoutCancel(ctx), s, hooks.EventData{Event: hooks.SubagentStop, AgentType: s.Policy().AgentID()})
 		return nil

@@ -61,7 +61,7 @@ type tracedModel struct {
 }
 
 // Generate implements [agent.Model].
-func (m *tracedModel) Generate(ctx context.Context, r agent.ModelRequest, onText func(string)) (*agent.Reply, error) {
+func (m *tracedModel) Generate(ctx context.Context, r agent.ModelRequest, onText func(string)) (*agent.ModelReply, error) {
 	ctx, ended := m.telemetry.TraceModel(ctx, m.provider, m.name)
 	reply, err := m.Model.Generate(ctx, r, onText)
 	if err != nil {

@@ -18,10 +18,10 @@ var archRefusedCalls []uint32
 // forkCalls is empty: only clone starts processes on this architecture.
 var forkCalls []uint32
 
-// archChmodCalls is empty: the calls of all architectures set file modes.
+// archChmodCalls is empty: chmodCalls has all calls of this architecture.
 var archChmodCalls []chmodCall
 
-// archChownCalls is empty: the calls of all architectures set owners.
+// archChownCalls is empty: chownCalls has all calls of this architecture.
 var archChownCalls []chownCall
 
 // archMutationCalls is the system call of this architecture that changes files.

@@ -36,7 +36,7 @@ func findBwrap(places []string) (string, error) {
 		if err != nil {
 			return "", &UnavailableError{Cause: "bubblewrap cannot be looked for at " + place, Err: err}
 		}
-		if err := checkTrusted(real); err != nil {
+		if err := checkTrustedProgram(real); err != nil {
 			return "", err
 		}
 		return real, nil
@@ -45,8 +45,8 @@ func findBwrap(places []string) (string, error) {
 		Cure: installBwrap}
 }
 
-// checkTrusted returns an error if a program is setuid, or if others than root can change it.
-func checkTrusted(path string) error {
+// checkTrustedProgram returns an error if a program is setuid, or if others than root can change it.
+func checkTrustedProgram(path string) error {
 	info, err := os.Stat(path)
 	if err != nil {
 		return &UnavailableError{Cause: "bubblewrap cannot be examined", Err: err}
@@ -65,7 +65,7 @@ func checkTrusted(path string) error {
 		return &UnavailableError{Cause: path + " can be written by others than root",
 			Cure: "run `chmod go-w " + path + "` as root, or reinstall bubblewrap"}
 	}
-	if owner := ownerOf(info); owner != 0 {
+	if owner := fileOwner(info); owner != 0 {
 		return &UnavailableError{Cause: fmt.Sprintf("%s belongs to uid %d, not to root", path, owner),
 			Cure: "reinstall bubblewrap"}
 	}
@@ -81,7 +81,7 @@ func checkTrustedParents(path string) error {
 		}
 		// In a sticky directory, entries that belong to root stay.
 		writable := info.Mode().Perm()&0o022 != 0 && info.Mode()&fs.ModeSticky == 0
-		if owner := ownerOf(info); owner != 0 || writable {
+		if owner := fileOwner(info); owner != 0 || writable {
 			return &UnavailableError{
 				Cause: fmt.Sprintf("%s could be replaced: its parent %s is writable by others than root", path, dir),
 				Cure:  "run `chown root " + dir + "; chmod go-w " + dir + "` as root",
@@ -93,6 +93,6 @@ func checkTrustedParents(path string) error {
 	}
 }
 
-func ownerOf(info fs.FileInfo) uint32 {
+func fileOwner(info fs.FileInfo) uint32 {
 	return info.Sys().(*syscall.Stat_t).Uid
 }

@@ -87,7 +87,7 @@ func resumeThread(id uint32) error {
 	return nil
 }
 
-func (c *suspendedProcess) terminate() {
+func (c *suspendedProcess) terminateProcess() {
 	_ = windows.TerminateProcess(c.process, 1)
 	_ = c.child.Wait() // that it was ended is no news
 }

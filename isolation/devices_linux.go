@@ -52,16 +52,16 @@ func enterPrivateMounts() (back func() error, err error) {
 			flags |= unix.O_PATH | unix.O_DIRECTORY
 		}
 		if places[i], err = unix.Open(name, flags, 0); err != nil {
-			closeAll(places[:i])
+			closeDescriptors(places[:i])
 			return nil, fmt.Errorf("open %s: %w", name, err)
 		}
 	}
 	if err := unix.Unshare(unix.CLONE_FS | unix.CLONE_NEWNS); err != nil {
-		closeAll(places[:])
+		closeDescriptors(places[:])
 		return nil, fmt.Errorf("get a mount view: %w", err)
 	}
 	back = func() error {
-		defer closeAll(places[:])
+		defer closeDescriptors(places[:])
 		if err := unix.Setns(places[0], unix.CLONE_NEWNS); err != nil {
 			return fmt.Errorf("go back to the machine's mounts: %w", err)
 		}
@@ -82,7 +82,7 @@ func enterPrivateMounts() (back func() error, err error) {
 	return back, nil
 }
 
-func closeAll(descriptors []int) {
+func closeDescriptors(descriptors []int) {
 	for _, fd := range descriptors {
 		_ = unix.Close(fd)
 	}

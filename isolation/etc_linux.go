@@ -243,7 +243,7 @@ func (c *etcCopyCache) releaseDirs() {
 func etcCacheKey(parts []viewMount, public []etcEntry) (string, error) {
 	sum, files := sha256.New(), 0
 	for _, entry := range public {
-		fmt.Fprintln(sum, entry.identity())
+		fmt.Fprintln(sum, entry.stateIdentity())
 	}
 	for _, m := range parts {
 		fmt.Fprintf(sum, "%q %q %q %q\n", m.kind, m.source, m.target, m.data)

@@ -201,8 +201,8 @@ func ignoreMissing(err error) error {
 	return err
 }
 
-// identity returns text that changes with the entry.
-func (e etcEntry) identity() string {
+// stateIdentity returns text that changes with the entry.
+func (e etcEntry) stateIdentity() string {
 	if e.info == nil {
 		return strconv.Quote(e.rel)
 	}

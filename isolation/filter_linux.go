@@ -79,8 +79,8 @@ func returnAction(value uint32) unix.SockFilter {
 	return unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: value}
 }
 
-// encode returns the filter in the format that bubblewrap reads.
-func (f syscallFilter) encode() []byte {
+// encodeForBwrap returns the filter in the format that bubblewrap reads.
+func (f syscallFilter) encodeForBwrap() []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(&f[0])), len(f)*int(unsafe.Sizeof(f[0])))
 }
 

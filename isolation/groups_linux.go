@@ -153,7 +153,7 @@ func (i *Isolation) CgroupSupport() CgroupSupport {
 		return CgroupSupport{Cause: "nobody asked for them"}
 	}
 	gs.openHierarchies()
-	var problem *cgroup.Problem
+	var problem *cgroup.UnavailableReason
 	if gs.hierarchies == nil {
 		if !errors.As(gs.err, &problem) {
 			return CgroupSupport{Cause: gs.err.Error()}

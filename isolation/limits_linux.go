@@ -19,8 +19,8 @@ func LimitSelf(l ProcessLimits) error {
 		resource int
 		max      uint64
 	}{
-		{"the size of a file", unix.RLIMIT_FSIZE, orUnlimited(l.FileSize)},
-		{"open files", unix.RLIMIT_NOFILE, orUnlimited(int64(l.OpenFiles))},
+		{"the size of a file", unix.RLIMIT_FSIZE, unlimitedIfZero(l.FileSize)},
+		{"open files", unix.RLIMIT_NOFILE, unlimitedIfZero(int64(l.OpenFiles))},
 	} {
 		if _, err := lowerRlimit(0, limit.resource, limit.max); err != nil {
 			return fmt.Errorf("limit %s: %w", limit.name, err)
@@ -42,7 +42,7 @@ func disableCoreDumps() error {
 	return unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{Cur: most, Max: most})
 }
 
-func orUnlimited(n int64) uint64 {
+func unlimitedIfZero(n int64) uint64 {
 	if n <= 0 {
 		return math.MaxUint64
 	}
@@ -67,7 +67,7 @@ func lowerRlimit(pid, resource int, limit uint64) (lowered bool, err error) {
 // that it forked earlier keep higher limits.
 func lowerProcessLimits(pid int, l ProcessLimits) (lowered bool, err error) {
 	for resource, limit := range map[int]int64{unix.RLIMIT_FSIZE: l.FileSize, unix.RLIMIT_NOFILE: int64(l.OpenFiles)} {
-		did, err := lowerRlimit(pid, resource, orUnlimited(limit))
+		did, err := lowerRlimit(pid, resource, unlimitedIfZero(limit))
 		if err != nil && !errors.Is(err, unix.ESRCH) {
 			return false, fmt.Errorf("limit process %d: %w", pid, err)
 		}
@@ -109,7 +109,7 @@ func (p *Process) enforceLimits(l ProcessLimits, members func() []int, left *orp
 		pids := members()
 		files := int64(0)
 		if l.Memory > 0 {
-			files = inFiles.measure(pids)
+			files = inFiles.measureSize(pids)
 		}
 		now, exceeded := findExceededLimit(l, pids, left.reapedCPU(), files)
 		if exceeded != "" {

@@ -83,8 +83,8 @@ type memfdUsage struct {
 	bytes int64
 }
 
-// measure returns the total size of the processes' memory files in bytes.
-func (h *memfdUsage) measure(pids []int) int64 {
+// measureSize returns the total size of the processes' memory files in bytes.
+func (h *memfdUsage) measureSize(pids []int) int64 {
 	h.looks++
 	if h.bytes == 0 && h.looks%memfdCheckInterval != 0 {
 		return 0

@@ -96,8 +96,8 @@ func buildNetworkLauncher(bwrap string, first int, ports []uint16) []byte {
 		sockets = append(sockets, fd)
 	}
 	rights := unix.UnixRights(sockets...)
-	vector := s.addWords(s.addData([]byte{1}), 1)
-	header := s.addWords(0, 0, vector, 1, s.addData(rights), uint64(len(rights)), 0)
+	vector := s.addNumbers(s.addData([]byte{1}), 1)
+	header := s.addNumbers(0, 0, vector, 1, s.addData(rights), uint64(len(rights)), 0)
 	s.addCall(unix.SYS_SENDMSG, uint64(first-1), header, 0)                       //nolint:gosec // small
 	s.addCall(unix.SYS_CLOSE_RANGE, uint64(first-1), everything, 0)               //nolint:gosec // small
 	s.addCall(unix.SYS_PRCTL, unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL) // bubblewrap wants none

@@ -26,7 +26,7 @@ type PathAccess struct {
 
 // AccessOf returns the access that a process with profile p has to an absolute path without symlinks.
 func AccessOf(cfg Config, p Profile, path string) (PathAccess, error) {
-	p, err := p.normalize()
+	p, err := p.normalizeProfile()
 	if err != nil {
 		return PathAccess{}, err
 	}

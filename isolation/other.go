@@ -40,7 +40,7 @@ func FileIdentity(path string) string {
 	return fmt.Sprintf("%s %d %d", path, info.Size(), info.ModTime().UnixNano())
 }
 
-// accessOf returns full access: no kernel layer restricts paths here.
+// pathAccess returns full access: no kernel layer restricts paths here.
 func accessOf(Config, Profile, string) (PathAccess, error) {
 	return PathAccess{Read: true, Write: true, Why: "no kernel layer exists on this system"}, nil
 }

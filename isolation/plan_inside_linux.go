@@ -27,7 +27,7 @@ func (v *mountView) mountProtected() error {
 	}
 	for _, path := range found {
 		outer, ok := v.innermostMount(path)
-		if !ok || outer.kind != bindRW || v.hasMount(path) || openNoLinks(path) != nil { // gone since, or a link
+		if !ok || outer.kind != bindRW || v.hasMount(path) || checkPathHasNoLinks(path) != nil { // gone since, or a link
 			continue
 		}
 		v.setMount(viewMount{kind: bindRO, source: path, target: path, origin: fromInside})

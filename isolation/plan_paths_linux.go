@@ -65,7 +65,7 @@ func (v *mountView) checkProfilePath(path string) error {
 
 // checkNoLinks refuses a path that is missing or contains a symlink.
 func (v *mountView) checkNoLinks(path string) error {
-	err := openNoLinks(path)
+	err := checkPathHasNoLinks(path)
 	switch {
 	case err == nil:
 		return nil
@@ -78,8 +78,8 @@ func (v *mountView) checkNoLinks(path string) error {
 	}
 }
 
-// openNoLinks opens and closes a path. It returns unix.ELOOP if a component is a symlink.
-func openNoLinks(path string) error {
+// checkPathHasNoLinks opens and closes a path. It returns unix.ELOOP if a component is a symlink.
+func checkPathHasNoLinks(path string) error {
 	fd, err := unix.Openat2(unix.AT_FDCWD, path, &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC,
 		Resolve: unix.RESOLVE_NO_SYMLINKS})
 	if err == nil {

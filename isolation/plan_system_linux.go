@@ -168,7 +168,7 @@ func (v *mountView) bindTmpDir() {
 			return
 		}
 	}
-	if dir == "" || !v.hasMount("/tmp") || openNoLinks(dir) != nil {
+	if dir == "" || !v.hasMount("/tmp") || checkPathHasNoLinks(dir) != nil {
 		return
 	}
 	v.setMount(viewMount{kind: bindRW, source: dir, target: dir, origin: fromProfile})

@@ -22,7 +22,7 @@ type processStarter struct {
 	log         hclog.Logger
 	bwrap       string // empty unless isolation is enabled
 	checker     sandboxChecker
-	spawner     *spawner
+	spawner     *spawnThread
 	aroundStart func(start func() error) error // wraps the start of a sandbox on its thread
 	marker      processMarker
 	groups      *cgroupManager
@@ -55,7 +55,7 @@ func newProcessStarter(cfg Config, l homeLayout, log hclog.Logger, m machineConf
 		pl.etc = newEtcCopyCache(cache)
 		pl.linkSafe = sync.OnceValue(func() bool { return !bwrapFollowsLinks(bwrap, cache) })
 	}
-	pl.spawner, pl.aroundStart = newSpawner(), withProtectedDevices
+	pl.spawner, pl.aroundStart = newSpawnThread(), withProtectedDevices
 	pl.groups = newCgroupManager(cfg.UseCgroups, log)
 	return pl, nil
 }

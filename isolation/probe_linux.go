@@ -88,7 +88,7 @@ func firstLine(text string) string {
 func checkExposeSources(rules []ExposePath) error {
 	for _, rule := range rules {
 		key := fmt.Sprintf("isolation.expose_paths: source %q", rule.Source)
-		switch err := openNoLinks(rule.Source); {
+		switch err := checkPathHasNoLinks(rule.Source); {
 		case err == nil:
 		case errors.Is(err, unix.ENOENT):
 			return &ConfigError{Key: key, Problem: "it does not exist", Cure: "make it, or take the rule out"}

@@ -100,8 +100,8 @@ func PrivateDirs() []string { return []string{"/tmp", "/dev/shm"} }
 // allowsAnyProgram reports whether the child may start any program.
 func (p Profile) allowsAnyProgram() bool { return p.Exec && len(p.Programs) == 0 }
 
-// normalize checks p, and returns it with clean paths.
-func (p Profile) normalize() (Profile, error) {
+// normalizeProfile checks p, and returns it with clean paths.
+func (p Profile) normalizeProfile() (Profile, error) {
 	if p.Name == "" {
 		p.Name = "unnamed"
 	}

@@ -22,7 +22,7 @@ func accessOf(cfg Config, p Profile, path string) (PathAccess, error) {
 		if err != nil {
 			return PathAccess{}, err
 		}
-		return v.accessOf(path), nil
+		return v.pathAccess(path), nil
 	case p.Confine && landlockABI() > 0:
 		return cfg.landlockAccess(p, path), nil
 	}
@@ -34,8 +34,8 @@ func isMissing(path string) bool {
 	return err != nil
 }
 
-// accessOf returns the access that the mounts allow to a path.
-func (v *mountView) accessOf(path string) PathAccess {
+// pathAccess returns the access that the mounts allow to a path.
+func (v *mountView) pathAccess(path string) PathAccess {
 	m, ok := v.innermostMount(path)
 	for _, at := range v.mounts {
 		if at.target == path {

@@ -19,8 +19,8 @@ type tokenRestriction struct {
 	killOnClose bool   // which ends with us
 }
 
-// verify returns an error if a restriction is missing.
-func (r tokenRestriction) verify() error {
+// verifyRestrictions returns an error if a restriction is missing.
+func (r tokenRestriction) verifyRestrictions() error {
 	var wrong []error
 	for _, c := range []struct {
 		holds bool
@@ -52,7 +52,7 @@ type suspendedChild interface {
 	assignToJob() error
 	readRestriction() (tokenRestriction, error)
 	resumeProcess() error
-	terminate() // ends the process before it runs
+	terminateProcess() // ends the process before it runs
 }
 
 // releaseSuspended puts a suspended process in its job, verifies its restrictions and resumes it. On failure it
@@ -62,14 +62,14 @@ func releaseSuspended(p suspendedChild, restricted bool) error {
 	if err == nil && restricted {
 		var found tokenRestriction
 		if found, err = p.readRestriction(); err == nil {
-			err = found.verify()
+			err = found.verifyRestrictions()
 		}
 	}
 	if err == nil {
 		err = p.resumeProcess()
 	}
 	if err != nil {
-		p.terminate()
+		p.terminateProcess()
 	}
 	return err
 }

@@ -12,7 +12,7 @@ import (
 var fine = tokenRestriction{integrity: lowIntegrity, restricted: true, privileges: 1, inJob: true, killOnClose: true}
 
 func TestMissingRestrictionsAreReported(t *testing.T) {
-	if err := fine.verify(); err != nil {
+	if err := fine.verifyRestrictions(); err != nil {
 		t.Error(err)
 	}
 	for what, change := range map[string]func(*tokenRestriction){
@@ -26,7 +26,7 @@ func TestMissingRestrictionsAreReported(t *testing.T) {
 		r := fine
 		change(&r)
 		var cant *UnavailableError
-		if err := r.verify(); !errors.As(err, &cant) || !strings.Contains(err.Error(), what) || cant.Cure == "" {
+		if err := r.verifyRestrictions(); !errors.As(err, &cant) || !strings.Contains(err.Error(), what) || cant.Cure == "" {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
@@ -50,7 +50,7 @@ func (s *scripted) step(name string) error {
 func (s *scripted) assignToJob() error                         { return s.step("assign") }
 func (s *scripted) readRestriction() (tokenRestriction, error) { return s.found, s.step("examine") }
 func (s *scripted) resumeProcess() error                       { return s.step("resume") }
-func (s *scripted) terminate()                                 { _ = s.step("discard") }
+func (s *scripted) terminateProcess()                          { _ = s.step("discard") }
 
 func TestUnverifiedProcessIsTerminated(t *testing.T) {
 	for _, c := range []struct {

@@ -83,7 +83,7 @@ func (s *bwrapCommand) addArguments(pl *processStarter, child *exec.Cmd, plan *m
 	a.addWords("--remount-ro", "/")
 	if calls := pl.filter(filterNeeds{programs: plan.profile.allowsAnyProgram(), processes: plan.profile.Exec, internet: true,
 		ownNamespaces: true}); calls != nil {
-		fd, err := a.passData("filter", calls.encode())
+		fd, err := a.passData("filter", calls.encodeForBwrap())
 		if err != nil {
 			return fmt.Errorf("describe the sandbox: %w", err)
 		}
@@ -103,7 +103,7 @@ func (s *bwrapCommand) addArguments(pl *processStarter, child *exec.Cmd, plan *m
 // closePassedFiles closes this process's copies of the files passed to bubblewrap.
 func (s *bwrapCommand) closePassedFiles() { s.args.closeFiles() }
 
-// closeAll closes all files of the command.
+// closeDescriptors closes all files of the command.
 func (s *bwrapCommand) closeAll() {
 	s.args.closeFiles()
 	if s.status != nil {

@@ -6,16 +6,16 @@ import (
 	"syscall"
 )
 
-// spawner is a thread that starts processes and lives as long as they do.
+// spawnThread is a thread that starts processes and lives as long as they do.
 //
 // The kernel sends parent-death signals when the thread that started a child ends, and Go ends threads arbitrarily.
 // Children of the spawner die only with this process or the spawner.
-type spawner struct {
+type spawnThread struct {
 	jobs chan func()
 }
 
-func newSpawner() *spawner {
-	s := &spawner{jobs: make(chan func())}
+func newSpawnThread() *spawnThread {
+	s := &spawnThread{jobs: make(chan func())}
 	go func() {
 		// Never unlocked: the thread ends with this goroutine.
 		runtime.LockOSThread()
@@ -27,7 +27,7 @@ func newSpawner() *spawner {
 }
 
 // runOnThread runs job on the thread and waits for it.
-func (s *spawner) runOnThread(job func()) {
+func (s *spawnThread) runOnThread(job func()) {
 	done := make(chan struct{})
 	s.jobs <- func() {
 		defer close(done)
@@ -37,7 +37,7 @@ func (s *spawner) runOnThread(job func()) {
 }
 
 // startProcess calls around on the thread with a function that starts cmd. cmd gets atDeath when this process dies.
-func (s *spawner) startProcess(cmd *exec.Cmd, atDeath syscall.Signal, around func(start func() error) error) (err error) {
+func (s *spawnThread) startProcess(cmd *exec.Cmd, atDeath syscall.Signal, around func(start func() error) error) (err error) {
 	cmd.SysProcAttr = childAttributes(cmd.SysProcAttr)
 	cmd.SysProcAttr.Pdeathsig = atDeath
 	s.runOnThread(func() { err = around(cmd.Start) })
@@ -45,7 +45,7 @@ func (s *spawner) startProcess(cmd *exec.Cmd, atDeath syscall.Signal, around fun
 }
 
 // stopThread ends the thread, and so kills its running children.
-func (s *spawner) stopThread() { close(s.jobs) }
+func (s *spawnThread) stopThread() { close(s.jobs) }
 
 // childAttributes returns given, changed to start the child in its own session, without this process's terminal.
 func childAttributes(given *syscall.SysProcAttr) *syscall.SysProcAttr {

@@ -87,7 +87,7 @@ func (i *Isolation) PrepareCommand(cmd *exec.Cmd, p Profile) error {
 
 // newChildCommand checks cmd and p, and returns a copy of cmd with environment and standard streams.
 func (i *Isolation) newChildCommand(cmd *exec.Cmd, p Profile) (*exec.Cmd, Profile, error) {
-	p, err := p.normalize()
+	p, err := p.normalizeProfile()
 	if err != nil {
 		return nil, p, err
 	}

@@ -38,8 +38,8 @@ func (s *syscallLauncher) addData(data []byte) uint64 {
 	return address
 }
 
-// addWords adds numbers as data for an argument, and returns their address.
-func (s *syscallLauncher) addWords(words ...uint64) uint64 {
+// addNumbers adds numbers as data for an argument, and returns their address.
+func (s *syscallLauncher) addNumbers(words ...uint64) uint64 {
 	var data []byte
 	for _, w := range words {
 		data = binary.NativeEndian.AppendUint64(data, w)
@@ -55,7 +55,7 @@ func (s *syscallLauncher) buildELF(path, complaint string) []byte {
 		return nil
 	}
 	const last = ^uint64(0)
-	s.addCall(last, s.addData(append([]byte(path), 0)), 0, s.addWords(0))
+	s.addCall(last, s.addData(append([]byte(path), 0)), 0, s.addNumbers(0))
 	head := []uint64{s.addData([]byte(complaint)), uint64(len(complaint))}
 	image := bytes.NewBuffer(launcherELFHeader(scriptData - launcherBase + len(s.data)))
 	image.Write(code)

@@ -25,14 +25,14 @@ type Options struct {
 	Tools      ToolCaller
 	System     string      // system prompt
 	Transcript *Transcript // nil for a new one, in memory
-	Settings   Settings
+	Settings   LoopSettings
 	// Inbox returns new messages for the model, such as results of subagents. It is called before each request, and may
 	// be nil.
 	Inbox func() []string
 }
 
-// Settings limit the agent loop. Zero disables a limit. Begin with [DefaultSettings].
-type Settings struct {
+// LoopSettings limit the agent loop. Zero disables a limit. Begin with [DefaultLoopSettings].
+type LoopSettings struct {
 	MaxTokens     int // per answer
 	MaxIterations int // requests per turn
 
@@ -43,13 +43,13 @@ type Settings struct {
 	SummarizePercent  int // of ContextWindow; above it, older messages are summarised
 	ContextWindow     int // in tokens
 
-	Budget Budget  // of each turn, including its subagents
-	Prices *Prices // nil if unknown
+	Budget TurnBudget   // of each turn, including its subagents
+	Prices *TokenPrices // nil if unknown
 }
 
-// DefaultSettings returns the default settings.
-func DefaultSettings() Settings {
-	return Settings{
+// DefaultLoopSettings returns the default settings.
+func DefaultLoopSettings() LoopSettings {
+	return LoopSettings{
 		MaxTokens: 32768, MaxIterations: 50,
 		MaxRetries: 2, RetryBackoff: 2 * time.Second,
 		SummarizeMessages: 20, SummarizePercent: 75, ContextWindow: 131072,
@@ -61,7 +61,7 @@ type Agent struct {
 	model    Model
 	tools    ToolCaller
 	system   string
-	settings Settings
+	settings LoopSettings
 	inbox    func() []string
 
 	mu              sync.Mutex // held during a turn
@@ -89,13 +89,13 @@ type TurnOutcome struct {
 	Stop       StopReason
 	Iterations int // requests to the model
 	Calls      int
-	Usage      Usage // including subagents
+	Usage      TokenUsage // including subagents
 }
 
 // RunTurn sends text to the model and makes the tool calls it requests, until it answers without calls. observe may be
 // nil and receives events. Turns of one agent run one after another. The outcome of a failed turn has the work done so
 // far. The error is a *[BudgetError], a *[ModelError], or the context's.
-func (a *Agent) RunTurn(ctx context.Context, text string, observe func(Event)) (*TurnOutcome, error) {
+func (a *Agent) RunTurn(ctx context.Context, text string, observe func(TurnEvent)) (*TurnOutcome, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	t, end := a.beginTurn(ctx, observe)
@@ -107,7 +107,7 @@ func (a *Agent) RunTurn(ctx context.Context, text string, observe func(Event)) (
 	if over, ok := errors.AsType[*BudgetError](err); ok {
 		t.emitNotice(BudgetNotice, "%v", over)
 	}
-	t.outcome.Usage, t.outcome.Calls = t.meter.totals()
+	t.outcome.Usage, t.outcome.Calls = t.meter.totalUsage()
 	return &t.outcome, err
 }
 
@@ -124,7 +124,7 @@ type turn struct {
 	children sync.WaitGroup // that no other code waits for
 
 	emitMu  sync.Mutex
-	observe func(Event)
+	observe func(TurnEvent)
 }
 
 // errTurnEnds is the cause with which a finished turn cancels its remaining work.
@@ -139,7 +139,7 @@ func turnFromContext(ctx context.Context) *turn {
 }
 
 // beginTurn begins a turn. Its context ends with the turn. Its usage also counts for the turn in ctx.
-func (a *Agent) beginTurn(ctx context.Context, observe func(Event)) (t *turn, end func()) {
+func (a *Agent) beginTurn(ctx context.Context, observe func(TurnEvent)) (t *turn, end func()) {
 	t = &turn{Agent: a, observe: observe, meter: &usageMeter{budget: a.settings.Budget, prices: a.settings.Prices}}
 	if outer := turnFromContext(ctx); outer != nil {
 		t.meter.outer = outer.meter
@@ -159,7 +159,7 @@ func (a *Agent) beginTurn(ctx context.Context, observe func(Event)) (t *turn, en
 }
 
 // emitEvent passes an event to the observer, one at a time.
-func (t *turn) emitEvent(e Event) {
+func (t *turn) emitEvent(e TurnEvent) {
 	if t.observe == nil {
 		return
 	}
@@ -169,5 +169,5 @@ func (t *turn) emitEvent(e Event) {
 }
 
 func (t *turn) emitNotice(kind NoticeKind, format string, args ...any) {
-	t.emitEvent(Event{Kind: NoticeEvent, Notice: kind, Text: fmt.Sprintf(format, args...)})
+	t.emitEvent(TurnEvent{Kind: NoticeEvent, Notice: kind, Text: fmt.Sprintf(format, args...)})
 }

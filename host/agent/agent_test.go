@@ -61,8 +61,8 @@ func (b *toolbox) Call(ctx context.Context, tool string, arguments json.RawMessa
 }
 
 // settings are the defaults, without waiting.
-func settings() agent.Settings {
-	s := agent.DefaultSettings()
+func settings() agent.LoopSettings {
+	s := agent.DefaultLoopSettings()
 	s.RetryBackoff = time.Millisecond
 	return s
 }
@@ -96,7 +96,7 @@ func model(t testing.TB, protocol string, steps ...modeltest.Step) (agent.Model,
 // recorder writes down events, a line each.
 type recorder struct{ lines []string }
 
-func (r *recorder) observe(e agent.Event) {
+func (r *recorder) observe(e agent.TurnEvent) {
 	line := string(e.Kind)
 	switch e.Kind {
 	case agent.TextEvent:
@@ -127,7 +127,7 @@ func TestATurn(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := &agent.TurnOutcome{Text: "all done", Stop: agent.StopEnded, Iterations: 2, Calls: 2, Usage: agent.Usage{Input: 30, Output: 7}}
+		want := &agent.TurnOutcome{Text: "all done", Stop: agent.StopEnded, Iterations: 2, Calls: 2, Usage: agent.TokenUsage{Input: 30, Output: 7}}
 		if diff := cmp.Diff(want, out); diff != "" {
 			t.Error(diff)
 		}
@@ -218,9 +218,9 @@ func TestTemporaryErrorsAreRetried(t *testing.T) {
 // looper is a provider with a loop of its own, which breaks off after a call.
 type looper struct{ asked int }
 
-func (l *looper) Generate(_ context.Context, r agent.ModelRequest, _ func(string)) (*agent.Reply, error) {
+func (l *looper) Generate(_ context.Context, r agent.ModelRequest, _ func(string)) (*agent.ModelReply, error) {
 	l.asked++
-	r.Observe(agent.Event{Kind: agent.CallEvent, Call: &agent.ToolCall{Tool: "exec"}})
+	r.Observe(agent.TurnEvent{Kind: agent.CallEvent, Call: &agent.ToolCall{Tool: "exec"}})
 	return nil, &agent.ModelError{Message: "broke off"}
 }
 
@@ -236,7 +236,7 @@ func TestCancelledRetryReturnsAtOnce(t *testing.T) {
 	chat, _ := model(t, "openai", modeltest.Step{Status: 429, Header: map[string]string{"Retry-After": "200"}})
 	ctx, cancel := context.WithCancel(t.Context())
 	a := agent.New(agent.Options{Model: chat, Tools: tools(t), Settings: settings()})
-	_, err := a.RunTurn(ctx, "go", func(e agent.Event) {
+	_, err := a.RunTurn(ctx, "go", func(e agent.TurnEvent) {
 		if e.Notice == agent.RetryNotice {
 			cancel()
 		}

@@ -29,7 +29,7 @@ func BenchmarkTurns(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	settings := agent.DefaultSettings()
+	settings := agent.DefaultLoopSettings()
 	settings.SummarizeMessages = 0
 	dir := b.TempDir()
 	var a *agent.Agent
@@ -50,7 +50,7 @@ func BenchmarkTurns(b *testing.B) {
 				return err
 			},
 			Run: func() error {
-				_, err := a.RunTurn(b.Context(), "Do it.", func(agent.Event) {})
+				_, err := a.RunTurn(b.Context(), "Do it.", func(agent.TurnEvent) {})
 				return err
 			}},
 		measure.BenchCase{Name: "requests",

@@ -6,19 +6,19 @@ import (
 	"time"
 )
 
-// Budget limits a turn. Zero means no limit.
-type Budget struct {
+// TurnBudget limits a turn. Zero means no limit.
+type TurnBudget struct {
 	Tokens  int64
 	CostUSD float64
 	Calls   int
 	Time    time.Duration
 }
 
-// Prices are in US dollars per million tokens. Cache prices of zero mean the input price.
-type Prices struct{ Input, Output, CacheRead, CacheWrite float64 }
+// TokenPrices are in US dollars per million tokens. Cache prices of zero mean the input price.
+type TokenPrices struct{ Input, Output, CacheRead, CacheWrite float64 }
 
 // Cost returns the cost of a usage.
-func (p Prices) Cost(u Usage) float64 {
+func (p TokenPrices) Cost(u TokenUsage) float64 {
 	read, write := p.CacheRead, p.CacheWrite
 	if read == 0 {
 		read = p.Input
@@ -62,17 +62,17 @@ func iterationsBudgetError(limit int) *BudgetError {
 // usageMeter counts the usage of a turn, including its subagents.
 type usageMeter struct {
 	outer  *usageMeter // meter of the outer turn; may be nil
-	budget Budget
-	prices *Prices
+	budget TurnBudget
+	prices *TokenPrices
 
 	mu      sync.Mutex
-	usage   Usage
+	usage   TokenUsage
 	calls   int
 	unknown bool // some usage has no known cost
 }
 
 // addUsage adds the token usage of a reply to this turn and its outer turns.
-func (m *usageMeter) addUsage(u Usage) {
+func (m *usageMeter) addUsage(u TokenUsage) {
 	u.CostUSD = max(u.CostUSD, 0)
 	known := u.CostUSD > 0
 	if !known && m.prices != nil {
@@ -139,18 +139,18 @@ func (m *usageMeter) checkOwnBudget() *BudgetError {
 	return nil
 }
 
-// totals returns the token usage and the number of calls of the turn.
-func (m *usageMeter) totals() (Usage, int) {
+// totalUsage returns the token usage and the number of calls of the turn.
+func (m *usageMeter) totalUsage() (TokenUsage, int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.usage, m.calls
 }
 
-// remaining returns the smallest remaining budget of this turn and its outer turns.
-func (m *usageMeter) remaining() RemainingBudget {
+// remainingBudget returns the smallest remaining budget of this turn and its outer turns.
+func (m *usageMeter) remainingBudget() RemainingBudget {
 	var l RemainingBudget
 	for ; m != nil; m = m.outer {
-		used, calls := m.totals()
+		used, calls := m.totalUsage()
 		if b := m.budget; b.Tokens > 0 {
 			l.Tokens = minLimit(l.Tokens, max(b.Tokens-used.TotalTokens(), 1))
 		}

@@ -20,20 +20,20 @@ import (
 func TestBudgets(t *testing.T) {
 	call := modeltest.Step{Usage: &modeltest.ScriptedUsage{Input: 400, Output: 100}, Calls: []modeltest.ScriptedCall{
 		{ID: "1", Tool: "exec", Arguments: `{}`}, {ID: "2", Tool: "exec", Arguments: `{}`}}}
-	prices := &agent.Prices{Input: 1000, Output: 10000}
+	prices := &agent.TokenPrices{Input: 1000, Output: 10000}
 	for name, test := range map[string]struct {
-		change func(*agent.Settings)
+		change func(*agent.LoopSettings)
 		want   []string
 		calls  int
 	}{
-		"tokens": {func(s *agent.Settings) { s.Budget.Tokens = 900 },
+		"tokens": {func(s *agent.LoopSettings) { s.Budget.Tokens = 900 },
 			[]string{"1000 tokens", "900", "agents.defaults.budget.tokens", "is kept"}, 2},
-		"money": {func(s *agent.Settings) { s.Budget.CostUSD, s.Prices = 5, prices },
+		"money": {func(s *agent.LoopSettings) { s.Budget.CostUSD, s.Prices = 5, prices },
 			[]string{"5.6000 USD", "5.0000", "agents.defaults.budget.cost_usd"}, 6},
-		"unknown prices": {func(s *agent.Settings) { s.Budget.CostUSD = 5 }, []string{"not known", "set its prices"}, 0},
-		"calls":          {func(s *agent.Settings) { s.Budget.Calls = 3 }, []string{"3", "agents.defaults.budget.calls"}, 3},
-		"iterations":     {func(s *agent.Settings) { s.MaxIterations = 3 }, []string{"3 times", "max_tool_iterations"}, 6},
-		"time":           {func(s *agent.Settings) { s.Budget.Time = time.Nanosecond }, []string{"1ns", "agents.defaults.budget.minutes"}, 0},
+		"unknown prices": {func(s *agent.LoopSettings) { s.Budget.CostUSD = 5 }, []string{"not known", "set its prices"}, 0},
+		"calls":          {func(s *agent.LoopSettings) { s.Budget.Calls = 3 }, []string{"3", "agents.defaults.budget.calls"}, 3},
+		"iterations":     {func(s *agent.LoopSettings) { s.MaxIterations = 3 }, []string{"3 times", "max_tool_iterations"}, 6},
+		"time":           {func(s *agent.LoopSettings) { s.Budget.Time = time.Nanosecond }, []string{"1ns", "agents.defaults.budget.minutes"}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			chat, _ := model(t, "anthropic", call, call, call, call, call, call, call, call, call, call)

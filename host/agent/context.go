@@ -30,7 +30,7 @@ func overheadBytes(r ModelRequest) int {
 }
 
 // countUsage counts a reply's usage, or an estimate if the provider reports none, and updates the bytes per token.
-func (t *turn) countUsage(r ModelRequest, reply *Reply) {
+func (t *turn) countUsage(r ModelRequest, reply *ModelReply) {
 	read, u := overheadBytes(r)+messageBytes(r.Messages), &reply.Usage
 	if in := sumCounts(u.Input, u.CacheRead, u.CacheWrite); in > 0 {
 		t.bytesPerToken = min(max(float64(read)/float64(in), 1), 8)
@@ -83,7 +83,7 @@ func (t *turn) halveContext(r ModelRequest) (bool, error) {
 func (t *turn) cutContextToSize(bytes int) (bool, error) {
 	messages := t.transcript.Messages()
 	best := 0
-	for _, role := range []Role{User, Assistant} {
+	for _, role := range []MessageRole{User, Assistant} {
 		for i := 1; i < len(messages); i++ {
 			if messages[i].Role != role {
 				continue

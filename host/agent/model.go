@@ -28,7 +28,7 @@ type Model interface {
 	// not be reached or refused, the error is a *[ModelError]; errors never contain a key.
 	//
 	// A provider with its own loop, which calls tools in another way, returns a reply without calls.
-	Generate(ctx context.Context, r ModelRequest, onText func(string)) (*Reply, error)
+	Generate(ctx context.Context, r ModelRequest, onText func(string)) (*ModelReply, error)
 }
 
 // ModelRequest is a request to a model.
@@ -42,7 +42,7 @@ type ModelRequest struct {
 
 	Session   string          // conversation key; empty if not stored
 	Remaining RemainingBudget // what the turn may still use
-	Observe   func(Event)     // receives calls of the provider's loop; may be nil
+	Observe   func(TurnEvent) // receives calls of the provider's loop; may be nil
 }
 
 // RemainingBudget is the remaining budget of a turn. Zero means no limit.
@@ -53,20 +53,20 @@ type RemainingBudget struct {
 	CostUSD    float64
 }
 
-// Role is the author of a message.
-type Role string
+// MessageRole is the author of a message.
+type MessageRole string
 
 // The roles.
 const (
-	User       Role = "user"
-	Assistant  Role = "assistant"
-	ToolResult Role = "tool"
+	User       MessageRole = "user"
+	Assistant  MessageRole = "assistant"
+	ToolResult MessageRole = "tool"
 )
 
 // Message is one message of a conversation, as sent to models and stored.
 type Message struct {
-	Role Role   `json:"role"`
-	Text string `json:"text,omitempty"`
+	Role MessageRole `json:"role"`
+	Text string      `json:"text,omitempty"`
 
 	Calls []ToolCall `json:"calls,omitempty"` // of the assistant, in order
 
@@ -94,10 +94,10 @@ type ToolSpec struct {
 	Schema json.RawMessage // of its arguments, an object
 }
 
-// Reply is a model's reply to a request.
-type Reply struct {
+// ModelReply is a model's reply to a request.
+type ModelReply struct {
 	Message Message
-	Usage   Usage
+	Usage   TokenUsage
 	Stop    StopReason
 }
 
@@ -111,8 +111,8 @@ const (
 	StopRefused StopReason = "refused" // by the provider
 )
 
-// Usage is the token usage of a reply; zero if the provider does not report it.
-type Usage struct {
+// TokenUsage is the token usage of a reply; zero if the provider does not report it.
+type TokenUsage struct {
 	Input      int64 `json:"input,omitempty"`       // tokens read, without cached ones
 	CacheRead  int64 `json:"cache_read,omitempty"`  // tokens read from the provider's cache
 	CacheWrite int64 `json:"cache_write,omitempty"` // tokens written to it
@@ -125,11 +125,13 @@ type Usage struct {
 }
 
 // TotalTokens returns the sum of all tokens.
-func (u Usage) TotalTokens() int64 { return sumCounts(u.Input, u.CacheRead, u.CacheWrite, u.Output) }
+func (u TokenUsage) TotalTokens() int64 {
+	return sumCounts(u.Input, u.CacheRead, u.CacheWrite, u.Output)
+}
 
 // Add returns the sum of two usages.
-func (u Usage) Add(o Usage) Usage {
-	return Usage{
+func (u TokenUsage) Add(o TokenUsage) TokenUsage {
+	return TokenUsage{
 		Input: sumCounts(u.Input, o.Input), CacheRead: sumCounts(u.CacheRead, o.CacheRead), CacheWrite: sumCounts(u.CacheWrite, o.CacheWrite),
 		Output: sumCounts(u.Output, o.Output), CostUSD: u.CostUSD + o.CostUSD, Calls: u.Calls + o.Calls,
 		Estimated: u.Estimated || o.Estimated,
@@ -242,8 +244,8 @@ const (
 	EmptyNotice   NoticeKind = "empty"   // the model answered with nothing
 )
 
-// Event is something that happens in a turn. Events are sent in order, one at a time.
-type Event struct {
+// TurnEvent is something that happens in a turn. Events are sent in order, one at a time.
+type TurnEvent struct {
 	Kind   EventKind
 	Text   string             // of a text or a notice
 	Notice NoticeKind         // of a notice

@@ -31,13 +31,13 @@ type TeamOptions struct {
 	Limits func(parent *session.Session) TeamLimits
 	// Open opens an agent for a task: in a child session of the parent's, or if the task names another agent, in a
 	// session of that agent.
-	Open func(ctx context.Context, t Task) (*Member, error)
+	Open func(ctx context.Context, t ChildTask) (*TaskAgent, error)
 	// AllowedAgents returns the agents to which a session may delegate. Nil allows none.
 	AllowedAgents func(parent *session.Session) []string
 	// WithStop adds further limits to the context of a child, such as an operator's stop. It may be nil.
 	WithStop func(ctx context.Context, parent *session.Session) (context.Context, context.CancelFunc)
 	// Observe receives events of children, concurrently, and may be nil.
-	Observe func(c ChildStatus, e Event)
+	Observe func(c ChildStatus, e TurnEvent)
 	// Outlive lets background children continue after their parent's turn. The parent gets their results in its next
 	// turn.
 	Outlive bool
@@ -56,16 +56,16 @@ func DefaultTeamLimits() TeamLimits {
 	return TeamLimits{Depth: 3, Concurrent: 5, Timeout: 5 * time.Minute, SlotWait: 30 * time.Second}
 }
 
-// Task is work for a child agent.
-type Task struct {
+// ChildTask is work for a child agent.
+type ChildTask struct {
 	Parent *session.Session
 	Agent  string // empty for the parent's own agent
 	Label  string
 	Text   string
 }
 
-// Member is an agent that was opened for a task.
-type Member struct {
+// TaskAgent is an agent that was opened for a task.
+type TaskAgent struct {
 	Agent   *Agent
 	Session *session.Session // of its calls
 	Close   func() error     // may be nil
@@ -97,7 +97,7 @@ type sessionChildren struct {
 
 type childAgent struct {
 	ChildStatus
-	task       Task
+	task       ChildTask
 	background bool // no call waits for it
 	reported   bool // the parent knows the result
 	cancel     context.CancelCauseFunc
@@ -144,8 +144,8 @@ func (t *Team) EndSession(s *session.Session) {
 	}
 }
 
-// Inbox returns a function for [Options.Inbox], which returns the results that the session has not received.
-func (t *Team) Inbox(s *session.Session) func() []string {
+// SessionInbox returns a function for [Options.Inbox], which returns the results that the session has not received.
+func (t *Team) SessionInbox(s *session.Session) func() []string {
 	return func() []string {
 		t.mu.Lock()
 		defer t.mu.Unlock()
@@ -174,7 +174,7 @@ func (t *Team) childrenOf(s *session.Session) *sessionChildren {
 }
 
 // startTask starts a child agent when a slot is free. With alone, it does not wait for the child's end.
-func (t *Team) startTask(ctx context.Context, task Task, alone bool) (*childAgent, error) {
+func (t *Team) startTask(ctx context.Context, task ChildTask, alone bool) (*childAgent, error) {
 	if err := t.checkAllowed(task); err != nil {
 		return nil, err
 	}
@@ -219,7 +219,7 @@ func (f *sessionChildren) acquireSlot(ctx context.Context) error {
 }
 
 // checkAllowed returns an error if the parent may not delegate to the task's agent.
-func (t *Team) checkAllowed(task Task) error {
+func (t *Team) checkAllowed(task ChildTask) error {
 	var names []string
 	if t.options.AllowedAgents != nil {
 		names = t.options.AllowedAgents(task.Parent)
@@ -235,7 +235,7 @@ func (t *Team) checkAllowed(task Task) error {
 }
 
 // launchChild runs a child agent in a goroutine; nil if the team is closed.
-func (t *Team) launchChild(ctx context.Context, f *sessionChildren, task Task, alone bool) *childAgent {
+func (t *Team) launchChild(ctx context.Context, f *sessionChildren, task ChildTask, alone bool) *childAgent {
 	c := &childAgent{task: task, background: alone, done: make(chan struct{})}
 	waiting := &t.running
 	if parent := turnFromContext(ctx); alone && parent != nil && !t.options.Outlive {
@@ -293,7 +293,7 @@ func (t *Team) runChild(ctx context.Context, c *childAgent, of *sessionChildren)
 	t.childrenOf(member.Session).depth = of.depth + 1
 	told := c.ChildStatus
 	t.mu.Unlock()
-	outcome, err := member.Agent.RunTurn(ctx, c.task.Text, func(e Event) {
+	outcome, err := member.Agent.RunTurn(ctx, c.task.Text, func(e TurnEvent) {
 		if t.options.Observe != nil {
 			t.options.Observe(told, e)
 		}

@@ -15,9 +15,9 @@ import (
 )
 
 // scripted is a model whose answers are a function of what it is asked.
-type scripted func(ctx context.Context, r ModelRequest) (*Reply, error)
+type scripted func(ctx context.Context, r ModelRequest) (*ModelReply, error)
 
-func (f scripted) Generate(ctx context.Context, r ModelRequest, _ func(string)) (*Reply, error) {
+func (f scripted) Generate(ctx context.Context, r ModelRequest, _ func(string)) (*ModelReply, error) {
 	return f(ctx, r)
 }
 
@@ -25,7 +25,7 @@ func (f scripted) Generate(ctx context.Context, r ModelRequest, _ func(string)) 
 func says(answers ...string) scripted {
 	var mu sync.Mutex
 	asked := 0
-	return func(context.Context, ModelRequest) (*Reply, error) {
+	return func(context.Context, ModelRequest) (*ModelReply, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		text := answers[min(asked, len(answers)-1)]
@@ -34,13 +34,13 @@ func says(answers ...string) scripted {
 		if tool, arguments, isCall := strings.Cut(text, " {"); isCall {
 			m.Text, m.Calls = "", []ToolCall{{ID: fmt.Sprint(asked), Tool: tool, Arguments: json.RawMessage("{" + arguments)}}
 		}
-		return &Reply{Message: m, Usage: Usage{Input: 10, Output: 1}, Stop: StopEnded}, nil
+		return &ModelReply{Message: m, Usage: TokenUsage{Input: 10, Output: 1}, Stop: StopEnded}, nil
 	}
 }
 
 // blocked answers when its context ends.
 func blocked(begun chan<- struct{}) scripted {
-	return func(ctx context.Context, _ ModelRequest) (*Reply, error) {
+	return func(ctx context.Context, _ ModelRequest) (*ModelReply, error) {
 		if begun != nil {
 			begun <- struct{}{}
 		}
@@ -87,13 +87,13 @@ func teamOf(t *testing.T, change func(*TeamOptions), children map[string]Model) 
 	t.Helper()
 	var team *Team
 	o := TeamOptions{Limits: func(*session.Session) TeamLimits { return DefaultTeamLimits() }}
-	o.Open = func(_ context.Context, task Task) (*Member, error) {
+	o.Open = func(_ context.Context, task ChildTask) (*TaskAgent, error) {
 		m := children[task.Text]
 		if m == nil {
 			return nil, errors.New("nobody is there")
 		}
 		s := &session.Session{}
-		return &Member{Session: s, Agent: New(Options{Model: m, Tools: on{t, team, s}, Inbox: team.Inbox(s)})}, nil
+		return &TaskAgent{Session: s, Agent: New(Options{Model: m, Tools: on{t, team, s}, Inbox: team.SessionInbox(s)})}, nil
 	}
 	if change != nil {
 		change(&o)
@@ -104,9 +104,9 @@ func teamOf(t *testing.T, change func(*TeamOptions), children map[string]Model) 
 }
 
 // parentOf makes an agent that has the team's tools.
-func parentOf(t *testing.T, team *Team, m Model, s Settings) (*Agent, *Transcript) {
+func parentOf(t *testing.T, team *Team, m Model, s LoopSettings) (*Agent, *Transcript) {
 	sess, transcript := &session.Session{}, NewTranscript()
-	a := New(Options{Model: m, Tools: on{t, team, sess}, Inbox: team.Inbox(sess), Transcript: transcript,
+	a := New(Options{Model: m, Tools: on{t, team, sess}, Inbox: team.SessionInbox(sess), Transcript: transcript,
 		Settings: s})
 	return a, transcript
 }
@@ -122,9 +122,9 @@ func texts(transcript *Transcript) string {
 func TestSubagentIsAwaited(t *testing.T) {
 	var seen []string
 	team := teamOf(t, func(o *TeamOptions) {
-		o.Observe = func(c ChildStatus, e Event) { seen = append(seen, c.Label+" "+string(e.Kind)) }
+		o.Observe = func(c ChildStatus, e TurnEvent) { seen = append(seen, c.Label+" "+string(e.Kind)) }
 	}, map[string]Model{"count": says("spawn_status {}", "there are 7")})
-	a, transcript := parentOf(t, team, says(`subagent {"task":"count","label":"counter"}`, "seven"), Settings{})
+	a, transcript := parentOf(t, team, says(`subagent {"task":"count","label":"counter"}`, "seven"), LoopSettings{})
 	out, err := a.RunTurn(t.Context(), "go", nil)
 	if err != nil {
 		t.Fatal(err)
@@ -143,19 +143,19 @@ func TestSubagentIsAwaited(t *testing.T) {
 func TestSpawnResultReachesParent(t *testing.T) {
 	asked := make(chan struct{}) // closed when the parent is asked for what it does after it
 	counts, parent := says("there are 7"), says(`spawn {"task":"count"}`, "settle {}", "seven")
-	team := teamOf(t, nil, map[string]Model{"count": scripted(func(ctx context.Context, r ModelRequest) (*Reply, error) {
+	team := teamOf(t, nil, map[string]Model{"count": scripted(func(ctx context.Context, r ModelRequest) (*ModelReply, error) {
 		<-asked
 		return counts(ctx, r)
 	})})
 	turns := 0
-	a, transcript := parentOf(t, team, scripted(func(ctx context.Context, r ModelRequest) (*Reply, error) {
+	a, transcript := parentOf(t, team, scripted(func(ctx context.Context, r ModelRequest) (*ModelReply, error) {
 		if turns++; turns == 2 {
 			close(asked)
 		}
 		return parent(ctx, r)
-	}), Settings{})
+	}), LoopSettings{})
 	var notices []string
-	if _, err := a.RunTurn(t.Context(), "go", func(e Event) {
+	if _, err := a.RunTurn(t.Context(), "go", func(e TurnEvent) {
 		if e.Kind == NoticeEvent {
 			notices = append(notices, string(e.Notice)+" "+e.Text)
 		}
@@ -174,7 +174,7 @@ func TestSpawnResultReachesParent(t *testing.T) {
 func TestSpawnStatus(t *testing.T) {
 	team := teamOf(t, nil, map[string]Model{"count": says("there are 7")})
 	a, transcript := parentOf(t, team, says("spawn_status {}", `spawn {"task":"count"}`, `spawn {"task":"nobody","label":"lost"}`,
-		"settle {}", `spawn_status {"wait_seconds":50}`, `spawn_status {"id":"9"}`, "done"), Settings{})
+		"settle {}", `spawn_status {"wait_seconds":50}`, `spawn_status {"id":"9"}`, "done"), LoopSettings{})
 	if _, err := a.RunTurn(t.Context(), "go", nil); err != nil {
 		t.Fatal(err)
 	}
@@ -193,7 +193,7 @@ func TestChildTimeout(t *testing.T) {
 			return TeamLimits{Depth: 3, Concurrent: 1, Timeout: time.Millisecond, SlotWait: time.Minute}
 		}
 	}, map[string]Model{"wait": blocked(nil)})
-	a, transcript := parentOf(t, team, says(`subagent {"task":"wait"}`, "done"), Settings{})
+	a, transcript := parentOf(t, team, says(`subagent {"task":"wait"}`, "done"), LoopSettings{})
 	if _, err := a.RunTurn(t.Context(), "go", nil); err != nil || !strings.Contains(texts(transcript), "default_timeout_minutes") {
 		t.Errorf("%v; the parent has read %s", err, texts(transcript))
 	}
@@ -202,7 +202,7 @@ func TestChildTimeout(t *testing.T) {
 func TestChildrenEndWithParentTurn(t *testing.T) {
 	begun := make(chan struct{}, 1)
 	team := teamOf(t, nil, map[string]Model{"wait": blocked(begun)})
-	a, transcript := parentOf(t, team, says(`spawn {"task":"wait"}`, "done", "well"), Settings{})
+	a, transcript := parentOf(t, team, says(`spawn {"task":"wait"}`, "done", "well"), LoopSettings{})
 	if _, err := a.RunTurn(t.Context(), "go", nil); err != nil {
 		t.Fatal(err)
 	}
@@ -218,13 +218,13 @@ func TestChildrenEndWithParentTurn(t *testing.T) {
 
 func TestChildrenMayOutliveTurn(t *testing.T) {
 	begun, release := make(chan struct{}, 1), make(chan struct{})
-	var model scripted = func(context.Context, ModelRequest) (*Reply, error) {
+	var model scripted = func(context.Context, ModelRequest) (*ModelReply, error) {
 		begun <- struct{}{}
 		<-release
 		return says("late")(nil, ModelRequest{})
 	}
 	team := teamOf(t, func(o *TeamOptions) { o.Outlive = true }, map[string]Model{"wait": model})
-	a, transcript := parentOf(t, team, says(`spawn {"task":"wait"}`, "done", "settle {}", "well"), Settings{})
+	a, transcript := parentOf(t, team, says(`spawn {"task":"wait"}`, "done", "settle {}", "well"), LoopSettings{})
 	if _, err := a.RunTurn(t.Context(), "go", nil); err != nil {
 		t.Fatal(err)
 	}
@@ -241,7 +241,7 @@ func TestEndAndCloseEndChildren(t *testing.T) {
 	first, second := &session.Session{}, &session.Session{}
 	var children []*childAgent
 	for _, s := range []*session.Session{first, second} {
-		c, err := team.startTask(t.Context(), Task{Parent: s, Text: "wait"}, true)
+		c, err := team.startTask(t.Context(), ChildTask{Parent: s, Text: "wait"}, true)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -256,7 +256,7 @@ func TestEndAndCloseEndChildren(t *testing.T) {
 	if c := children[1]; c.State != Failed || !strings.Contains(c.Text, errTeamEnds.Error()) {
 		t.Errorf("the child is %+v", c.ChildStatus)
 	}
-	if _, err := team.startTask(t.Context(), Task{Parent: first, Text: "wait"}, true); err == nil {
+	if _, err := team.startTask(t.Context(), ChildTask{Parent: first, Text: "wait"}, true); err == nil {
 		t.Error("a child has begun after the end")
 	}
 }
@@ -282,18 +282,18 @@ func TestLimitsOfATeam(t *testing.T) {
 		"agent_id is empty":                      {`delegate {"agent_id":"","task":"wait"}`, "done"},
 		"agent helper: id 1, failed":             {`spawn {"agent_id":"helper","task":"nobody"}`, "settle {}", "done"},
 	} {
-		a, transcript := parentOf(t, team, says(answers...), Settings{})
+		a, transcript := parentOf(t, team, says(answers...), LoopSettings{})
 		if _, err := a.RunTurn(t.Context(), "go", nil); err != nil || !strings.Contains(texts(transcript), want) {
 			t.Errorf("%v; %q is not in %s", err, want, texts(transcript))
 		}
 	}
 	var deepest string
-	team.options.Observe = func(_ ChildStatus, e Event) {
+	team.options.Observe = func(_ ChildStatus, e TurnEvent) {
 		if e.Kind == ResultEvent && e.Result.Err != nil {
 			deepest = e.Result.Err.Message
 		}
 	}
-	a, _ := parentOf(t, team, says(`subagent {"task":"depth 0"}`, "done"), Settings{})
+	a, _ := parentOf(t, team, says(`subagent {"task":"depth 0"}`, "done"), LoopSettings{})
 	if _, err := a.RunTurn(t.Context(), "go", nil); err != nil || !strings.Contains(deepest, "subagents may be 3 deep") {
 		t.Errorf("%v; %s", err, deepest)
 	}
@@ -303,7 +303,7 @@ func TestLimitsOfATeam(t *testing.T) {
 func TestBudgetCountsChildren(t *testing.T) {
 	answers := append(slices.Repeat([]string{"spawn_status {}"}, 50), "done") // without a budget it ends, too
 	team := teamOf(t, nil, map[string]Model{"burn": says(answers...)})
-	a, transcript := parentOf(t, team, says(`subagent {"task":"burn"}`, "done"), Settings{Budget: Budget{Tokens: 100}})
+	a, transcript := parentOf(t, team, says(`subagent {"task":"burn"}`, "done"), LoopSettings{Budget: TurnBudget{Tokens: 100}})
 	_, err := a.RunTurn(t.Context(), "go", nil)
 	var over *BudgetError
 	if !errors.As(err, &over) || !strings.Contains(texts(transcript), tokensSetting) {

@@ -32,7 +32,7 @@ type transcriptLine struct {
 	Time    time.Time           `json:"time"`
 	Head    *transcriptHeader   `json:"transcript,omitempty"`
 	Message *Message            `json:"message,omitempty"`
-	Usage   *Usage              `json:"usage,omitempty"` // of an assistant message
+	Usage   *TokenUsage         `json:"usage,omitempty"` // of an assistant message
 	Context *contextReplacement `json:"context,omitempty"`
 }
 
@@ -127,7 +127,7 @@ func (t *Transcript) Messages() []Message { return t.messages }
 func (t *Transcript) Repairs() []string { return t.repairs }
 
 // AppendMessage adds a message and its token usage, if known.
-func (t *Transcript) AppendMessage(m Message, used *Usage) error {
+func (t *Transcript) AppendMessage(m Message, used *TokenUsage) error {
 	if err := t.writeLine(transcriptLine{Message: &m, Usage: used}); err != nil {
 		return err
 	}

@@ -83,7 +83,7 @@ func (t *turn) readInbox() error {
 }
 
 // appendMessage adds a message to the conversation.
-func (t *turn) appendMessage(m Message, used *Usage) error {
+func (t *turn) appendMessage(m Message, used *TokenUsage) error {
 	return t.transcript.AppendMessage(m, used)
 }
 
@@ -93,7 +93,7 @@ func (t *turn) buildRequest() (ModelRequest, error) {
 	if t.toolNames, err = t.listTools(); err != nil {
 		return ModelRequest{}, err
 	}
-	left := t.meter.remaining()
+	left := t.meter.remainingBudget()
 	if limit := t.settings.MaxIterations; limit > 0 {
 		left.Iterations = limit - t.outcome.Iterations
 	}
@@ -108,7 +108,7 @@ func (t *turn) buildRequest() (ModelRequest, error) {
 }
 
 // askModel sends the request to the model. If the conversation is too long, it shortens it and asks again.
-func (t *turn) askModel() (*Reply, error) {
+func (t *turn) askModel() (*ModelReply, error) {
 	for cut := false; ; cut = true {
 		r, err := t.buildRequest()
 		if err != nil {
@@ -120,7 +120,7 @@ func (t *turn) askModel() (*Reply, error) {
 			r.Messages = t.transcript.Messages()
 		}
 		t.outcome.Iterations++
-		reply, err := t.generateReply(r, func(text string) { t.emitEvent(Event{Kind: TextEvent, Text: text}) })
+		reply, err := t.generateReply(r, func(text string) { t.emitEvent(TurnEvent{Kind: TextEvent, Text: text}) })
 		if err == nil {
 			reply.Message.Calls = normalizeCalls(reply.Message.Calls)
 			return reply, nil
@@ -135,7 +135,7 @@ func (t *turn) askModel() (*Reply, error) {
 }
 
 // forwardProviderEvent emits an event of a provider that makes calls itself, and records that it made calls.
-func (t *turn) forwardProviderEvent(e Event) {
+func (t *turn) forwardProviderEvent(e TurnEvent) {
 	if e.Kind == CallEvent {
 		t.acted.Store(true)
 	}
@@ -147,7 +147,7 @@ const maxRetryWait = 5 * time.Minute
 
 // generateReply asks the model, with retries, and counts usage. It does not retry a provider that has made calls
 // itself, since a retry would repeat them.
-func (t *turn) generateReply(r ModelRequest, onText func(string)) (*Reply, error) {
+func (t *turn) generateReply(r ModelRequest, onText func(string)) (*ModelReply, error) {
 	t.acted.Store(false)
 	for try := 0; ; try++ {
 		reply, err := t.model.Generate(t.ctx, r, onText)
@@ -217,10 +217,10 @@ func (t *turn) makeCalls(all []ToolCall) error {
 // makeCall makes a call, and returns its result as text for the model.
 func (t *turn) makeCall(c ToolCall) (text string, failed bool) {
 	c.Tool = t.toolNames.nameForHost(c.Tool)
-	t.emitEvent(Event{Kind: CallEvent, Call: &c})
+	t.emitEvent(TurnEvent{Kind: CallEvent, Call: &c})
 	result := t.tools.Call(session.WithRequest(t.ctx, session.RequestInfo{CallID: c.ID}), c.Tool, c.Arguments, func(e session.CallEvent) {
-		t.emitEvent(Event{Kind: OutputEvent, Call: &c, Output: &e})
+		t.emitEvent(TurnEvent{Kind: OutputEvent, Call: &c, Output: &e})
 	})
-	t.emitEvent(Event{Kind: ResultEvent, Call: &c, Result: result})
+	t.emitEvent(TurnEvent{Kind: ResultEvent, Call: &c, Result: result})
 	return markAsData(c.Tool, resultText(result)), result.Err != nil
 }

@@ -31,14 +31,14 @@ func (c *Console) showApprovals(*authenticatedRequest) (any, error) {
 	}
 	var view approvalsView
 	for _, one := range all {
-		view.Waiting = append(view.Waiting, waitingRow{one, exactArguments(one.Arguments),
+		view.Waiting = append(view.Waiting, waitingRow{one, formatExactArguments(one.Arguments),
 			max(0, time.Until(one.Until)).Round(time.Second).String()})
 	}
 	return view, nil
 }
 
-// exactArguments formats the complete arguments, one per line, for the person who decides on the call.
-func exactArguments(arguments json.RawMessage) string {
+// formatExactArguments formats the complete arguments, one per line, for the person who decides on the call.
+func formatExactArguments(arguments json.RawMessage) string {
 	text := jsontext.Value(slices.Clone(arguments))
 	if text.Format(jsontext.AllowInvalidUTF8(true), jsontext.Multiline(true), jsontext.WithIndent("  ")) != nil {
 		return string(arguments)

@@ -31,11 +31,11 @@ type auditView struct {
 	Verified *verifyResult // nil before the first verification
 }
 
-// Of returns the value of a filter field; templates call it.
-func (v auditView) Of(name string) string { return v.Query.Get(name) }
+// FilterValue returns the value of a filter field; templates call it.
+func (v auditView) FilterValue(name string) string { return v.Query.Get(name) }
 
-// Export returns the URL that exports the matching entries in a format.
-func (v auditView) Export(format string) string {
+// ExportURL returns the URL that exports the matching entries in a format.
+func (v auditView) ExportURL(format string) string {
 	q := copyQuery(v.Query)
 	q.Set("format", format)
 	return "export?" + q.Encode()

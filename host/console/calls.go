@@ -116,7 +116,7 @@ func templateFuncs() template.FuncMap {
 		"clock":     func(t time.Time) string { return t.Local().Format("15:04:05.000") },
 		"rfc3339":   func(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) },
 		"ms":        func(ms float64) string { return strconv.FormatFloat(ms, 'f', 1, 64) },
-		"line":      func(args map[string]any) string { return clipText(argumentsLine(args), maxLineBytes) },
+		"line":      func(args map[string]any) string { return clipText(formatArgumentsLine(args), maxLineBytes) },
 		"callURL":   callURL,
 		"agentURL":  func(id string) string { return "agent?" + url.Values{"id": {id}}.Encode() },
 		"callsOf":   func(agent string) string { return "calls?" + url.Values{"agent": {agent}}.Encode() },
@@ -124,8 +124,8 @@ func templateFuncs() template.FuncMap {
 	}
 }
 
-// argumentsLine formats arguments as one line of JSON.
-func argumentsLine(args map[string]any) string {
+// formatArgumentsLine formats arguments as one line of JSON.
+func formatArgumentsLine(args map[string]any) string {
 	if len(args) == 0 {
 		return ""
 	}

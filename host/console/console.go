@@ -57,8 +57,8 @@ type Console struct {
 	results       resultStore
 	reports       doctorReports
 	verified      auditVerification
-	pages         map[string]*page
-	nav           []*page
+	pages         map[string]*consolePage
+	nav           []*consolePage
 	rowTemplate   *template.Template // a call in a list
 	errorTemplate *template.Template
 	loginTemplate *template.Template
@@ -70,7 +70,7 @@ func New(o Options) *Console {
 	if o.Logger == nil {
 		o.Logger = hclog.NewNullLogger()
 	}
-	c := &Console{options: o, pages: map[string]*page{}}
+	c := &Console{options: o, pages: map[string]*consolePage{}}
 	shared := template.Must(template.New("").Funcs(templateFuncs()).ParseFS(templates, "pages/layout.html", "pages/row.html"))
 	parse := func(name string) *template.Template {
 		return template.Must(template.Must(shared.Clone()).ParseFS(templates, "pages/"+name+".html"))

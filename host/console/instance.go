@@ -16,8 +16,8 @@ type DataSource interface {
 	// Plugins returns all plugins, including missing ones.
 	Plugins() ([]Plugin, error)
 
-	// Switch disables or enables a plugin or tool, as `picoclaw plugin disable` does.
-	Switch(off store.DisabledTool, on bool) error
+	// SwitchTool disables or enables a plugin or tool, as `picoclaw plugin disable` does.
+	SwitchTool(off store.DisabledTool, on bool) error
 
 	// Examine tests an agent's layers.
 	Examine(ctx context.Context, agent string) (*doctor.Report, error)
@@ -29,15 +29,15 @@ type Agent struct {
 	Workspace  string
 	Restricted bool // to its workspace and allowed paths
 	Words      string
-	Settings   []Setting // explicitly set
+	Settings   []AgentSetting // explicitly set
 	Plugins    []AgentPlugin
 	Network    NetworkAccess
 	Jobs       bool          // its jobs are enabled
 	Heartbeat  time.Duration // 0 for none
 }
 
-// Setting is a configuration setting with its origin.
-type Setting struct{ Key, Value, Origin string }
+// AgentSetting is a configuration setting with its origin.
+type AgentSetting struct{ Key, Value, Origin string }
 
 // AgentPlugin is an agent's access to a plugin.
 type AgentPlugin struct {

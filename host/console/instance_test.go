@@ -33,7 +33,7 @@ func (w *world) Agents() ([]Agent, error) {
 	tool := AgentTool{Name: evilTool.Tool, Enabled: !w.off[evilTool], Switched: w.off[evilTool], Why: evil}
 	held := []AgentPlugin{{ID: evil, Enabled: true, Grants: evil, Hosts: []string{evil}, Tools: []AgentTool{tool}}}
 	return []Agent{
-		{ID: "main", Workspace: evil, Words: evil, Settings: []Setting{{evil, evil, evil}}, Plugins: held, Jobs: true,
+		{ID: "main", Workspace: evil, Words: evil, Settings: []AgentSetting{{evil, evil, evil}}, Plugins: held, Jobs: true,
 			Network: NetworkAccess{Words: evil, Allow: []string{evil}, Ask: []string{evil}, Deny: []string{evil}}, Heartbeat: time.Hour},
 		{ID: evil, Workspace: "/w", Restricted: true, Words: "x", Plugins: held},
 	}, nil
@@ -49,7 +49,7 @@ func (w *world) Plugins() ([]Plugin, error) {
 	}, nil
 }
 
-func (w *world) Switch(off store.DisabledTool, on bool) error {
+func (w *world) SwitchTool(off store.DisabledTool, on bool) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if off.Tool == "" {
@@ -103,7 +103,7 @@ func TestUntrustedNamesAreEscaped(t *testing.T) {
 	w := newWorld(t)
 	jobs := schedule.OpenStore(w.home, "main")
 	if _, err := jobs.AddJob(schedule.Job{Name: evil, Enabled: true, Schedule: schedule.Schedule{Kind: schedule.Cron,
-		Expr: "0 9 * * *"}, Payload: schedule.Payload{Kind: schedule.AgentTurn, Message: evil}}, time.Now()); err != nil {
+		Expr: "0 9 * * *"}, Payload: schedule.JobPayload{Kind: schedule.AgentTurn, Message: evil}}, time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	run := fmt.Sprintf(`{"time":"2026-01-01T00:00:00Z","job":"heartbeat","name":%[1]q,"ms":1,"status":"ok","text":%[1]q}`,

@@ -12,8 +12,8 @@ import (
 
 // pageTable returns the pages in the order of the navigation. Pages without title are not in the navigation. To add a
 // page, add a Go file, a template in pages/, and a row here.
-func (c *Console) pageTable() []*page {
-	all := []*page{
+func (c *Console) pageTable() []*consolePage {
+	all := []*consolePage{
 		{path: "calls", title: "Calls", show: c.showCalls},
 		{path: "call", title: "Call", within: true, show: c.showCall},
 		{path: "approvals", title: "Approvals", show: c.showApprovals, act: c.answerApproval},
@@ -25,19 +25,19 @@ func (c *Console) pageTable() []*page {
 		return all
 	}
 	return append(all,
-		&page{path: "agents", title: "Agents", show: c.showAgents, act: c.stopAgent},
-		&page{path: "agent", title: "Agent", within: true, show: c.showAgent, act: c.switchTool},
-		&page{path: "plugins", title: "Plugins", show: c.showPlugins},
-		&page{path: "network", title: "Network", show: c.showNetwork},
-		&page{path: "schedule", title: "Schedule", show: c.showSchedule},
-		&page{path: "doctor", title: "Doctor", show: c.showDoctor, free: c.runDoctor},
-		&page{path: "audit", title: "Audit", show: c.showAudit, free: c.verifyLog},
-		&page{path: "export", raw: c.exportLog},
+		&consolePage{path: "agents", title: "Agents", show: c.showAgents, act: c.stopAgent},
+		&consolePage{path: "agent", title: "Agent", within: true, show: c.showAgent, act: c.switchTool},
+		&consolePage{path: "plugins", title: "Plugins", show: c.showPlugins},
+		&consolePage{path: "network", title: "Network", show: c.showNetwork},
+		&consolePage{path: "schedule", title: "Schedule", show: c.showSchedule},
+		&consolePage{path: "doctor", title: "Doctor", show: c.showDoctor, free: c.runDoctor},
+		&consolePage{path: "audit", title: "Audit", show: c.showAudit, free: c.verifyLog},
+		&consolePage{path: "export", raw: c.exportLog},
 	)
 }
 
-// page is a page of the console, or another resource that needs a session.
-type page struct {
+// consolePage is a page of the console, or another resource that needs a session.
+type consolePage struct {
 	path    string
 	title   string
 	within  bool // linked from another page, not from the navigation
@@ -58,7 +58,7 @@ type page struct {
 type authenticatedRequest struct {
 	*http.Request
 	*browserSession
-	page *page
+	page *consolePage
 }
 
 // httpError is an error with its HTTP status.
@@ -75,7 +75,7 @@ func notFound(text string) error { return &httpError{http.StatusNotFound, text} 
 var errReadOnly = &httpError{http.StatusForbidden,
 	"This session is read-only. Use `picoclaw console --operate`."}
 
-func (p *page) servePage(c *Console, w http.ResponseWriter, v *authenticatedRequest) {
+func (p *consolePage) servePage(c *Console, w http.ResponseWriter, v *authenticatedRequest) {
 	var err error
 	switch act := p.act; {
 	case p.operate && !v.Operate:
@@ -114,16 +114,16 @@ type layoutData struct {
 
 	Title   string
 	Here    string // the page's path
-	Nav     []*page
+	Nav     []*consolePage
 	Waiting int // approvals
 	Data    any
 }
 
 // Link returns the page's URL; templates call it.
-func (p *page) Link() string { return p.path }
+func (p *consolePage) Link() string { return p.path }
 
 // Title returns the page's title; templates call it.
-func (p *page) Title() string { return p.title }
+func (p *consolePage) Title() string { return p.title }
 
 // renderPage responds with a template.
 func (c *Console) renderPage(w http.ResponseWriter, s *browserSession, t *template.Template, status int, f layoutData) {

@@ -35,13 +35,13 @@ func (c *Console) showSchedule(*authenticatedRequest) (any, error) {
 	}
 	var all []agentSchedule
 	for _, a := range agents {
-		all = append(all, c.readSchedule(a))
+		all = append(all, c.readAgentSchedule(a))
 	}
 	return all, nil
 }
 
-// readSchedule reads an agent's jobs and runs. An unreadable file becomes an error text on the page.
-func (c *Console) readSchedule(a Agent) agentSchedule {
+// readAgentSchedule reads an agent's jobs and runs. An unreadable file becomes an error text on the page.
+func (c *Console) readAgentSchedule(a Agent) agentSchedule {
 	out := agentSchedule{Agent: a.ID, Idle: !a.Jobs, Heartbeat: a.Heartbeat}
 	kept := schedule.OpenStore(c.options.Home, a.ID)
 	jobs, err := kept.Jobs()

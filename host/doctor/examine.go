@@ -219,7 +219,7 @@ func (e *examination) runAttacks(ctx context.Context) error {
 	return nil
 }
 
-func (e *examination) addResult(p selftest.Protection, result selftest.AttackResult, mode selftest.Mode) {
+func (e *examination) addResult(p selftest.Protection, result selftest.AttackResult, mode selftest.ConfinementMode) {
 	missing := p.MissingRequirement(mode, e.machine)
 	switch {
 	case mode.Sandboxed && !e.Policy.GuardPolicy().Restrict && p.Name == "open directories":
@@ -239,7 +239,7 @@ func (e *examination) addResult(p selftest.Protection, result selftest.AttackRes
 }
 
 // findRemedy returns the change that makes an unsupported protection available.
-func (e *examination) findRemedy(mode selftest.Mode) string {
+func (e *examination) findRemedy(mode selftest.ConfinementMode) string {
 	switch {
 	case !mode.Sandboxed:
 		return "set isolation.enabled to true"

@@ -58,8 +58,8 @@ type Options struct {
 	DrainTimeout time.Duration // time for work in progress at shutdown
 	// OpenInstance creates an instance of the current configuration. After an error, nothing has changed.
 	OpenInstance func() (Runtime, error)
-	Metrics      Metrics // nil for none
-	Console      Console // served below ConsolePath; nil for none
+	Metrics      MetricsRegistry // nil for none
+	Console      Console         // served below ConsolePath; nil for none
 	Logger       hclog.Logger
 }
 
@@ -179,7 +179,7 @@ func (g *Gateway) shutDown() {
 	defer cancel()
 	for _, gen := range all {
 		gen.RetireSchedulers()
-		gen.waitDrained(drainCtx)
+		gen.waitUntilDrained(drainCtx)
 	}
 	for _, gen := range all {
 		gen.closeNow()

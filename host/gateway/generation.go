@@ -50,7 +50,7 @@ func (g *Gateway) startGeneration(i Runtime) {
 	}
 	g.active.Go(func() {
 		defer close(next.closed)
-		next.waitUnused()
+		next.waitUntilUnused()
 		closeCtx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 		defer cancel()
 		if err := next.Close(closeCtx); err != nil {
@@ -60,8 +60,8 @@ func (g *Gateway) startGeneration(i Runtime) {
 	})
 }
 
-// waitUnused waits until the runtime is retired and has no calls, turns or sessions, or must close.
-func (n *generation) waitUnused() {
+// waitUntilUnused waits until the runtime is retired and has no calls, turns or sessions, or must close.
+func (n *generation) waitUntilUnused() {
 	select {
 	case <-n.retired:
 	case <-n.closing:
@@ -81,8 +81,8 @@ func (n *generation) waitUnused() {
 	}
 }
 
-// waitDrained waits until no calls or turns run, or ctx is done. It ignores client sessions.
-func (n *generation) waitDrained(ctx context.Context) {
+// waitUntilDrained waits until no calls or turns run, or ctx is done. It ignores client sessions.
+func (n *generation) waitUntilDrained(ctx context.Context) {
 	tick := time.NewTicker(pollInterval / 4)
 	defer tick.Stop()
 	for {

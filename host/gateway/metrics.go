@@ -8,8 +8,8 @@ import (
 	"github.com/picoclaw/picoclaw/host/approvals"
 )
 
-// Metrics collects the gateway's metrics and serves them with those of calls.
-type Metrics interface {
+// MetricsRegistry collects the gateway's metrics and serves them with those of calls.
+type MetricsRegistry interface {
 	// ServeHTTP serves the metrics in Prometheus format.
 	http.Handler
 	// AddGauge registers a metric, whose value is read at each scrape and may be unknown. labels are names and values

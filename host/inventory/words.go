@@ -31,8 +31,8 @@ func DescribeTools(tools []session.Tool) []ToolInfo {
 	return list
 }
 
-// GrantText summarises grants in a few words.
-func GrantText(g *pluginpb.Grant) string {
+// SummariseGrants summarises grants in a few words.
+func SummariseGrants(g *pluginpb.Grant) string {
 	if g == nil {
 		return "none"
 	}

@@ -123,7 +123,7 @@ func (m *PackageBuilder) buildPackageDir(ctx context.Context, dir, id string, s 
 		r.Names[here] = pin.Name
 	}
 	d.Tools = b.tools
-	return m.writeFiles(dir, b.manifest, &d, cmp.Or(version, r.Info.Version))
+	return m.writeManifestFiles(dir, b.manifest, &d, cmp.Or(version, r.Info.Version))
 }
 
 // mergeEnv merges environments. Later values replace earlier ones.
@@ -138,9 +138,9 @@ func mergeEnv(all ...map[string]string) map[string]string {
 // notInVersions matches characters that are not allowed in versions.
 var notInVersions = lazyregexp.New(`[^0-9A-Za-z.-]+`)
 
-// writeFiles writes server.json and plugin.json. The version includes a hash of the accepted tools and the fetched
+// writeManifestFiles writes server.json and plugin.json. The version includes a hash of the accepted tools and the fetched
 // files, so that a release with other descriptions or dependencies gets another version.
-func (m *PackageBuilder) writeFiles(dir string, manifest *pluginpb.Manifest, d *serverDefinition, version string) error {
+func (m *PackageBuilder) writeManifestFiles(dir string, manifest *pluginpb.Manifest, d *serverDefinition, version string) error {
 	text, err := json.MarshalIndent(d, "", "  ")
 	if err != nil {
 		return err
@@ -204,7 +204,7 @@ func (m *PackageBuilder) fetchPackage(ctx context.Context, f *packageSource, dat
 	}, data, io.Discard); err != nil {
 		return nil, "", fmt.Errorf("fetch %s: %w%s", f.spec, err, m.managerOutput(f.manager, said))
 	}
-	return f.startCommand(data)
+	return f.findStartCommand(data)
 }
 
 // systemCertificates is the file with this machine's trusted certificates.

@@ -32,7 +32,7 @@ func lookupKnownServer(name string) (knownServer, error) {
 // the arguments' names. Without a workspace there are no paths to guard.
 func proposeClaims(s *ServerSpec, d *ToolDescription, known map[string]string) map[string]string {
 	out := map[string]string{}
-	for _, at := range fieldPaths(d.Input, "", 0) {
+	for _, at := range schemaFieldPaths(d.Input, "", 0) {
 		claim := claimFromName(d, at[strings.LastIndex(at, ".")+1:])
 		if claim == string(pluginpb.ClaimCommand) || claim != "" && (s.Workspace == "ro" || s.Workspace == "rw") {
 			out[at] = claim
@@ -46,8 +46,8 @@ func proposeClaims(s *ServerSpec, d *ToolDescription, known map[string]string) m
 	return out
 }
 
-// fieldPaths returns the paths of all properties in an object's schema, such as "edits.*.path".
-func fieldPaths(s map[string]any, under string, depth int) (all []string) {
+// schemaFieldPaths returns the paths of all properties in an object's schema, such as "edits.*.path".
+func schemaFieldPaths(s map[string]any, under string, depth int) (all []string) {
 	properties, _ := s["properties"].(map[string]any)
 	for name, v := range properties {
 		if strings.Contains(name, ".") || depth > 4 {
@@ -55,9 +55,9 @@ func fieldPaths(s map[string]any, under string, depth int) (all []string) {
 		}
 		all = append(all, under+name)
 		field, _ := v.(map[string]any)
-		all = append(all, fieldPaths(field, under+name+".", depth+1)...)
+		all = append(all, schemaFieldPaths(field, under+name+".", depth+1)...)
 		if items, ok := field["items"].(map[string]any); ok {
-			all = append(all, fieldPaths(items, under+name+".*.", depth+1)...)
+			all = append(all, schemaFieldPaths(items, under+name+".*.", depth+1)...)
 		}
 	}
 	return all

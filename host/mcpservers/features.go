@@ -9,9 +9,9 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// addFeature adds a server's resource or prompt to the manifest. Its arguments have no claims, since the host guards
+// addResourceOrPrompt adds a server's resource or prompt to the manifest. Its arguments have no claims, since the host guards
 // the paths of file: URIs.
-func (b *builtManifest) addFeature(id, name string, listed *ListedTool) error {
+func (b *builtManifest) addResourceOrPrompt(id, name string, listed *ListedTool) error {
 	d := &listed.Tool
 	if strings.TrimSpace(d.Name) == "" {
 		return errors.New("it has no name")

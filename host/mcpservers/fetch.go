@@ -297,9 +297,9 @@ func copyFile(from, to string, mode fs.FileMode) error {
 	return errors.Join(err, out.Close())
 }
 
-// startCommand returns the command that starts a package installed in data, and the package's version. It reads
+// findStartCommand returns the command that starts a package installed in data, and the package's version. It reads
 // through an os.Root, since install scripts may have created symlinks.
-func (f *packageSource) startCommand(data string) (command []string, version string, err error) {
+func (f *packageSource) findStartCommand(data string) (command []string, version string, err error) {
 	root, err := os.OpenRoot(data)
 	if err != nil {
 		return nil, "", err

@@ -72,7 +72,7 @@ func buildManifest(id string, s *ServerSpec, info *ServerInfo, programs []string
 	for _, name := range slices.Sorted(maps.Keys(info.Tools)) {
 		tool := info.Tools[name]
 		if tool.Kind != pluginpb.ToolKind {
-			if err := b.addFeature(id, name, &tool); err != nil {
+			if err := b.addResourceOrPrompt(id, name, &tool); err != nil {
 				b.leftOut = append(b.leftOut, fmt.Sprintf("%s: %v", shortenLine(name), err))
 			}
 			continue
@@ -186,7 +186,7 @@ func removeUntrustedKeys(v any) {
 func mergeAlternatives(v any) {
 	switch v := v.(type) {
 	case map[string]any:
-		if one := mergedSchema(v); one != nil {
+		if one := mergeSchemaAlternatives(v); one != nil {
 			delete(v, "anyOf")
 			for name, value := range one {
 				v[name] = value
@@ -202,8 +202,8 @@ func mergeAlternatives(v any) {
 	}
 }
 
-// mergedSchema returns one schema for a schema's alternatives; nil if more than one has other keywords than a type.
-func mergedSchema(s map[string]any) map[string]any {
+// mergeSchemaAlternatives returns one schema for a schema's alternatives; nil if more than one has other keywords than a type.
+func mergeSchemaAlternatives(s map[string]any) map[string]any {
 	alternatives, _ := s["anyOf"].([]any)
 	if _, typed := s["type"]; typed || len(alternatives) < 2 {
 		return nil

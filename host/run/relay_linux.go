@@ -54,7 +54,7 @@ func terminalSize(f *os.File) pty.Size {
 // startRelay starts copying in both directions.
 func (r *terminalRelay) startRelay() error {
 	if r.in != nil {
-		if err := r.makeRaw(); err != nil {
+		if err := r.setRawMode(); err != nil {
 			return err
 		}
 	}
@@ -73,7 +73,7 @@ func (r *terminalRelay) startRelay() error {
 	return nil
 }
 
-func (r *terminalRelay) makeRaw() (err error) {
+func (r *terminalRelay) setRawMode() (err error) {
 	r.before, err = term.MakeRaw(int(r.in.Fd()))
 	return err
 }
@@ -155,7 +155,7 @@ func (r *terminalRelay) showWarningTitle(text string) {
 // suspendSelf stops this process, as the person's shell expects when the program stops. It returns when the shell
 // continues this process.
 func (r *terminalRelay) suspendSelf(terminal *os.File) error {
-	r.writeReset()
+	r.writeResetSequences()
 	if err := r.restoreTerminal(); err != nil {
 		return err
 	}
@@ -170,7 +170,7 @@ func (r *terminalRelay) suspendSelf(terminal *os.File) error {
 	case <-time.After(200 * time.Millisecond): // there is no shell that could continue it
 	}
 	if r.in != nil {
-		if err := r.makeRaw(); err != nil {
+		if err := r.setRawMode(); err != nil {
 			return err
 		}
 	}
@@ -178,7 +178,7 @@ func (r *terminalRelay) suspendSelf(terminal *os.File) error {
 	return nil
 }
 
-func (r *terminalRelay) writeReset() {
+func (r *terminalRelay) writeResetSequences() {
 	if r.out != nil {
 		r.mu.Lock()
 		defer r.mu.Unlock()
@@ -201,6 +201,6 @@ func (r *terminalRelay) endRelay() error {
 		<-r.typed
 		_ = r.wake[0].Close()
 	}
-	r.writeReset()
+	r.writeResetSequences()
 	return errors.Join(r.control.Close(), r.restoreTerminal())
 }

@@ -47,7 +47,7 @@ func RunProgram(ctx context.Context, o Options, p *RunPlan) (*RunResult, error) 
 type activeRun struct {
 	options  Options
 	plan     *RunPlan
-	socket   wire.Conn
+	socket   wire.MessageConn
 	running  *session.ProgramRun
 	terminal *os.File       // the person's; nil for none
 	relay    *terminalRelay // nil without a terminal

@@ -26,10 +26,10 @@ func TestOneDayOfRuns(t *testing.T) {
 			if i%2 == 0 {
 				j.Name, j.Schedule = "odd", cronUTC("30 1-23/2 * * *")
 			}
-			j.Payload = Payload{Kind: AgentTurn, Message: "do it"}
+			j.Payload = JobPayload{Kind: AgentTurn, Message: "do it"}
 			f.Jobs = append(f.Jobs, j)
 		}
-		text, err := f.encode()
+		text, err := f.encodeJobs()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -54,7 +54,7 @@ func TestOneDayOfRuns(t *testing.T) {
 		if _, err := store.updateJobs(func(f *jobFile) (bool, error) {
 			for _, name := range []string{"hangs", "fails"} {
 				f.Jobs = append(f.Jobs, Job{ID: name, Name: name, Enabled: true, Schedule: every(10 * time.Minute),
-					Payload: Payload{Message: "x"}})
+					Payload: JobPayload{Message: "x"}})
 			}
 			return true, nil
 		}); err != nil {

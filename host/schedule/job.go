@@ -38,15 +38,15 @@ const (
 
 // Job is a message or command with a schedule. It keeps unknown keys, which another version wrote.
 type Job struct {
-	ID             string   `json:"id"`
-	Name           string   `json:"name"`
-	Enabled        bool     `json:"enabled"`
-	Schedule       Schedule `json:"schedule"`
-	Payload        Payload  `json:"payload"`
-	State          JobState `json:"state"`
-	CreatedAtMs    int64    `json:"createdAtMs"`
-	UpdatedAtMs    int64    `json:"updatedAtMs"`
-	DeleteAfterRun bool     `json:"deleteAfterRun"` // only for jobs that run once
+	ID             string     `json:"id"`
+	Name           string     `json:"name"`
+	Enabled        bool       `json:"enabled"`
+	Schedule       Schedule   `json:"schedule"`
+	Payload        JobPayload `json:"payload"`
+	State          JobState   `json:"state"`
+	CreatedAtMs    int64      `json:"createdAtMs"`
+	UpdatedAtMs    int64      `json:"updatedAtMs"`
+	DeleteAfterRun bool       `json:"deleteAfterRun"` // only for jobs that run once
 
 	// Within restricts the job like the session that added it; nil for no restriction beyond the agent's policy.
 	Scope     *JobScope      `json:"within,omitzero"`
@@ -55,8 +55,8 @@ type Job struct {
 	Unknown   jsontext.Value `json:",embed"`
 }
 
-// Payload is the work of a job: a command, or a message that starts a turn of the agent.
-type Payload struct {
+// JobPayload is the work of a job: a command, or a message that starts a turn of the agent.
+type JobPayload struct {
 	Kind    string         `json:"kind"`
 	Message string         `json:"message"`
 	Command string         `json:"command,omitzero"`

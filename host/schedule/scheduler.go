@@ -100,7 +100,7 @@ func (s *Scheduler) currentSettings() SchedulerSettings {
 func (s *Scheduler) Run(ctx context.Context) {
 	runCtx, cancelRuns := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancelRuns(nil)
-	s.heartbeat = Job{ID: HeartbeatID, Name: HeartbeatID, Schedule: Schedule{Kind: Every}, Payload: Payload{Kind: HeartbeatTurn},
+	s.heartbeat = Job{ID: HeartbeatID, Name: HeartbeatID, Schedule: Schedule{Kind: Every}, Payload: JobPayload{Kind: HeartbeatTurn},
 		State: JobState{NextRunAtMs: s.options.Now().Add(firstHeartbeat).UnixMilli()}}
 	timer := time.NewTimer(0)
 	defer timer.Stop()

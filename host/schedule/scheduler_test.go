@@ -154,7 +154,7 @@ func TestRunTimeout(t *testing.T) {
 		settings := w.add(Job{Name: "settings", Schedule: soon()})
 		own := w.add(Job{Name: "own", Schedule: soon(), TimeoutMs: &short})
 		unbounded := w.add(Job{Name: "unbounded", Schedule: soon(), TimeoutMs: &none})
-		command := w.add(Job{Name: "command", Schedule: soon(), Payload: Payload{Command: "df"}})
+		command := w.add(Job{Name: "command", Schedule: soon(), Payload: JobPayload{Command: "df"}})
 		w.pass(2 * time.Hour)
 		w.want("command", 0)
 		for id, want := range map[string]struct {
@@ -193,7 +193,7 @@ func TestStopGracePeriod(t *testing.T) {
 		}})
 		var ids []string
 		for _, name := range []string{"short", "long"} {
-			j, err := store.AddJob(Job{Name: name, Schedule: every(time.Second), Payload: Payload{Message: "x"}}, time.Now())
+			j, err := store.AddJob(Job{Name: name, Schedule: every(time.Second), Payload: JobPayload{Message: "x"}}, time.Now())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -221,7 +221,7 @@ func TestBrokenFiles(t *testing.T) {
 		w.add(Job{Name: "good", Schedule: every(time.Hour)})
 		if _, err := w.store.updateJobs(func(f *jobFile) (bool, error) {
 			f.Jobs = append(f.Jobs, Job{ID: "bad", Name: "bad", Enabled: true, Schedule: cronUTC("61 * * * *"),
-				Payload: Payload{Message: "x"}})
+				Payload: JobPayload{Message: "x"}})
 			return true, nil
 		}); err != nil {
 			t.Fatal(err)

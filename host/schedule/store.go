@@ -70,8 +70,8 @@ func parseJobFile(text []byte) (*jobFile, error) {
 	return f, nil
 }
 
-// encode returns the file's content as indented JSON.
-func (f *jobFile) encode() ([]byte, error) {
+// encodeJobs returns the file's content as indented JSON.
+func (f *jobFile) encodeJobs() ([]byte, error) {
 	if f.Jobs == nil {
 		f.Jobs = []Job{}
 	}
@@ -146,7 +146,7 @@ func (s *Store) updateJobs(change func(*jobFile) (changed bool, err error)) (inf
 	if changed, changeErr := change(f); changeErr != nil || !changed {
 		return info, changeErr
 	}
-	text, err := f.encode()
+	text, err := f.encodeJobs()
 	if err == nil {
 		err = atomicfile.WriteFile(s.jobsPath(), text, 0o600)
 	}

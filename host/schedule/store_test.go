@@ -113,7 +113,7 @@ func generic(t *testing.T, text string) (value any) {
 
 func TestAddAndUpdateJobs(t *testing.T) {
 	store, now := OpenStore(t.TempDir(), "main"), time.Now()
-	hourly := Job{Name: "hourly", Schedule: every(time.Hour), Payload: Payload{Message: "x"}}
+	hourly := Job{Name: "hourly", Schedule: every(time.Hour), Payload: JobPayload{Message: "x"}}
 	first, err := store.AddJob(hourly, now)
 	if err != nil {
 		t.Fatal(err)
@@ -138,7 +138,7 @@ func TestAddAndUpdateJobs(t *testing.T) {
 		"is in the past":          {Schedule: at(now.Add(-time.Hour)), Payload: hourly.Payload},
 		`missed is "never"`:       {Schedule: every(time.Hour), Payload: hourly.Payload, Missed: "never"},
 		"the timeout is -1 ms":    {Schedule: every(time.Hour), Payload: hourly.Payload, TimeoutMs: &negative},
-		"more than 65536 bytes":   {Schedule: every(time.Hour), Payload: Payload{Message: strings.Repeat("x", 1<<17)}},
+		"more than 65536 bytes":   {Schedule: every(time.Hour), Payload: JobPayload{Message: strings.Repeat("x", 1<<17)}},
 		"want at most 200":        {Schedule: every(time.Hour), Payload: hourly.Payload, Name: strings.Repeat("x", 300)},
 		`the kind of schedule is`: {Payload: hourly.Payload},
 	} {
@@ -169,7 +169,7 @@ func TestConcurrentUpdates(t *testing.T) {
 		all.Go(func() {
 			store := OpenStore(dir, "main")
 			for range 25 {
-				if _, err := store.AddJob(Job{Schedule: every(time.Hour), Payload: Payload{Message: "x"}}, time.Now()); err != nil {
+				if _, err := store.AddJob(Job{Schedule: every(time.Hour), Payload: JobPayload{Message: "x"}}, time.Now()); err != nil {
 					t.Error(err)
 				}
 			}
@@ -312,7 +312,7 @@ func FuzzFile(f *testing.F) {
 		if err != nil {
 			return
 		}
-		again, err := jobs.encode()
+		again, err := jobs.encodeJobs()
 		if err != nil {
 			t.Fatalf("it can't be written: %v", err)
 		}
@@ -320,7 +320,7 @@ func FuzzFile(f *testing.F) {
 		if err != nil {
 			t.Fatalf("what was written can't be read: %v\n%s", err, again)
 		}
-		third, err := read.encode()
+		third, err := read.encodeJobs()
 		if err != nil || string(third) != string(again) {
 			t.Fatalf("it is another: %v\n%s\n%s", err, again, third)
 		}

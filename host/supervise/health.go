@@ -16,7 +16,7 @@ const maxHealthFailures = 2 // the process is killed after this many failures in
 
 // healthCheck checks regularly during a call whether an instance responds.
 type healthCheck struct {
-	in *instance
+	in *pluginInstance
 
 	mu       sync.Mutex
 	timer    *time.Timer
@@ -25,7 +25,7 @@ type healthCheck struct {
 }
 
 // startHealthCheck starts checking the instance until stopChecks.
-func (in *instance) startHealthCheck() *healthCheck {
+func (in *pluginInstance) startHealthCheck() *healthCheck {
 	h := &healthCheck{in: in}
 	h.mu.Lock() // the timer may fire at once
 	defer h.mu.Unlock()
@@ -60,7 +60,7 @@ func (h *healthCheck) checkOnce() {
 }
 
 // isResponsive reports whether the process responds to any request.
-func (in *instance) isResponsive() bool {
+func (in *pluginInstance) isResponsive() bool {
 	client, err := in.client.Client()
 	if err != nil {
 		return false
@@ -81,7 +81,7 @@ func (in *instance) isResponsive() bool {
 }
 
 // killUnresponsive kills a process that does not respond. Later calls start another instance.
-func (in *instance) killUnresponsive() {
+func (in *pluginInstance) killUnresponsive() {
 	in.replace()
 	if process := in.runner.process.Load(); process != nil {
 		process.Kill()

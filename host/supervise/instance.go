@@ -25,8 +25,8 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// instance is one running plugin process.
-type instance struct {
+// pluginInstance is one running plugin process.
+type pluginInstance struct {
 	spec   *InstanceSpec
 	runner *pluginRunner
 	client *plugin.Client
@@ -51,7 +51,7 @@ type instance struct {
 }
 
 // startInstance starts a plugin process, then connects, verifies and configures it, within the start timeout.
-func (s *Supervisor) startInstance(spec *InstanceSpec) (*instance, error) {
+func (s *Supervisor) startInstance(spec *InstanceSpec) (*pluginInstance, error) {
 	dir, err := s.sockets.ensureDir()
 	if err != nil {
 		return nil, err
@@ -70,7 +70,7 @@ func (s *Supervisor) startInstance(spec *InstanceSpec) (*instance, error) {
 		return nil, err
 	}
 	logger := s.options.Logger.Named(spec.Manifest.ID)
-	in := &instance{
+	in := &pluginInstance{
 		spec:           spec,
 		hostTLS:        hostTLS,
 		verified:       &s.verified,
@@ -126,7 +126,7 @@ func (s *Supervisor) startInstance(spec *InstanceSpec) (*instance, error) {
 	if err != nil {
 		processStarted := in.runner.process.Load() != nil
 		in.killProcess()
-		in.cleanUp()
+		in.releaseResources()
 		if unavailable := in.runner.sandboxError(); unavailable != nil {
 			processStarted, err = false, unavailable
 		}
@@ -136,7 +136,7 @@ func (s *Supervisor) startInstance(spec *InstanceSpec) (*instance, error) {
 }
 
 // connectPlugin starts the process, completes the handshake, verifies the plugin and configures it.
-func (in *instance) connectPlugin(ctx context.Context) error {
+func (in *pluginInstance) connectPlugin(ctx context.Context) error {
 	conn, err := in.client.Client() // this also starts the process
 	if err != nil {
 		return in.handshakeError(err)
@@ -169,7 +169,7 @@ func (in *instance) connectPlugin(ctx context.Context) error {
 
 // handshakeError explains why a program did not complete the handshake: by its own problem, or else by go-plugin's
 // error.
-func (in *instance) handshakeError(err error) error {
+func (in *pluginInstance) handshakeError(err error) error {
 	var failed *fs.PathError
 	started := in.runner.process.Load() != nil
 	if started || errors.As(err, &failed) {
@@ -189,7 +189,7 @@ func (in *instance) handshakeError(err error) error {
 }
 
 // verifyManifest checks that the running plugin matches its manifest, unless the same binary matched before.
-func (in *instance) verifyManifest(ctx context.Context) error {
+func (in *pluginInstance) verifyManifest(ctx context.Context) error {
 	if in.verified.isVerified(in.spec) {
 		return nil
 	}
@@ -207,7 +207,7 @@ func (in *instance) verifyManifest(ctx context.Context) error {
 }
 
 // compareManifest compares the plugin's description with its manifest.
-func (in *instance) compareManifest(described []byte) error {
+func (in *pluginInstance) compareManifest(described []byte) error {
 	want, err := in.spec.Manifest.MarshalDescription()
 	if err != nil {
 		return err
@@ -231,18 +231,18 @@ func (in *instance) compareManifest(described []byte) error {
 }
 
 // callTool makes one call, with health checks.
-func (in *instance) callTool(ctx context.Context, req *pluginpb.CallRequest, listener CallListener) (*pluginpb.Result, error) {
+func (in *pluginInstance) callTool(ctx context.Context, req *pluginpb.CallRequest, listener CallListener) (*pluginpb.Result, error) {
 	health := in.startHealthCheck()
 	defer health.stopChecks()
 	result, err := in.streams.callTool(ctx, req, listener)
 	if err != nil {
-		return nil, in.callError(ctx, err)
+		return nil, in.explainCallError(ctx, err)
 	}
 	return result, nil
 }
 
-// callError converts the error of a failed call to its cause: timeout, cancellation, crash, or connection error.
-func (in *instance) callError(ctx context.Context, err error) error {
+// explainCallError converts the error of a failed call to its cause: timeout, cancellation, crash, or connection error.
+func (in *pluginInstance) explainCallError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -255,7 +255,7 @@ func (in *instance) callError(ctx context.Context, err error) error {
 		grace = stopGrace
 	}
 	select {
-	case <-in.exitSignal():
+	case <-in.exitChannel():
 		exit, _ := in.runner.process.Load().Wait(context.Background())
 		return &CrashError{Plugin: in.spec.Manifest.ID, Exit: exit.String(), Stderr: in.runner.stderrEnd()}
 	case <-time.After(grace):
@@ -264,15 +264,15 @@ func (in *instance) callError(ctx context.Context, err error) error {
 	return fmt.Errorf("plugin %s: %w", in.spec.Manifest.ID, plainError(err))
 }
 
-// exitSignal returns a channel that is closed when the process has ended.
-func (in *instance) exitSignal() <-chan struct{} { return in.runner.process.Load().Done() }
+// exitChannel returns a channel that is closed when the process has ended.
+func (in *pluginInstance) exitChannel() <-chan struct{} { return in.runner.process.Load().Done() }
 
 // stopGracefully waits for calls in progress until ctx is done, then ends the process. The instance must be retired
 // before, so that no call arrives after Drain.
-func (in *instance) stopGracefully(ctx context.Context) {
+func (in *pluginInstance) stopGracefully(ctx context.Context) {
 	select {
 	case <-in.idle:
-	case <-in.exitSignal():
+	case <-in.exitChannel():
 	case <-ctx.Done():
 	}
 	in.runner.markStopRequested()
@@ -285,11 +285,11 @@ func (in *instance) stopGracefully(ctx context.Context) {
 		in.runner.drained.Store(true)
 	}
 	in.killProcess()
-	in.cleanUp()
+	in.releaseResources()
 }
 
 // killProcess ends the process and its descendants, within the time between SIGTERM and SIGKILL.
-func (in *instance) killProcess() {
+func (in *pluginInstance) killProcess() {
 	ctx, cancel := context.WithTimeout(context.Background(), stopGrace)
 	defer cancel()
 	if err := in.runner.Kill(ctx); err != nil {
@@ -297,8 +297,8 @@ func (in *instance) killProcess() {
 	}
 }
 
-// cleanUp releases go-plugin's resources for a process that has ended, and removes the socket directory.
-func (in *instance) cleanUp() {
+// releaseResources releases go-plugin's resources for a process that has ended, and removes the socket directory.
+func (in *pluginInstance) releaseResources() {
 	in.cleanOnce.Do(func() {
 		if in.streams != nil {
 			in.streams.closeIdle()

@@ -9,7 +9,7 @@ import (
 )
 
 // beginCall adds a running call to an instance. It returns false if the instance is retired.
-func (s *Supervisor) beginCall(in *instance) bool {
+func (s *Supervisor) beginCall(in *pluginInstance) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if in.retired {
@@ -20,7 +20,7 @@ func (s *Supervisor) beginCall(in *instance) bool {
 }
 
 // releaseInstance removes a running call from an instance.
-func (s *Supervisor) releaseInstance(in *instance) {
+func (s *Supervisor) releaseInstance(in *pluginInstance) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	in.active--
@@ -38,7 +38,7 @@ func (s *Supervisor) awaitEndOrIdle(key string, sl *instanceSlot) {
 	defer idle.Stop()
 	for {
 		select {
-		case <-in.exitSignal():
+		case <-in.exitChannel():
 			return
 		case <-idle.C:
 		}
@@ -58,7 +58,7 @@ func (s *Supervisor) awaitEndOrIdle(key string, sl *instanceSlot) {
 }
 
 // hasBackgroundWork reports whether a stop of the idle instance would end background commands; true after an error.
-func (in *instance) hasBackgroundWork() bool {
+func (in *pluginInstance) hasBackgroundWork() bool {
 	if !in.spec.Policy.Grants.Exec {
 		return false
 	}
@@ -98,7 +98,7 @@ func (s *Supervisor) retireLocked(key string, sl *instanceSlot) {
 // StopUnwanted retires the instances whose specs are no longer wanted, and stops each when its calls have finished.
 // Later calls start new instances.
 func (s *Supervisor) StopUnwanted(wanted func(*InstanceSpec) bool) {
-	s.retireUnwanted(wanted, func(in *instance) {
+	s.retireUnwanted(wanted, func(in *pluginInstance) {
 		ctx, cancel := context.WithTimeout(context.Background(), s.options.StopTimeout)
 		defer cancel()
 		in.stopGracefully(ctx)
@@ -111,20 +111,20 @@ const cancelGrace = 400 * time.Millisecond
 // KillUnwanted is like StopUnwanted, but kills instances that do not end within cancelGrace, with their descendants.
 // The caller must have cancelled their calls.
 func (s *Supervisor) KillUnwanted(wanted func(*InstanceSpec) bool) {
-	s.retireUnwanted(wanted, func(in *instance) {
+	s.retireUnwanted(wanted, func(in *pluginInstance) {
 		select {
 		case <-in.idle:
-		case <-in.exitSignal():
+		case <-in.exitChannel():
 		case <-time.After(cancelGrace):
 		}
 		in.runner.markStopRequested()
 		in.runner.process.Load().Kill()
-		in.cleanUp()
+		in.releaseResources()
 	})
 }
 
 // retireUnwanted retires the instances whose specs are not wanted, and calls end for each.
-func (s *Supervisor) retireUnwanted(wanted func(*InstanceSpec) bool, end func(*instance)) {
+func (s *Supervisor) retireUnwanted(wanted func(*InstanceSpec) bool, end func(*pluginInstance)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for key, sl := range s.instances {
@@ -143,7 +143,7 @@ func (s *Supervisor) retireUnwanted(wanted func(*InstanceSpec) bool, end func(*i
 }
 
 // crashCause returns how an instance ended by itself; nil if the host ended it.
-func (in *instance) crashCause() error {
+func (in *pluginInstance) crashCause() error {
 	select {
 	case <-in.runner.stopRequested:
 		return nil

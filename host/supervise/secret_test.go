@@ -23,7 +23,7 @@ import (
 func TestCallRequiresSecret(t *testing.T) {
 	each(t, func(t *testing.T, f *fixture) {
 		f.call(f.spec(), "pid", nil)
-		var in *instance
+		var in *pluginInstance
 		for _, sl := range f.instances {
 			in = sl.instance
 		}

@@ -71,7 +71,7 @@ type Supervisor struct {
 type instanceSlot struct {
 	owner    string
 	started  chan struct{}
-	instance *instance // valid once started is closed, unless err is set
+	instance *pluginInstance // valid once started is closed, unless err is set
 	err      error
 }
 
@@ -86,7 +86,7 @@ func (sl *instanceSlot) hasEnded() bool {
 		return true
 	}
 	select {
-	case <-sl.instance.exitSignal():
+	case <-sl.instance.exitChannel():
 		return true
 	default:
 		return false
@@ -156,7 +156,7 @@ func (s *Supervisor) Call(ctx context.Context, spec *InstanceSpec, req *pluginpb
 }
 
 // exceededCrashLimit reports whether an instance's crash exhausted the limit. It waits briefly for the crash's record.
-func (s *Supervisor) exceededCrashLimit(in *instance) bool {
+func (s *Supervisor) exceededCrashLimit(in *pluginInstance) bool {
 	select {
 	case <-in.recorded:
 	case <-time.After(stopGrace):
@@ -168,7 +168,7 @@ func (s *Supervisor) exceededCrashLimit(in *instance) bool {
 
 // acquireInstance returns the running instance of a spec and adds a call to it, which releaseInstance removes. The
 // first caller starts the instance, and others wait for that start.
-func (s *Supervisor) acquireInstance(ctx context.Context, spec *InstanceSpec) (in *instance, started bool, err error) {
+func (s *Supervisor) acquireInstance(ctx context.Context, spec *InstanceSpec) (in *pluginInstance, started bool, err error) {
 	key, err := spec.Key()
 	if err != nil {
 		return nil, false, err
@@ -232,11 +232,11 @@ func (s *Supervisor) runSlot(key string, sl *instanceSlot, spec *InstanceSpec) {
 	s.options.OnEnd(spec.Manifest.ID, crash != nil)
 	close(sl.instance.recorded)
 	s.freeSlot(key, sl)
-	sl.instance.cleanUp()
+	sl.instance.releaseResources()
 }
 
 // startWithBackoff starts an instance, after a delay if its plugin has crashed repeatedly.
-func (s *Supervisor) startWithBackoff(spec *InstanceSpec) (*instance, error) {
+func (s *Supervisor) startWithBackoff(spec *InstanceSpec) (*pluginInstance, error) {
 	wait, err := s.crashes.startDelay(spec.Manifest.ID, spec.Digest, spec.rights)
 	if err != nil {
 		return nil, err

@@ -17,8 +17,8 @@ const maxSeries = 5000
 // otherTool replaces the names of unknown tools in metrics, since agents may invent any number of names.
 const otherTool = "other"
 
-// instruments are the metrics that Telemetry updates itself.
-type instruments struct {
+// metricInstruments are the metrics that Telemetry updates itself.
+type metricInstruments struct {
 	meter              metric.Meter
 	scraped            *sdkmetric.ManualReader // nil unless metrics are served
 	calls, mcp, starts metric.Float64Histogram

@@ -48,7 +48,7 @@ type Telemetry struct {
 	shutdownClient func(context.Context) error
 	queue          *spanQueue
 	meters         *metric.MeterProvider
-	instruments
+	metricInstruments
 	used        atomic.Bool  // there is something to send
 	lastWarning atomic.Int64 // time of the last warning, in Unix nanoseconds
 }

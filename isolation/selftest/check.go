@@ -35,7 +35,9 @@ type Options struct {
 }
 
 // TestMode returns how the attacking processes are confined.
-func (o Options) TestMode() Mode { return Mode{Sandboxed: o.Isolation.Enabled(), Network: o.Network} }
+func (o Options) TestMode() ConfinementMode {
+	return ConfinementMode{Sandboxed: o.Isolation.Enabled(), Network: o.Network}
+}
 
 // RunSelfTest attacks a sandbox, or returns a cached report of the same kernel, tools and program.
 func RunSelfTest(ctx context.Context, o Options) (*Report, error) {
@@ -58,7 +60,7 @@ func RunSelfTest(ctx context.Context, o Options) (*Report, error) {
 }
 
 // reportFile returns the file name of a mode's cached report.
-func (m Mode) reportFile() string {
+func (m ConfinementMode) reportFile() string {
 	name := "selftest-confined"
 	if m.Sandboxed {
 		name = "selftest-sandbox"

@@ -9,11 +9,11 @@ type Protection struct {
 	Name   string
 	Attack string // what the self-test tries, as a verb phrase
 
-	sandbox, confined requirement // requirement in a sandbox, and for a process confined by Landlock alone
+	sandbox, confined protectionRequirement // requirement in a sandbox, and for a process confined by Landlock alone
 }
 
-// Mode says how the attacked processes are confined.
-type Mode struct {
+// ConfinementMode says how the attacked processes are confined.
+type ConfinementMode struct {
 	Sandboxed bool // in a sandbox; confined without one otherwise
 	Network   bool // with the host's network
 }
@@ -34,18 +34,18 @@ var Protections = []Protection{
 	{"virtual sockets", "connect to the hypervisor (AF_VSOCK)", callFilter, callFilter},
 }
 
-// requirement is a kernel feature or mode without which a protection can't hold.
-type requirement int
+// protectionRequirement is a kernel feature or mode without which a protection can't hold.
+type protectionRequirement int
 
 const (
-	always     requirement = iota
-	landlock               // any version
-	scope                  // a version that confines signals and abstract sockets
-	callFilter             // a seccomp filter
-	never                  // disabled by the configuration
+	always     protectionRequirement = iota
+	landlock                         // any version
+	scope                            // a version that confines signals and abstract sockets
+	callFilter                       // a seccomp filter
+	never                            // disabled by the configuration
 )
 
-func (p Protection) requirementIn(m Mode) requirement {
+func (p Protection) requirementIn(m ConfinementMode) protectionRequirement {
 	switch {
 	case m.Network && p.Name == "network":
 		return never
@@ -55,7 +55,7 @@ func (p Protection) requirementIn(m Mode) requirement {
 	return p.sandbox
 }
 
-func (n requirement) isMet(machine isolation.KernelFeatures) bool {
+func (n protectionRequirement) isMet(machine isolation.KernelFeatures) bool {
 	switch n {
 	case landlock:
 		return machine.Landlock > 0
@@ -70,7 +70,7 @@ func (n requirement) isMet(machine isolation.KernelFeatures) bool {
 }
 
 // MissingRequirement returns the requirement of the protection that this machine lacks; empty if none.
-func (p Protection) MissingRequirement(m Mode, machine isolation.KernelFeatures) string {
+func (p Protection) MissingRequirement(m ConfinementMode, machine isolation.KernelFeatures) string {
 	n := p.requirementIn(m)
 	switch {
 	case n.isMet(machine):
@@ -101,7 +101,7 @@ type AttackResult struct {
 func (r AttackResult) HasHeld() bool { return r.Got == "" }
 
 // BrokenProtections returns the results of protections that this machine supports and an attack broke.
-func (r *Report) BrokenProtections(m Mode, machine isolation.KernelFeatures) []AttackResult {
+func (r *Report) BrokenProtections(m ConfinementMode, machine isolation.KernelFeatures) []AttackResult {
 	var broken []AttackResult
 	for n, p := range Protections {
 		if result := r.Results[n]; !result.HasHeld() && p.requirementIn(m).isMet(machine) {

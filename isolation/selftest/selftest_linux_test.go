@@ -98,7 +98,7 @@ func configure(t *testing.T, enabled bool) *isolation.Isolation {
 }
 
 func TestSandboxResistsAttacks(t *testing.T) {
-	for _, m := range []Mode{{}, {Sandboxed: true}, {Network: true}, {Sandboxed: true, Network: true}} {
+	for _, m := range []ConfinementMode{{}, {Sandboxed: true}, {Network: true}, {Sandboxed: true, Network: true}} {
 		t.Run(m.reportFile(), func(t *testing.T) {
 			dir := tempDir(t)
 			report, err := RunSelfTest(t.Context(), Options{Isolation: configure(t, m.Sandboxed), Network: m.Network,

@@ -46,7 +46,7 @@ func New(o Options) (*Model, error) {
 }
 
 // Generate implements [agent.Model].
-func (m *Model) Generate(ctx context.Context, r agent.ModelRequest, onText func(string)) (*agent.Reply, error) {
+func (m *Model) Generate(ctx context.Context, r agent.ModelRequest, onText func(string)) (*agent.ModelReply, error) {
 	body, err := m.encodeRequest(r)
 	if err != nil {
 		return nil, err

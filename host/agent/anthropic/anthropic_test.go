@@ -62,7 +62,7 @@ func TestBlocksAreSentBackAsTheyCame(t *testing.T) {
 	if diff := cmp.Diff(want, reply.Message.Calls); diff != "" || reply.Message.Text != "I'll look" || said != "I'll look" {
 		t.Errorf("%q, %q: %s", reply.Message.Text, said, diff)
 	}
-	if want := (agent.Usage{Input: 10, CacheRead: 5, CacheWrite: 2, Output: 9}); reply.Usage != want {
+	if want := (agent.TokenUsage{Input: 10, CacheRead: 5, CacheWrite: 2, Output: 9}); reply.Usage != want {
 		t.Errorf("the usage is %+v", reply.Usage)
 	}
 	r := ask("go")

@@ -60,26 +60,26 @@ func (a *replyAssembly) AddData(data []byte) (last bool, err error) {
 func (a *replyAssembly) addEvent(data []byte) error {
 	var e streamEvent
 	if err := json.Unmarshal(data, &e); err != nil {
-		return fmt.Errorf("an event is not one: %w: %s", err, wire.Snippet(data))
+		return fmt.Errorf("an event is not one: %w: %s", err, wire.TextSnippet(data))
 	}
 	switch e.Type {
 	case "error":
 		if len(e.Error) == 0 {
-			return fmt.Errorf("an error does not say what it is: %s", wire.Snippet(data))
+			return fmt.Errorf("an error does not say what it is: %s", wire.TextSnippet(data))
 		}
 		return wire.ServerError(e.Error)
 	case "message_start":
 		return a.addUsage(e.Message.Usage)
 	case "content_block_start":
 		if a.blocks[e.Index] != nil || e.Block == nil {
-			return fmt.Errorf("block %d begins twice, or with nothing: %s", e.Index, wire.Snippet(data))
+			return fmt.Errorf("block %d begins twice, or with nothing: %s", e.Index, wire.TextSnippet(data))
 		}
 		a.blocks[e.Index] = &contentBlock{fields: e.Block}
 		a.emitText(stringField(e.Block["type"]), stringField(e.Block["text"]))
 	case "content_block_delta":
 		b := a.blocks[e.Index]
 		if b == nil {
-			return fmt.Errorf("a piece belongs to block %d, which has not begun: %s", e.Index, wire.Snippet(data))
+			return fmt.Errorf("a piece belongs to block %d, which has not begun: %s", e.Index, wire.TextSnippet(data))
 		}
 		return a.addDelta(b, e.Delta)
 	case "message_delta":
@@ -98,7 +98,7 @@ func (a *replyAssembly) addUsage(raw json.RawMessage) error {
 		return nil
 	}
 	if err := json.Unmarshal(raw, &a.usage); err != nil {
-		return fmt.Errorf("usage is not one: %w: %s", err, wire.Snippet(raw))
+		return fmt.Errorf("usage is not one: %w: %s", err, wire.TextSnippet(raw))
 	}
 	return nil
 }
@@ -113,11 +113,11 @@ func (a *replyAssembly) emitText(kind, text string) {
 func (a *replyAssembly) addDelta(b *contentBlock, delta jsonFields) error {
 	switch kind := stringField(delta["type"]); kind {
 	case "":
-		return fmt.Errorf("a piece does not say what it is: %s", wire.Snippet(wire.MustEncode(delta)))
+		return fmt.Errorf("a piece does not say what it is: %s", wire.TextSnippet(wire.MustEncode(delta)))
 	case "input_json_delta":
 		var piece string
 		if err := json.Unmarshal(delta["partial_json"], &piece); err != nil {
-			return fmt.Errorf("partial_json is no text: %s", wire.Snippet(wire.MustEncode(delta)))
+			return fmt.Errorf("partial_json is no text: %s", wire.TextSnippet(wire.MustEncode(delta)))
 		}
 		b.input.WriteString(piece)
 	case "citations_delta":
@@ -138,7 +138,7 @@ func (a *replyAssembly) addDelta(b *contentBlock, delta jsonFields) error {
 }
 
 // BuildReply returns the reply.
-func (a *replyAssembly) BuildReply(from string) (*agent.Reply, error) {
+func (a *replyAssembly) BuildReply(from string) (*agent.ModelReply, error) {
 	m := agent.Message{Role: agent.Assistant, From: from}
 	var kept []jsonFields
 	for _, i := range slices.Sorted(maps.Keys(a.blocks)) {
@@ -151,7 +151,7 @@ func (a *replyAssembly) BuildReply(from string) (*agent.Reply, error) {
 		case "tool_use":
 			call := agent.ToolCall{ID: stringField(b.fields["id"]), Tool: stringField(b.fields["name"]), Arguments: b.callArguments()}
 			if call.ID == "" || call.Tool == "" {
-				return nil, fmt.Errorf("a call has no id or no name: %s", wire.Snippet(wire.MustEncode(b.fields)))
+				return nil, fmt.Errorf("a call has no id or no name: %s", wire.TextSnippet(wire.MustEncode(b.fields)))
 			}
 			b.fields["input"] = argumentsObject(call.Arguments)
 			m.Calls = append(m.Calls, call)
@@ -165,7 +165,7 @@ func (a *replyAssembly) BuildReply(from string) (*agent.Reply, error) {
 	if len(m.Calls) > 0 || m.Text != "" {
 		m.Extra = wire.MustEncode(kept)
 	}
-	r := &agent.Reply{Message: m, Stop: agent.StopEnded, Usage: agent.Usage{Input: int64(a.usage.Input),
+	r := &agent.ModelReply{Message: m, Stop: agent.StopEnded, Usage: agent.TokenUsage{Input: int64(a.usage.Input),
 		CacheRead: int64(a.usage.CacheRead), CacheWrite: int64(a.usage.CacheWrite), Output: int64(a.usage.Output)}}
 	switch a.reason {
 	case "max_tokens", "model_context_window_exceeded":

@@ -25,7 +25,7 @@ type replyAssembly struct {
 	texts     []string
 	calls     map[string]agent.ToolCall // running calls by id
 	callCount int
-	usage     agent.Usage
+	usage     agent.TokenUsage
 	stop      agent.StopReason
 	lastError string // last reported error, if the program continues
 	done      bool
@@ -50,7 +50,7 @@ func (a *replyAssembly) beginCall(id, tool string, args json.RawMessage) error {
 	}
 	c := agent.ToolCall{ID: id, Tool: tool, Arguments: args}
 	a.calls[id] = c
-	a.request.Observe(agent.Event{Kind: agent.CallEvent, Call: &c})
+	a.request.Observe(agent.TurnEvent{Kind: agent.CallEvent, Call: &c})
 	return nil
 }
 
@@ -64,17 +64,17 @@ func (a *replyAssembly) endCall(id, text string, failed bool) {
 	if failed {
 		r = &session.Result{Err: &session.Error{Message: text}}
 	}
-	a.request.Observe(agent.Event{Kind: agent.ResultEvent, Call: &c, Result: r})
+	a.request.Observe(agent.TurnEvent{Kind: agent.ResultEvent, Call: &c, Result: r})
 }
 
 // buildReply returns the reply after the program has succeeded.
-func (a *replyAssembly) buildReply() (*agent.Reply, error) {
+func (a *replyAssembly) buildReply() (*agent.ModelReply, error) {
 	a.usage.Calls = a.callCount
 	if a.stop == "" {
 		a.stop = agent.StopEnded
 	}
 	text := strings.Join(a.texts, "\n\n")
-	return &agent.Reply{Message: agent.Message{Role: agent.Assistant, Text: text}, Usage: a.usage, Stop: a.stop}, nil
+	return &agent.ModelReply{Message: agent.Message{Role: agent.Assistant, Text: text}, Usage: a.usage, Stop: a.stop}, nil
 }
 
 // protocolError returns the error for unexpected output of the program, which must not be retried.

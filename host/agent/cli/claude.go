@@ -240,7 +240,7 @@ func (c *claudeEventHandler) handleResult(e *claudeEvent) error {
 	case "refusal":
 		c.stop = agent.StopRefused
 	}
-	c.usage = agent.Usage{
+	c.usage = agent.TokenUsage{
 		Input: int64(e.Usage.Input), CacheRead: int64(e.Usage.CacheRead), CacheWrite: int64(e.Usage.CacheWrite),
 		Output: int64(e.Usage.Output), CostUSD: e.Cost,
 	}

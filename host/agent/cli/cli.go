@@ -32,7 +32,7 @@ import (
 
 // Options configure a [ProgramModel].
 type Options struct {
-	Vendor  Vendor
+	Vendor  ProgramVendor
 	Model   string   // name used by the program; empty, or the protocol's or program's name, for its default
 	BaseURL string   // of its API; empty for the vendor's
 	Command []string // program and leading arguments; empty for its usual name on the PATH
@@ -105,12 +105,12 @@ func (c *ProgramModel) chooseKeyVariable() error {
 }
 
 // Generate implements [agent.Model]. The program makes its calls itself, through picoclaw's MCP server.
-func (c *ProgramModel) Generate(ctx context.Context, r agent.ModelRequest, onText func(string)) (*agent.Reply, error) {
+func (c *ProgramModel) Generate(ctx context.Context, r agent.ModelRequest, onText func(string)) (*agent.ModelReply, error) {
 	if onText == nil {
 		onText = func(string) {}
 	}
 	if r.Observe == nil {
-		r.Observe = func(agent.Event) {}
+		r.Observe = func(agent.TurnEvent) {}
 	}
 	system, prompt := r.System, promptText(r.Messages)
 	if len(system) > maxArgumentBytes {
@@ -148,7 +148,7 @@ const maxEventBytes = 32 << 20
 const exitTimeout = 5 * time.Second
 
 // runProgram runs the program until its reply is complete.
-func (c *ProgramModel) runProgram(ctx context.Context, args []string, input []byte, events eventHandler, a *replyAssembly) (*agent.Reply, error) {
+func (c *ProgramModel) runProgram(ctx context.Context, args []string, input []byte, events eventHandler, a *replyAssembly) (*agent.ModelReply, error) {
 	p := c.confinedProgram(args)
 	pipes, err := stdio.AttachPipes(p.Command)
 	if err != nil {

@@ -48,7 +48,7 @@ func (s *starting) homed(home string) func(session.ConfinedProgram) (*isolation.
 }
 
 // standIn is a script that plays a program, and the model behind it.
-func standIn(t *testing.T, maker cli.Vendor, script string) (*cli.ProgramModel, *starting, string) {
+func standIn(t *testing.T, maker cli.ProgramVendor, script string) (*cli.ProgramModel, *starting, string) {
 	t.Helper()
 	dir := hosttest.TempDir(t)
 	file := filepath.Join(dir, "program")
@@ -92,7 +92,7 @@ func (h *heard) request(r agent.ModelRequest) agent.ModelRequest {
 	if r.Messages == nil {
 		r.Messages = []agent.Message{{Role: agent.User, Text: "what is here?"}}
 	}
-	r.Observe = func(e agent.Event) {
+	r.Observe = func(e agent.TurnEvent) {
 		said := fmt.Sprintf("%s %s %s", e.Kind, e.Call.Tool, e.Call.Arguments)
 		if e.Result != nil {
 			said += " " + e.Result.Text
@@ -108,7 +108,7 @@ func (h *heard) request(r agent.ModelRequest) agent.ModelRequest {
 func (h *heard) onText(text string) { h.text.WriteString(text) }
 
 func TestARecordedTurn(t *testing.T) {
-	for maker, file := range map[cli.Vendor]string{cli.ClaudeVendor: "claude.jsonl", cli.CodexVendor: "codex.jsonl"} {
+	for maker, file := range map[cli.ProgramVendor]string{cli.ClaudeVendor: "claude.jsonl", cli.CodexVendor: "codex.jsonl"} {
 		t.Run(string(maker), func(t *testing.T) {
 			c, _, dir := standIn(t, maker, recorded(t, file, "", ""))
 			var h heard
@@ -116,9 +116,9 @@ func TestARecordedTurn(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := &agent.Reply{
+			want := &agent.ModelReply{
 				Message: agent.Message{Role: agent.Assistant, Text: "I look.\n\nThree files."}, Stop: agent.StopEnded,
-				Usage: agent.Usage{Input: 20, CacheRead: 4, CacheWrite: 3, Output: 10, Calls: 1},
+				Usage: agent.TokenUsage{Input: 20, CacheRead: 4, CacheWrite: 3, Output: 10, Calls: 1},
 			}
 			if maker == cli.ClaudeVendor {
 				want.Usage.CostUSD = 0.00028
@@ -146,7 +146,7 @@ func TestARecordedTurn(t *testing.T) {
 // What a program has or does besides its hands ends it, and the error names it. It is not asked again.
 func TestExtraToolEndsProgram(t *testing.T) {
 	for _, c := range []struct {
-		maker          cli.Vendor
+		maker          cli.ProgramVendor
 		line, by, says string
 	}{
 		{cli.ClaudeVendor, `"tools": ["mcp__picoclaw__exec"`, `"tools": ["mcp__picoclaw__exec", "Bash"`, "the tool Bash, which is not picoclaw's"},
@@ -166,7 +166,7 @@ func TestExtraToolEndsProgram(t *testing.T) {
 		{cli.CodexVendor, `{"type": "turn.started"}`, `{"type": `, "wrote an invalid event"},
 	} {
 		t.Run(c.says, func(t *testing.T) {
-			file := map[cli.Vendor]string{cli.ClaudeVendor: "claude.jsonl", cli.CodexVendor: "codex.jsonl"}[c.maker]
+			file := map[cli.ProgramVendor]string{cli.ClaudeVendor: "claude.jsonl", cli.CodexVendor: "codex.jsonl"}[c.maker]
 			// it would go on, and does not end by itself
 			model, _, _ := standIn(t, c.maker, recorded(t, file, c.line, c.by)+"\nsleep 1000 & wait")
 			_, err := model.Generate(t.Context(), (&heard{}).request(agent.ModelRequest{}), nil)
@@ -183,7 +183,7 @@ func TestProgramWithoutReply(t *testing.T) {
 		return recorded(t, "claude.jsonl", `"subtype": "success", "is_error": false`, result)
 	}
 	for name, c := range map[string]struct {
-		maker     cli.Vendor
+		maker     cli.ProgramVendor
 		script    string
 		says      string
 		temporary bool
@@ -219,7 +219,7 @@ func TestProgramWithoutReply(t *testing.T) {
 
 // A call more than is left ends the program before its result is there.
 func TestCallBudgetEndsProgram(t *testing.T) {
-	for maker, file := range map[cli.Vendor]string{cli.ClaudeVendor: "claude.jsonl", cli.CodexVendor: "codex.jsonl"} {
+	for maker, file := range map[cli.ProgramVendor]string{cli.ClaudeVendor: "claude.jsonl", cli.CodexVendor: "codex.jsonl"} {
 		more := strings.NewReplacer("tu_1", "tu_2", "item_2", "item_9").Replace(recorded(t, file, "", ""))
 		first, _, _ := strings.Cut(strings.TrimPrefix(recorded(t, file, "", ""), "cat > input\n"), `{"type": "result"`)
 		first, _, _ = strings.Cut(first, `{"type": "turn.completed"`)

@@ -96,7 +96,7 @@ func (c *codexEventHandler) handleEvent(line []byte) error {
 		return c.failureError(0, e.Error.Message)
 	case "turn.completed":
 		u := e.Usage
-		c.usage = agent.Usage{
+		c.usage = agent.TokenUsage{
 			Input: int64(max(0, max(0, u.Input-u.Cached)-u.CacheWrite)), CacheRead: int64(u.Cached),
 			CacheWrite: int64(u.CacheWrite), Output: int64(u.Output),
 		}

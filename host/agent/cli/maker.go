@@ -17,13 +17,13 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/exec"
 )
 
-// Vendor identifies a supported program by the prefix of model names such as "claude-cli/sonnet".
-type Vendor string
+// ProgramVendor identifies a supported program by the prefix of model names such as "claude-cli/sonnet".
+type ProgramVendor string
 
 // The vendors.
 const (
-	ClaudeVendor Vendor = "claude-cli"
-	CodexVendor  Vendor = "codex-cli"
+	ClaudeVendor ProgramVendor = "claude-cli"
+	CodexVendor  ProgramVendor = "codex-cli"
 )
 
 // vendorProgram describes a vendor's program.
@@ -41,7 +41,7 @@ type vendorProgram struct {
 }
 
 // vendorPrograms are the supported programs.
-var vendorPrograms = map[Vendor]*vendorProgram{
+var vendorPrograms = map[ProgramVendor]*vendorProgram{
 	ClaudeVendor: {
 		program: "claude", api: "https://api.anthropic.com", keyVariable: "ANTHROPIC_API_KEY",
 		keyVariables: []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"},

@@ -23,10 +23,10 @@ func promptText(messages []agent.Message) string {
 		Arguments json.RawMessage `json:"arguments,omitempty"`
 	}
 	type message struct {
-		Role   agent.Role `json:"role"`
-		Text   string     `json:"text,omitempty"`
-		Calls  []call     `json:"calls,omitempty"`
-		Failed bool       `json:"failed,omitempty"`
+		Role   agent.MessageRole `json:"role"`
+		Text   string            `json:"text,omitempty"`
+		Calls  []call            `json:"calls,omitempty"`
+		Failed bool              `json:"failed,omitempty"`
 	}
 	var b strings.Builder
 	b.WriteString("This is the conversation so far, as JSON, a message a line. You are its assistant. Go on where it ends; " +

@@ -58,7 +58,7 @@ func TestMain(m *testing.M) {
 }
 
 // program is where npm has put a program.
-func program(t *testing.T, maker cli.Vendor) string {
+func program(t *testing.T, maker cli.ProgramVendor) string {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("this fetches packages from npm's registry; `.ci/long full` does")
@@ -149,7 +149,7 @@ func home(t *testing.T) (dir string, server []string) {
 // The real programs, with what we tell them, have picoclaw's tools and no others, call them, and read no file by
 // themselves that a prompt mentions.
 func TestRealPrograms(t *testing.T) {
-	for _, maker := range []cli.Vendor{cli.ClaudeVendor, cli.CodexVendor} {
+	for _, maker := range []cli.ProgramVendor{cli.ClaudeVendor, cli.CodexVendor} {
 		t.Run(string(maker), func(t *testing.T) {
 			command, api := program(t, maker), newAPI(t)
 			dir, server := home(t)
@@ -197,7 +197,7 @@ func TestRealPrograms(t *testing.T) {
 }
 
 // checkTools looks at the tools that a program tells the model of.
-func checkTools(t *testing.T, maker cli.Vendor, request string) {
+func checkTools(t *testing.T, maker cli.ProgramVendor, request string) {
 	t.Helper()
 	var r struct{ Tools []struct{ Name string } }
 	if err := json.Unmarshal([]byte(request), &r); err != nil {
@@ -225,7 +225,7 @@ func checkTools(t *testing.T, maker cli.Vendor, request string) {
 
 // In a sandbox the programs start, with nothing of the workspace and of the network but their API, which is not there.
 func TestRealProgramsInSandbox(t *testing.T) {
-	for _, maker := range []cli.Vendor{cli.ClaudeVendor, cli.CodexVendor} {
+	for _, maker := range []cli.ProgramVendor{cli.ClaudeVendor, cli.CodexVendor} {
 		t.Run(string(maker), func(t *testing.T) {
 			command := program(t, maker)
 			dir, server := home(t)
@@ -253,7 +253,7 @@ func TestRealProgramsInSandbox(t *testing.T) {
 			server[1], server[2] = "HOME=/tmp", "PICOCLAW_HOME=/tmp/home" // its own, since the session's is not seen
 			c, err := cli.New(cli.Options{
 				Vendor: maker, BaseURL: "https://api.example.invalid/v1", Command: []string{command}, Sandboxed: true,
-				Secret: map[cli.Vendor]string{cli.ClaudeVendor: "ANTHROPIC_API_KEY", cli.CodexVendor: "OPENAI_API_KEY"}[maker],
+				Secret: map[cli.ProgramVendor]string{cli.ClaudeVendor: "ANTHROPIC_API_KEY", cli.CodexVendor: "OPENAI_API_KEY"}[maker],
 				Start:  sess.StartConfinedProgram, Server: server, Paths: []string{hosttest.ProgramPath("picoclaw"), filepath.Join(hosttest.ProgramDir(), "plugins")},
 			})
 			if err != nil {

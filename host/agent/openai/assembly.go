@@ -22,7 +22,7 @@ type replyAssembly struct {
 	extra        jsonFields
 	calls        []*partialCall
 	callsByIndex map[int]*partialCall // the server's index
-	usage        agent.Usage
+	usage        agent.TokenUsage
 	stop         agent.StopReason
 	finished     bool // the server ended the answer
 }
@@ -59,7 +59,7 @@ func (a *replyAssembly) addChunk(data []byte) error {
 		Error   json.RawMessage
 	}
 	if err := json.Unmarshal(data, &chunk); err != nil {
-		return fmt.Errorf("a piece of it is no JSON object: %w: %s", err, wire.Snippet(data))
+		return fmt.Errorf("a piece of it is no JSON object: %w: %s", err, wire.TextSnippet(data))
 	}
 	if isPresent(chunk.Error) {
 		return wire.ServerError(chunk.Error)
@@ -75,7 +75,7 @@ func (a *replyAssembly) addChunk(data []byte) error {
 	}
 	if isPresent(chunk.Choices) {
 		if err := json.Unmarshal(chunk.Choices, &choices); err != nil {
-			return fmt.Errorf("choices is not a list of choices: %w: %s", err, wire.Snippet(chunk.Choices))
+			return fmt.Errorf("choices is not a list of choices: %w: %s", err, wire.TextSnippet(chunk.Choices))
 		}
 	}
 	for _, c := range choices {
@@ -116,7 +116,7 @@ func (a *replyAssembly) addUsage(raw json.RawMessage) {
 		return // ignore invalid usage
 	}
 	cached := min(u.Details.Cached, u.Prompt)
-	a.usage = agent.Usage{Input: int64(u.Prompt - cached), CacheRead: int64(cached), Output: int64(u.Completion)}
+	a.usage = agent.TokenUsage{Input: int64(u.Prompt - cached), CacheRead: int64(cached), Output: int64(u.Completion)}
 }
 
 // Fields of a message that are not stored as extra fields: this package parses them, or servers reject them.
@@ -131,7 +131,7 @@ func (a *replyAssembly) addDelta(raw json.RawMessage) error {
 	}
 	var delta jsonFields
 	if err := json.Unmarshal(raw, &delta); err != nil {
-		return fmt.Errorf("delta is no object: %s", wire.Snippet(raw))
+		return fmt.Errorf("delta is no object: %s", wire.TextSnippet(raw))
 	}
 	text, err := contentText(delta["content"])
 	if err != nil {
@@ -149,7 +149,7 @@ func (a *replyAssembly) addDelta(raw json.RawMessage) error {
 	if calls := delta["tool_calls"]; isPresent(calls) {
 		var all []json.RawMessage
 		if err := json.Unmarshal(calls, &all); err != nil {
-			return fmt.Errorf("tool_calls is no list: %s", wire.Snippet(calls))
+			return fmt.Errorf("tool_calls is no list: %s", wire.TextSnippet(calls))
 		}
 		for _, c := range all {
 			if err := a.addCall(c); err != nil {
@@ -176,7 +176,7 @@ func contentText(raw json.RawMessage) (string, error) {
 	}
 	var parts []struct{ Type, Text string }
 	if json.Unmarshal(raw, &parts) != nil {
-		return "", fmt.Errorf("content is neither a text nor a list of parts: %s", wire.Snippet(raw))
+		return "", fmt.Errorf("content is neither a text nor a list of parts: %s", wire.TextSnippet(raw))
 	}
 	for _, p := range parts {
 		if p.Type == "text" {
@@ -197,7 +197,7 @@ func (a *replyAssembly) addCall(raw json.RawMessage) error {
 		}
 	}
 	if err := json.Unmarshal(raw, &piece); err != nil {
-		return fmt.Errorf("a tool call is not one: %w: %s", err, wire.Snippet(raw))
+		return fmt.Errorf("a tool call is not one: %w: %s", err, wire.TextSnippet(raw))
 	}
 	name := piece.Function.Name
 	arguments, err := decodeArguments(piece.Function.Arguments)
@@ -207,7 +207,7 @@ func (a *replyAssembly) addCall(raw json.RawMessage) error {
 	c := a.findCall(piece.Index, piece.ID, name)
 	if c == nil || c.beginsOtherCall(piece.ID, name, arguments) {
 		if name == "" && piece.ID == "" && c == nil {
-			return fmt.Errorf("a piece of a tool call belongs to none: %s", wire.Snippet(raw))
+			return fmt.Errorf("a piece of a tool call belongs to none: %s", wire.TextSnippet(raw))
 		}
 		c = &partialCall{extra: jsonFields{}}
 		a.calls = append(a.calls, c)
@@ -280,11 +280,11 @@ func decodeArguments(raw json.RawMessage) (string, error) {
 	case '{':
 		return string(raw), nil
 	}
-	return "", fmt.Errorf("the arguments of a tool call are neither a text nor an object: %s", wire.Snippet(raw))
+	return "", fmt.Errorf("the arguments of a tool call are neither a text nor an object: %s", wire.TextSnippet(raw))
 }
 
 // BuildReply returns the reply.
-func (a *replyAssembly) BuildReply(from string) (*agent.Reply, error) {
+func (a *replyAssembly) BuildReply(from string) (*agent.ModelReply, error) {
 	m := agent.Message{Role: agent.Assistant, Text: a.text.String(), From: from, Extra: encodeFields(a.extra)}
 	for _, c := range a.calls {
 		if c.name == "" {
@@ -301,7 +301,7 @@ func (a *replyAssembly) BuildReply(from string) (*agent.Reply, error) {
 		}
 		m.Calls = append(m.Calls, one)
 	}
-	return &agent.Reply{Message: m, Usage: a.usage, Stop: a.stop}, nil
+	return &agent.ModelReply{Message: m, Usage: a.usage, Stop: a.stop}, nil
 }
 
 // mergeFieldPieces merges two pieces of a field. It concatenates strings and lists; otherwise the last piece wins.

@@ -204,7 +204,7 @@ func TestTextComesInPieces(t *testing.T) {
 	if diff := cmp.Diff([]string{"one ", "two ", "three"}, pieces); diff != "" {
 		t.Error(diff)
 	}
-	if want := (agent.Usage{Input: 7, CacheRead: 5, Output: 3}); reply.Usage != want {
+	if want := (agent.TokenUsage{Input: 7, CacheRead: 5, Output: 3}); reply.Usage != want {
 		t.Errorf("the usage is %+v", reply.Usage)
 	}
 	sent := server.Requests()[0]

@@ -45,7 +45,7 @@ func (h *hookServer) listenHooks(s *supervisor) (err error) {
 	return nil
 }
 
-func (h *hookServer) serveHooks(host wire.Conn) {
+func (h *hookServer) serveHooks(host wire.MessageConn) {
 	slots := make(chan struct{}, maxQuestions)
 	for {
 		conn, err := h.listener.Accept()
@@ -64,7 +64,7 @@ func (h *hookServer) serveHooks(host wire.Conn) {
 }
 
 // askHost passes a question to the host and returns the answer; nil without an answer, which hooks treat as a refusal.
-func (h *hookServer) askHost(host wire.Conn, conn net.Conn) json.RawMessage {
+func (h *hookServer) askHost(host wire.MessageConn, conn net.Conn) json.RawMessage {
 	var question json.RawMessage
 	if json.NewDecoder(io.LimitReader(conn, maxQuestion)).Decode(&question) != nil {
 		return nil

@@ -17,7 +17,7 @@ func RunInit(terminal string, program []string) (int, error) {
 	if err != nil || len(program) == 0 {
 		return 0, errNoProgram
 	}
-	socket, err := wire.ConnFromFile(os.NewFile(wire.SocketFD, "supervisor"))
+	socket, err := wire.MessageConnFromFile(os.NewFile(wire.SocketFD, "supervisor"))
 	if err != nil {
 		return 0, err
 	}

@@ -22,7 +22,7 @@ import (
 
 // Main runs the supervisor until the program has ended. It reports errors to the host before it returns them.
 func Main() error {
-	socket, err := wire.ConnFromFile(os.NewFile(wire.SocketFD, "host"))
+	socket, err := wire.MessageConnFromFile(os.NewFile(wire.SocketFD, "host"))
 	if err != nil {
 		return err
 	}
@@ -37,7 +37,7 @@ func Main() error {
 }
 
 type supervisor struct {
-	socket  wire.Conn
+	socket  wire.MessageConn
 	start   wire.StartMessage
 	process *isolation.Process
 	hooks   hookServer
@@ -200,7 +200,7 @@ func (s *supervisor) openProgramTerminal(cmd *osexec.Cmd) (control *os.File, don
 }
 
 // reportStops tells the host whenever the program stops.
-func (s *supervisor) reportStops(init wire.Conn) {
+func (s *supervisor) reportStops(init wire.MessageConn) {
 	for {
 		var stopped wire.SupervisorEvent
 		if _, err := init.Receive(&stopped); err != nil {

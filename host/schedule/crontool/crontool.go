@@ -97,7 +97,7 @@ func (t cronTool) handleCall(_ context.Context, s *session.Session, in cronArgum
 		}
 		name, _, _ := strings.Cut(cmp.Or(in.Name, in.Message, in.Command), "\n")
 		j := schedule.Job{Name: shortenName(name), Schedule: when,
-			Payload: schedule.Payload{Message: in.Message, Command: in.Command}}
+			Payload: schedule.JobPayload{Message: in.Message, Command: in.Command}}
 		if narrowing.Workspace != "" || narrowing.Paths != nil {
 			j.Scope = &schedule.JobScope{Workspace: narrowing.Workspace, Paths: narrowing.Paths}
 		}
@@ -106,7 +106,7 @@ func (t cronTool) handleCall(_ context.Context, s *session.Session, in cronArgum
 	case "list":
 		return listJobs(store)
 	case "get":
-		return getJob(store, in.JobID)
+		return describeJobWithOutput(store, in.JobID)
 	case "update":
 		j, err := store.UpdateJob(in.JobID, now, func(j *schedule.Job) { in.updateJob(j, now) })
 		return formatResult("changed", j, err)
@@ -236,8 +236,8 @@ func listJobs(store *schedule.Store) (string, error) {
 	return strings.Join(lines, "\n"), nil
 }
 
-// getJob describes a job and the output of its last run.
-func getJob(store *schedule.Store, id string) (string, error) {
+// describeJobWithOutput describes a job and the output of its last run.
+func describeJobWithOutput(store *schedule.Store, id string) (string, error) {
 	j, err := store.Job(id)
 	if err != nil {
 		return "", invalidArgumentError(err)

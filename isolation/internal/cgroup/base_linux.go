@@ -26,21 +26,21 @@ type baseDir struct {
 var errDirRemoved = errors.New("it was removed at once")
 
 // createBase creates this process's base directory in a parent group, after it has removed those of dead processes.
-func createBase(own string) (*baseDir, error) {
-	sweepDeadDirs(own)
+func createBase(parent string) (*baseDir, error) {
+	sweepDeadDirs(parent)
 	err := errDirRemoved
 	for try := 0; try < 8 && errors.Is(err, errDirRemoved); try++ {
 		var b *baseDir
-		if b, err = tryCreateBase(own); err == nil {
+		if b, err = tryCreateBase(parent); err == nil {
 			return b, nil
 		}
 	}
-	return nil, fmt.Errorf("make a control group in %s: %w", own, err)
+	return nil, fmt.Errorf("make a control group in %s: %w", parent, err)
 }
 
 // tryCreateBase creates and locks a base directory once. It returns errDirRemoved if another process removed it first.
-func tryCreateBase(own string) (*baseDir, error) {
-	dir, err := os.MkdirTemp(own, dirPrefix)
+func tryCreateBase(parent string) (*baseDir, error) {
+	dir, err := os.MkdirTemp(parent, dirPrefix)
 	if err != nil {
 		return nil, err
 	}
@@ -72,12 +72,12 @@ func lockDir(dir string) (*os.File, error) {
 }
 
 // sweepDeadDirs removes the base directories of ended processes in a parent group, and kills the processes in them.
-func sweepDeadDirs(own string) {
-	for _, entry := range listGroups(own) {
+func sweepDeadDirs(parent string) {
+	for _, entry := range listGroups(parent) {
 		if !strings.HasPrefix(entry, dirPrefix) {
 			continue
 		}
-		dir := filepath.Join(own, entry)
+		dir := filepath.Join(parent, entry)
 		if lock, err := lockDir(dir); err == nil { // a failed lock means that the process lives
 			removeDirTree(dir)
 			_ = lock.Close()

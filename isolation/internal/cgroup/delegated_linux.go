@@ -118,8 +118,8 @@ func isDescendant(pid int) bool {
 	return pid == os.Getpid()
 }
 
-// undelegate undoes delegateControllers, as far as possible.
-func (h *hierarchy) undelegate() {
+// undoDelegation undoes delegateControllers, as far as possible.
+func (h *hierarchy) undoDelegation() {
 	if h.version == 1 || !slices.Contains(listProcesses(filepath.Join(h.base.path, leafGroup)), os.Getpid()) {
 		return
 	}

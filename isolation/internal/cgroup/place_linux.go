@@ -15,7 +15,7 @@ import (
 type Hierarchies struct {
 	hierarchies []*hierarchy
 	providers   map[string]*hierarchy // the hierarchy that provides each controller
-	missing     []*Problem
+	missing     []*UnavailableReason
 	groupCount  atomic.Uint64
 	closeOnce   sync.Once
 }
@@ -25,7 +25,7 @@ type Hierarchies struct {
 func OpenHierarchies() (*Hierarchies, error) {
 	all, err := readHierarchies()
 	if err != nil {
-		return nil, &Problem{Cause: "the control groups of this machine can't be found: " + err.Error(), Never: true}
+		return nil, &UnavailableReason{Cause: "the control groups of this machine can't be found: " + err.Error(), Never: true}
 	}
 	return prepareHierarchies(all)
 }
@@ -56,7 +56,7 @@ func prepareHierarchies(all []*hierarchy) (*Hierarchies, error) {
 		}
 	}
 	if len(all) == 0 {
-		problems = append(problems, &Problem{Cause: "no control groups are mounted that this process is in",
+		problems = append(problems, &UnavailableReason{Cause: "no control groups are mounted that this process is in",
 			Cure: "mount them: `mount -t cgroup2 none /sys/fs/cgroup` as root", Never: true})
 	}
 	if len(p.hierarchies) == 0 {
@@ -118,7 +118,7 @@ func (p *Hierarchies) CanKillGroup() bool {
 }
 
 // MissingControllers returns a problem for each controller that can't limit groups.
-func (p *Hierarchies) MissingControllers() []*Problem { return p.missing }
+func (p *Hierarchies) MissingControllers() []*UnavailableReason { return p.missing }
 
 // Close kills the processes in all groups, and removes the groups.
 func (p *Hierarchies) Close() {
@@ -127,7 +127,7 @@ func (p *Hierarchies) Close() {
 			removeGroup(dir)
 		}
 		for _, h := range p.hierarchies {
-			h.undelegate()
+			h.undoDelegation()
 			if isInsideBase(h.base.path) {
 				continue // another place of this process is inside; the lock stays until the process ends
 			}

@@ -25,7 +25,7 @@ const testTimeout = 30 * time.Second
 func openPlace(t *testing.T) *Hierarchies {
 	t.Helper()
 	p, err := OpenHierarchies()
-	var problem *Problem
+	var problem *UnavailableReason
 	if err != nil && !errors.As(err, &problem) {
 		t.Fatal(err)
 	}

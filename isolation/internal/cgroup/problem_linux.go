@@ -9,19 +9,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Problem is a reason why groups, or some controllers, are unavailable.
-type Problem struct {
+// UnavailableReason is a reason why groups, or some controllers, are unavailable.
+type UnavailableReason struct {
 	Cause string
 	Cure  string // remedy for the operator
 	// Never reports whether no configuration of picoclaw can help.
 	Never bool
 }
 
-func (p *Problem) Error() string { return p.Cause }
+func (p *UnavailableReason) Error() string { return p.Cause }
 
 // newProblem converts an error to a Problem that explains the cause and the remedy.
-func (h *hierarchy) newProblem(err error) *Problem {
-	p := &Problem{Cause: fmt.Sprintf("the control group %s can't be used: %v", h.ownGroup, err)}
+func (h *hierarchy) newProblem(err error) *UnavailableReason {
+	p := &UnavailableReason{Cause: fmt.Sprintf("the control group %s can't be used: %v", h.ownGroup, err)}
 	switch {
 	case h.version == 1:
 		p.Cause = fmt.Sprintf("this machine uses control groups of version 1, and %s may not make any in %s", currentUserName(), h.ownGroup)
@@ -65,17 +65,17 @@ func delegationCure() string {
 }
 
 // explainMissingController returns the reason why no group has a controller.
-func explainMissingController(controller string, found []*hierarchy, problems []error) *Problem {
+func explainMissingController(controller string, found []*hierarchy, problems []error) *UnavailableReason {
 	for _, h := range found {
 		if h.version == 1 && controller == Processor && slices.Contains(h.controllers, controller) {
-			return &Problem{Cause: "in version 1 the processor would not be shared fairly", Cure: version2Cure, Never: true}
+			return &UnavailableReason{Cause: "in version 1 the processor would not be shared fairly", Cure: version2Cure, Never: true}
 		}
 	}
-	var problem *Problem
+	var problem *UnavailableReason
 	if errors.As(errors.Join(problems...), &problem) {
 		return problem
 	}
-	return &Problem{
+	return &UnavailableReason{
 		Cause: "picoclaw's control group has no " + controller + " controller",
 		Cure:  delegationCure() + "; `cat /sys/fs/cgroup/cgroup.controllers` shows what the kernel has",
 	}

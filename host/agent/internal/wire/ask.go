@@ -26,7 +26,7 @@ type ReplyAssembler interface {
 	// IsComplete reports whether the server ended the answer. Some servers send more afterwards.
 	IsComplete() bool
 	// BuildReply returns the reply, whose extra data is valid for the same protocol and host.
-	BuildReply(from string) (*agent.Reply, error)
+	BuildReply(from string) (*agent.ModelReply, error)
 }
 
 // ServerError is an error that a server sends within a response.
@@ -38,7 +38,7 @@ func (t ServerError) Error() string { return string(t) }
 const maxAnswerBytes = 64 << 20
 
 // PostRequest posts a body to a path below the base URL, and assembles the reply from the response.
-func (s *ModelServer) PostRequest(ctx context.Context, path string, body []byte, a ReplyAssembler) (*agent.Reply, error) {
+func (s *ModelServer) PostRequest(ctx context.Context, path string, body []byte, a ReplyAssembler) (*agent.ModelReply, error) {
 	ctx, heard, end := withSilenceTimeout(ctx)
 	defer end()
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, s.url.JoinPath(path).String(), bytes.NewReader(body))
@@ -137,8 +137,8 @@ func MustEncode(v any) json.RawMessage {
 	return text
 }
 
-// Snippet returns the beginning of a text for error messages.
-func Snippet(raw []byte) string {
+// TextSnippet returns the beginning of a text for error messages.
+func TextSnippet(raw []byte) string {
 	const most = 120
 	if len(raw) > most {
 		return strings.ToValidUTF8(string(raw[:most]), "") + "…"

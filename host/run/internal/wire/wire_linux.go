@@ -67,39 +67,39 @@ type RunOutcome struct {
 // maxPacket limits the size of a message.
 const maxPacket = 1 << 20
 
-// Conn is one end of the socket between host and supervisor.
-type Conn struct{ *net.UnixConn }
+// MessageConn is one end of the socket between host and supervisor.
+type MessageConn struct{ *net.UnixConn }
 
 // NewSocketPair returns the host's end of a new socket, and the supervisor's end as a file.
-func NewSocketPair() (Conn, *os.File, error) {
+func NewSocketPair() (MessageConn, *os.File, error) {
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
-		return Conn{}, nil, fmt.Errorf("make a socket: %w", err)
+		return MessageConn{}, nil, fmt.Errorf("make a socket: %w", err)
 	}
 	theirs := os.NewFile(uintptr(fds[1]), "supervisor")
-	ours, err := ConnFromFile(os.NewFile(uintptr(fds[0]), "host"))
+	ours, err := MessageConnFromFile(os.NewFile(uintptr(fds[0]), "host"))
 	if err != nil {
 		_ = theirs.Close()
 	}
 	return ours, theirs, err
 }
 
-// ConnFromFile returns the connection of a file that is an end of the socket. It closes the file.
-func ConnFromFile(f *os.File) (Conn, error) {
+// MessageConnFromFile returns the connection of a file that is an end of the socket. It closes the file.
+func MessageConnFromFile(f *os.File) (MessageConn, error) {
 	defer func() { _ = f.Close() }()
 	c, err := net.FileConn(f)
 	if err != nil {
-		return Conn{}, err
+		return MessageConn{}, err
 	}
 	socket, ok := c.(*net.UnixConn)
 	if !ok {
-		return Conn{}, errors.Join(fmt.Errorf("%s is no Unix socket", f.Name()), c.Close())
+		return MessageConn{}, errors.Join(fmt.Errorf("%s is no Unix socket", f.Name()), c.Close())
 	}
-	return Conn{socket}, errors.Join(socket.SetReadBuffer(maxPacket), socket.SetWriteBuffer(maxPacket))
+	return MessageConn{socket}, errors.Join(socket.SetReadBuffer(maxPacket), socket.SetWriteBuffer(maxPacket))
 }
 
 // Send sends a message as JSON, with a file unless it is nil.
-func (c Conn) Send(message any, file *os.File) error {
+func (c MessageConn) Send(message any, file *os.File) error {
 	data, err := json.Marshal(message)
 	if err != nil {
 		return err
@@ -116,7 +116,7 @@ func (c Conn) Send(message any, file *os.File) error {
 }
 
 // Receive reads a message, and returns the file that came with it; nil if none came.
-func (c Conn) Receive(message any) (*os.File, error) {
+func (c MessageConn) Receive(message any) (*os.File, error) {
 	data, rights := make([]byte, maxPacket), make([]byte, unix.CmsgSpace(4))
 	n, m, _, _, err := c.ReadMsgUnix(data, rights)
 	if err == nil && n == 0 {

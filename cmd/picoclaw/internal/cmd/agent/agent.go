@@ -119,7 +119,7 @@ type taskResult struct {
 	Session    string           `json:"session"`
 	Iterations int              `json:"iterations"`
 	Calls      int              `json:"calls"`
-	Usage      agent.Usage      `json:"usage"`
+	Usage      agent.TokenUsage `json:"usage"`
 	Error      string           `json:"error,omitempty"`
 	DurationMS float64          `json:"duration_ms"`
 }

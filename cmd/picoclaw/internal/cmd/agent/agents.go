@@ -209,7 +209,7 @@ func printAgent(f *cli.Factory, shown agentDetails, settings []config.Setting) e
 	fmt.Fprintln(out)
 	table = terminal.NewTable("PLUGIN", "VERSION", "KIND", "GRANTS IN EFFECT", "ORIGIN")
 	for _, p := range shown.Plugins {
-		grants := inventory.GrantText(&p.Grants)
+		grants := inventory.SummariseGrants(&p.Grants)
 		if !p.Enabled {
 			grants = "disabled"
 		}

@@ -17,7 +17,7 @@ type turnView struct {
 	unfinished bool // the last line has no newline
 }
 
-func (v *turnView) showEvent(e agent.Event) {
+func (v *turnView) showEvent(e agent.TurnEvent) {
 	switch e.Kind {
 	case agent.TextEvent:
 		if v.showText {

@@ -38,6 +38,6 @@ func TestNewCmdAdd(t *testing.T) {
 	clitest.CheckOptions(t, NewCmdAdd,
 		clitest.OptionsCase[AddOptions]{Line: "tea --in 4m --message go --missed skip --timeout 1m", Want: AddOptions{
 			Options: Options{output: cli.Text}, in: "4m", timeout: "1m",
-			spec: schedule.Job{Name: "tea", Missed: "skip", Payload: schedule.Payload{Message: "go"}}}},
+			spec: schedule.Job{Name: "tea", Missed: "skip", Payload: schedule.JobPayload{Message: "go"}}}},
 		clitest.OptionsCase[AddOptions]{Line: "--in 4m", Usage: "add takes a name for the job"})
 }

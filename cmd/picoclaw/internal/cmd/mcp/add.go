@@ -252,7 +252,7 @@ func (o *serverOptions) printReview(p *store.StagedPackage, r *mcpservers.BuildR
 	if len(p.Agents) > 0 {
 		fmt.Fprintf(out, "  agents    %s\n", strings.Join(p.Agents, ", "))
 	}
-	fmt.Fprintf(out, "  granted   %s\n", terminal.CleanLine(inventory.GrantText(&m.Grants)))
+	fmt.Fprintf(out, "  granted   %s\n", terminal.CleanLine(inventory.SummariseGrants(&m.Grants)))
 	for _, text := range inventory.ExplainGrants(m.Grants) {
 		fmt.Fprintf(out, "            %s\n", terminal.CleanLine(text))
 	}

@@ -86,7 +86,7 @@ func (o *ListOptions) listServers() error {
 	}
 	table := terminal.NewTable("NAME", "VERSION", "STATE", "TOOLS", "GRANTS", "SERVER")
 	for _, server := range all {
-		table.AddRow(server.Name, server.Version, server.State, fmt.Sprint(len(server.Tools)), inventory.GrantText(server.Granted), server.Server)
+		table.AddRow(server.Name, server.Version, server.State, fmt.Sprint(len(server.Tools)), inventory.SummariseGrants(server.Granted), server.Server)
 		if server.State != "ok" {
 			table.StyleCell(2, terminal.Bad)
 		}
@@ -165,7 +165,7 @@ func (o *ShowOptions) showServer() error {
 
 // printAcceptedTools prints the accepted grants and tools of a server.
 func printAcceptedTools(s *install.Plugins, out *terminal.Writer, server inventory.ServerInfo, pin *store.InstalledPlugin) {
-	fmt.Fprintf(out, "  granted   %s\n", terminal.CleanLine(inventory.GrantText(&pin.Grants)))
+	fmt.Fprintf(out, "  granted   %s\n", terminal.CleanLine(inventory.SummariseGrants(&pin.Grants)))
 	for _, text := range inventory.ExplainGrants(pin.Grants) {
 		fmt.Fprintf(out, "            %s\n", terminal.CleanLine(text))
 	}

@@ -38,7 +38,7 @@ func TestServerIsConfinedLikeCommand(t *testing.T) {
 			if len(report.Results) != len(selftest.Protections) {
 				t.Fatalf("the attacks did not come to their end: %s", a.FullText())
 			}
-			for _, r := range report.BrokenProtections(selftest.Mode{Sandboxed: true}, isolation.DetectFeatures()) {
+			for _, r := range report.BrokenProtections(selftest.ConfinementMode{Sandboxed: true}, isolation.DetectFeatures()) {
 				t.Errorf("%s: %s", r.Protection, r.Got)
 			}
 		})

@@ -99,7 +99,7 @@ func (o *InstallOptions) printReview(p *store.StagedPackage) {
 		signed = "key " + p.Signer
 	}
 	fmt.Fprintf(out, "  from      %s\n  signed by %s\n", terminal.CleanLine(p.Source), signed)
-	fmt.Fprintf(out, "  asks for  %s\n", terminal.CleanLine(inventory.GrantText(&m.Grants)))
+	fmt.Fprintf(out, "  asks for  %s\n", terminal.CleanLine(inventory.SummariseGrants(&m.Grants)))
 	for _, text := range inventory.ExplainGrants(m.Grants) {
 		fmt.Fprintf(out, "            %s\n", terminal.CleanLine(text))
 	}

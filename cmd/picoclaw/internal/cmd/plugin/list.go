@@ -48,7 +48,7 @@ func (o *ListOptions) listPlugins() error {
 		if p.Waiting != "" {
 			state += ", " + p.Waiting + " waits"
 		}
-		table.AddRow(p.ID, p.Version, string(p.Kind), state, inventory.GrantText(p.Granted), p.Doc)
+		table.AddRow(p.ID, p.Version, string(p.Kind), state, inventory.SummariseGrants(p.Granted), p.Doc)
 		if p.State != "ok" {
 			table.StyleCell(3, terminal.Bad)
 		}
@@ -124,8 +124,8 @@ func printPlugin(f *cli.Factory, p inventory.PluginInfo) {
 	line("dir", p.Dir)
 	line("source", p.Source)
 	line("signed by", p.Signer)
-	line("asks for", inventory.GrantText(p.Asks))
-	line("granted", inventory.GrantText(p.Granted))
+	line("asks for", inventory.SummariseGrants(p.Asks))
+	line("granted", inventory.SummariseGrants(p.Granted))
 	for _, off := range p.Off {
 		line("off", off.String())
 	}
