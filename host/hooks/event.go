@@ -99,10 +99,10 @@ const (
 	deny
 )
 
-// AgentTurn lets hooks end an agent's turn, and tells them its conversation file.
+// AgentTurn has the conversation file of an agent's turn, and a function by which a hook ends the turn.
 type AgentTurn struct {
 	Transcript string      // path of the conversation file; empty if there is none
-	End        func(error) // ends the turn, with an *EndError
+	End        func(error) // ends the turn, with a *TurnEndError
 }
 
 // TurnEndError says that a hook ended the turn.

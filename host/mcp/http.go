@@ -237,7 +237,7 @@ type errorRewriter struct {
 // Unwrap returns the underlying writer for http.ResponseController.
 func (w *errorRewriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// WriteHeader detects a plain-text error, and writes the header of other responses.
+// WriteHeader writes the response header. For a plain-text error it sets Content-Type to JSON.
 func (w *errorRewriter) WriteHeader(status int) {
 	w.isError = status >= http.StatusBadRequest && strings.HasPrefix(w.Header().Get("Content-Type"), "text/plain")
 	if w.isError {

@@ -71,7 +71,7 @@ func (w *fileWindow) readByteRange(f io.ReaderAt, enc text.Encoding, p filePart)
 	if _, err := io.ReadFull(io.NewSectionReader(f, from, w.Size), part); err != nil {
 		return err
 	}
-	return w.setDecodedBytes(part, from, enc)
+	return w.decodeIntoWindow(part, from, enc)
 }
 
 // setLines fills the window with the lines that a lineWindow kept.

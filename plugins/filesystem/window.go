@@ -241,11 +241,11 @@ func (w *fileWindow) truncateText(limit int, base int64) {
 // setByteRange fills the window with the requested bytes, extended to whole characters.
 func (w *fileWindow) setByteRange(data string, enc text.Encoding, p filePart) error {
 	from := min(p.Offset, int64(len(data)))
-	return w.setDecodedBytes([]byte(data[from:min(int64(len(data)), from+p.byteCount())]), from, enc)
+	return w.decodeIntoWindow([]byte(data[from:min(int64(len(data)), from+p.byteCount())]), from, enc)
 }
 
-// setDecodedBytes fills the window with decoded bytes from an offset of the file.
-func (w *fileWindow) setDecodedBytes(data []byte, from int64, enc text.Encoding) error {
+// decodeIntoWindow decodes bytes read at an offset of the file, and fills the window with the text.
+func (w *fileWindow) decodeIntoWindow(data []byte, from int64, enc text.Encoding) error {
 	if enc.IsASCIICompatible() {
 		data = trimPartialRune(data)
 	} else if len(data)%2 == 1 {

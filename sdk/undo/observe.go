@@ -257,8 +257,7 @@ func (r *Recorder) resetDirBaseline(o *fileObject, metadata bool) {
 	}
 }
 
-// openDirObject opens the directory of an object at its last known path. It returns nil if another directory has that
-// path.
+// openDirObject opens a directory at its last known path. It returns nil if the path is missing, or has another directory.
 func (r *Recorder) openDirObject(o *fileObject) *cachedDir {
 	for _, d := range r.dirs.all {
 		if d.object == o {
