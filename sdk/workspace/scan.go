@@ -43,6 +43,9 @@ func (w *Workspace) ScanDirs(ctx context.Context, path string, visit func(dir st
 		for _, left := range s.queue {
 			left.releaseParent()
 		}
+		if s.err == nil {
+			s.err = context.Cause(ctx) // visit may have left something out
+		}
 		return s.err
 	})
 }
