@@ -87,7 +87,7 @@ func (s *streamPool) callTool(ctx context.Context, req *pluginpb.CallRequest, li
 		return nil, err
 	}
 	stopCancel := context.AfterFunc(ctx, st.cancel)
-	result, err := exchangeEvents(st, req, listener)
+	result, err := exchangeEvents(ctx, st, req, listener)
 	if stopCancel() && err == nil {
 		s.releaseStream(st)
 	} else {
@@ -96,8 +96,8 @@ func (s *streamPool) callTool(ctx context.Context, req *pluginpb.CallRequest, li
 	return result, err
 }
 
-// exchangeEvents sends a request, then passes on events and answers questions until the result arrives.
-func exchangeEvents(st *callStream, req *pluginpb.CallRequest, listener CallListener) (*pluginpb.Result, error) {
+// exchangeEvents sends a request, then passes on events and answers questions until the result arrives, or ctx ends.
+func exchangeEvents(ctx context.Context, st *callStream, req *pluginpb.CallRequest, listener CallListener) (*pluginpb.Result, error) {
 	// Ignore Send's error, which is only io.EOF: Recv returns the cause.
 	_ = st.Send(req)
 	for {
@@ -112,6 +112,9 @@ func exchangeEvents(st *callStream, req *pluginpb.CallRequest, listener CallList
 			answer := &pluginpb.Answer{Error: "nobody can answer; the request said so"}
 			if listener.Answer != nil {
 				answer = listener.Answer(q)
+			}
+			if err := ctx.Err(); err != nil { // meanwhile
+				return nil, err
 			}
 			answer.Id = q.GetId()
 			_ = st.Send(&pluginpb.CallRequest{Answer: answer})
