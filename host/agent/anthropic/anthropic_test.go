@@ -105,11 +105,11 @@ func TestBlocksAreSentBackAsTheyCame(t *testing.T) {
 func TestMalformedReplyNamesProblem(t *testing.T) {
 	for want, raw := range map[string]string{
 		"an event is not one":          `{"type":7}`,
-		"does not say what it is":      `{"type":"error"}`,
+		"an error has no type":         `{"type":"error"}`,
 		"block 1 begins twice":         `{"type":"content_block_start","index":1}`,
 		"has not begun":                `{"type":"content_block_delta","index":7,"delta":{"type":"text_delta","text":"x"}}`,
 		"usage is not one":             `{"type":"message_delta","delta":{},"usage":[]}`,
-		"a piece does not say":         `{"type":"content_block_delta","index":0,"delta":{"text":"x"}}`,
+		"a piece has no type":          `{"type":"content_block_delta","index":0,"delta":{"text":"x"}}`,
 		"partial_json is no text":      `{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":7}}`,
 		"a call has no id":             `{"type":"content_block_start","index":2,"content_block":{"type":"tool_use"}}`,
 		"answered 529":                 `{"type":"error","error":{"type":"overloaded_error","message":"busy"}}`,

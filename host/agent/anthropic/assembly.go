@@ -65,7 +65,7 @@ func (a *replyAssembly) addEvent(data []byte) error {
 	switch e.Type {
 	case "error":
 		if len(e.Error) == 0 {
-			return fmt.Errorf("an error does not say what it is: %s", wire.TextSnippet(data))
+			return fmt.Errorf("an error has no type: %s", wire.TextSnippet(data))
 		}
 		return wire.ServerError(e.Error)
 	case "message_start":
@@ -113,7 +113,7 @@ func (a *replyAssembly) emitText(kind, text string) {
 func (a *replyAssembly) addDelta(b *contentBlock, delta jsonFields) error {
 	switch kind := stringField(delta["type"]); kind {
 	case "":
-		return fmt.Errorf("a piece does not say what it is: %s", wire.TextSnippet(wire.MustEncode(delta)))
+		return fmt.Errorf("a piece has no type: %s", wire.TextSnippet(wire.MustEncode(delta)))
 	case "input_json_delta":
 		var piece string
 		if err := json.Unmarshal(delta["partial_json"], &piece); err != nil {
