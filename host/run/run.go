@@ -31,7 +31,7 @@ type Options struct {
 	Streams    [3]*os.File
 }
 
-// RunPlan describes what a run will start, and with what access.
+// RunPlan describes the program that a run will start, and its access.
 type RunPlan struct {
 	Preset   *Preset
 	Program  string // path; empty if it is not installed
