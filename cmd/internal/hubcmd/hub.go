@@ -123,7 +123,7 @@ manages the tenant's configuration. Tenants can't see each other.`,
 // checkAddArguments requires a role, or tenant, and a name.
 func checkAddArguments(cmd *cobra.Command, args []string) error {
 	if len(args) != 2 {
-		return cli.UsageErrorf("%s takes what it is, and its name: %s", cli.CommandName(cmd), cmd.UseLine())
+		return cli.UsageErrorf("%s takes a kind and a name: %s", cli.CommandName(cmd), cmd.UseLine())
 	}
 	if !slices.Contains(cmd.ValidArgs, args[0]) {
 		return cli.UsageErrorf("%q can't be added: %s can", args[0], strings.Join(cmd.ValidArgs, ", "))
