@@ -29,7 +29,7 @@ type SDK struct {
 	Source  string
 }
 
-// gitDescribeSuffix is what `git describe` appends to a tag for sources that differ from the tag.
+// gitDescribeSuffix matches the suffix that `git describe` appends to a tag for sources that differ from the tag.
 var gitDescribeSuffix = lazyregexp.New(`-[0-9]+-g[0-9a-f]+$|-dirty$|-dev$`)
 
 // IsReleased reports whether a version of picoclaw is a release that anybody can download.
