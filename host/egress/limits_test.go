@@ -172,6 +172,30 @@ func TestHalfClosedTunnel(t *testing.T) {
 	}
 }
 
+func TestTunnelReportsResetOfUnfinishedServer(t *testing.T) {
+	for _, finished := range []bool{true, false} {
+		user, inside := tcpPair(t)
+		outside, server := tcpPair(t)
+		done := make(chan error)
+		go func() {
+			_, _, err := copyBothWays(inside, outside, time.Minute)
+			done <- err
+		}()
+		if finished {
+			_ = server.(*net.TCPConn).CloseWrite()
+			_, _ = io.ReadAll(user)
+		}
+		_ = server.(*net.TCPConn).SetLinger(0)
+		_ = server.Close()
+		if finished {
+			_, _ = io.WriteString(user, "more")
+		}
+		if err := <-done; (err == nil) != finished {
+			t.Errorf("a server that finished: %v, and resets the connection: %v", finished, err)
+		}
+	}
+}
+
 func TestIdleTunnelIsClosed(t *testing.T) {
 	_, inside := tcpPair(t)
 	outside, _ := tcpPair(t)

@@ -7,6 +7,7 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 )
 
@@ -16,7 +17,7 @@ const chunkSize = 256 << 10
 // copyBothWays copies bytes in both directions until both sides have ended, one fails, or no data flows for the idle
 // time. Between two TCP connections, the kernel copies.
 func copyBothWays(inside, outside net.Conn, idle time.Duration) (sent, received int64, err error) {
-	t := &tunnelActivity{idle: idle}
+	t := &tunnelActivity{idle: idle, outside: outside}
 	t.lastByte.Store(time.Now().UnixNano())
 	var wg sync.WaitGroup
 	var sendErr, receiveErr error
@@ -26,10 +27,12 @@ func copyBothWays(inside, outside net.Conn, idle time.Duration) (sent, received 
 	return sent, received, errors.Join(sendErr, receiveErr)
 }
 
-// tunnelActivity records the time of the last byte in either direction of a tunnel.
+// tunnelActivity records the time of the last byte in either direction of a tunnel, and the end of the server's bytes.
 type tunnelActivity struct {
-	idle     time.Duration
-	lastByte atomic.Int64 // time of the last byte in nanoseconds
+	idle        time.Duration
+	lastByte    atomic.Int64 // time of the last byte in nanoseconds
+	outside     net.Conn
+	serverEnded atomic.Bool
 }
 
 // copyOneWay copies bytes in one direction. After an error it closes both connections.
@@ -47,7 +50,12 @@ func (t *tunnelActivity) copyOneWay(to, from net.Conn) (total int64, err error) 
 		case err == nil:
 			continue
 		case errors.Is(err, io.EOF):
+			if from == t.outside {
+				t.serverEnded.Store(true)
+			}
 			return total, closeWrite(to)
+		case to == t.outside && t.serverEnded.Load() && (errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)):
+			err = nil // the server reads nothing more, such as the end of TLS
 		case errors.Is(err, os.ErrDeadlineExceeded) && time.Since(start) < 2*t.idle &&
 			time.Since(time.Unix(0, t.lastByte.Load())) < t.idle:
 			continue
