@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/rand"
 	"encoding/json"
+	"slices"
 	"strconv"
 
 	jsonv2 "github.com/go-json-experiment/json"
@@ -36,7 +37,7 @@ func (e exactIDs) quoteIDs(message []byte) []byte {
 	at := int64(0)
 	for _, s := range spans {
 		if value := message[s.start:s.end]; isInexactNumber(value) {
-			quoted = append(append(append(append(append(quoted, message[at:s.start]...), '"'), e.prefix...), value...), '"')
+			quoted = slices.Concat(quoted, message[at:s.start], []byte{'"'}, e.prefix, value, []byte{'"'})
 			at = s.end
 		}
 	}
