@@ -76,12 +76,13 @@ func (w *Workspace) removeDir(ctx context.Context, t *changeTarget) error {
 		}
 		freed <- errors.Join(removeErr, temp.dir.Close())
 	}()
-	if err = t.syncTargetDir(); err != nil {
-		return err
-	}
+	unsynced := t.syncTargetDir()
 	select {
 	case err = <-freed:
 	case <-ctx.Done():
+	}
+	if unsynced != nil {
+		return unsynced
 	}
 	if err != nil {
 		return &Error{Code: Leftover, Path: t.written, Err: fmt.Errorf("%s now: %w", temp.name, err)}
