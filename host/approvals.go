@@ -76,8 +76,8 @@ type hookedModel struct {
 	session *session.Session
 }
 
-// hookRequest is the part of a request to a model that hooks see and may change.
-type hookRequest struct {
+// hookModelRequest is the part of a request to a model that hooks see and may change.
+type hookModelRequest struct {
 	System    string          `json:"system,omitempty"`
 	Messages  []agent.Message `json:"messages"`
 	Tools     []string        `json:"tools,omitempty"` // names; to change them changes nothing
@@ -86,7 +86,7 @@ type hookRequest struct {
 
 // Generate sends the request after hooks have changed it, and returns the reply after hooks have changed it.
 func (m *hookedModel) Generate(ctx context.Context, r agent.ModelRequest, onText func(string)) (*agent.ModelReply, error) {
-	seen := hookRequest{System: r.System, Messages: r.Messages, MaxTokens: r.MaxTokens}
+	seen := hookModelRequest{System: r.System, Messages: r.Messages, MaxTokens: r.MaxTokens}
 	for _, t := range r.Tools {
 		seen.Tools = append(seen.Tools, t.Name)
 	}

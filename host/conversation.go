@@ -18,7 +18,7 @@ import (
 // Conversation is an agent's conversation with its model, tools and messages. Its turns run one after another.
 type Conversation struct {
 	*session.Session
-	assembly   *Runtime
+	runtime    *Runtime
 	agent      *agent.Agent
 	transcript *agent.Transcript
 	closeModel func() // ends what was made for its model
@@ -42,7 +42,7 @@ func (a *Runtime) newConversation(ctx context.Context, s *session.Session, key s
 	if err != nil {
 		return nil, err
 	}
-	c := &Conversation{Session: s, assembly: a, transcript: agent.NewTranscript()}
+	c := &Conversation{Session: s, runtime: a, transcript: agent.NewTranscript()}
 	if key != "" {
 		home, dir := s.Policy().HomePath(), SessionDir(s.Policy().HomePath(), of.ID)
 		if err = statefiles.CheckFile(home, agent.TranscriptPath(dir, key)); err != nil {
@@ -107,14 +107,14 @@ const maxContinues = 8
 
 // RunTurn runs one turn of the agent. Stopping the agent cancels the turn. Hooks may continue or end it.
 func (c *Conversation) RunTurn(ctx context.Context, text string, observe func(agent.TurnEvent)) (_ *agent.TurnOutcome, err error) {
-	ctx, done := c.assembly.WithAgentStop(ctx, c.Policy().AgentID())
+	ctx, done := c.runtime.WithAgentStop(ctx, c.Policy().AgentID())
 	defer done()
-	ctx, ended := c.assembly.telemetry.TraceTurn(ctx, c.Policy().AgentID())
+	ctx, ended := c.runtime.telemetry.TraceTurn(ctx, c.Policy().AgentID())
 	defer func() { ended(err) }()
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	ctx = c.withHookTurn(ctx, end)
-	v := c.assembly.hooks.HandleEvent(ctx, c.Session, hooks.EventData{Event: hooks.UserPromptSubmit, Prompt: text})
+	v := c.runtime.hooks.HandleEvent(ctx, c.Session, hooks.EventData{Event: hooks.UserPromptSubmit, Prompt: text})
 	switch {
 	case v.Deny != "":
 		return &agent.TurnOutcome{}, fmt.Errorf("%s has refused the prompt: %s", v.Rule, v.Deny)
@@ -129,7 +129,7 @@ func (c *Conversation) RunTurn(ctx context.Context, text string, observe func(ag
 		if err != nil || kept == maxContinues {
 			return outcome, err
 		}
-		v = c.assembly.hooks.HandleEvent(ctx, c.Session, hooks.EventData{Event: hooks.Stop, Active: kept > 0})
+		v = c.runtime.hooks.HandleEvent(ctx, c.Session, hooks.EventData{Event: hooks.Stop, Active: kept > 0})
 		if v.Deny == "" {
 			return outcome, nil
 		}
@@ -147,8 +147,8 @@ func (c *Conversation) Messages() []agent.Message { return c.transcript.Messages
 
 // Close closes the conversation.
 func (c *Conversation) Close(ctx context.Context, reason string) error {
-	c.assembly.hooks.HandleEvent(c.withHookTurn(ctx, nil), c.Session, hooks.EventData{Event: hooks.SessionEnd, Reason: reason})
-	c.assembly.team.EndSession(c.Session)
+	c.runtime.hooks.HandleEvent(c.withHookTurn(ctx, nil), c.Session, hooks.EventData{Event: hooks.SessionEnd, Reason: reason})
+	c.runtime.team.EndSession(c.Session)
 	c.closeModel()
 	return c.transcript.Close()
 }

@@ -50,7 +50,7 @@ func confineToDirectory(d *agentMCPSession, dir string) (*agentMCPSession, error
 	if !ok {
 		return nil, errUnknownAgent // on another machine
 	}
-	narrowed, err := local.SpawnSession(session.MCP, policy.Narrowing{Workspace: dir, Paths: []string{dir}})
+	narrowed, err := local.SpawnSession(session.MCP, policy.PathRestriction{Workspace: dir, Paths: []string{dir}})
 	if err != nil {
 		return nil, errors.Join(errUnknownAgent, err)
 	}

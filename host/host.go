@@ -38,7 +38,7 @@ type Options struct {
 	Shares     *quota.UsageLedger                           // nil for a separate ledger
 	Token      func(agent string) (string, error)
 	Model      string           // model for all agents; empty for each agent's own
-	Schedules  *AgentSchedulers // nil for an runtime without a schedule
+	Schedules  *AgentSchedulers // nil for a runtime without a schedule
 	NoBuiltIns bool             // leave out the built-in tools, spawn and cron: agents can't converse then
 	Grace      time.Duration    // for running jobs at the end
 }
@@ -55,7 +55,7 @@ type Runtime struct {
 	ctx         context.Context // done at Close
 	cancel      context.CancelFunc
 
-	mcpEndpoints // what MCP clients use
+	mcpEndpoints // HTTP handlers for MCP clients, one for each agent and directory
 }
 
 // OpenRuntime creates a runtime. It starts only the processes that [session.Open] starts.

@@ -47,8 +47,8 @@ func (o *ConsoleActions) Agents() ([]console.Agent, error) {
 		if _, err := a.findAgentModel(of); err == nil && of.Heartbeat.Enabled {
 			one.Heartbeat = schedule.HeartbeatInterval(of.Heartbeat.Interval)
 		}
-		for _, h := range s.PluginAccess() {
-			one.Plugins = append(one.Plugins, convertPluginAccess(h))
+		for _, h := range s.PluginStatuses() {
+			one.Plugins = append(one.Plugins, convertPluginStatus(h))
 		}
 		all = append(all, one)
 	}
@@ -71,7 +71,7 @@ func explicitSettings(of *config.AgentConfig) []console.AgentSetting {
 	return all
 }
 
-func convertPluginAccess(h session.PluginAccess) console.AgentPlugin {
+func convertPluginStatus(h session.PluginStatus) console.AgentPlugin {
 	out := console.AgentPlugin{ID: h.Plugin, Enabled: h.Enabled, Grants: inventory.SummariseGrants(&h.Grants), Hosts: h.Grants.Hosts}
 	for _, t := range h.Tools {
 		out.Tools = append(out.Tools, console.AgentTool{Name: t.Name, Enabled: t.Enabled,
@@ -167,7 +167,7 @@ func convertPlugin(s *inventory.Inventory, p inventory.PluginInfo) console.Plugi
 }
 
 // SwitchTool disables or enables a plugin or tool, as `picoclaw plugin disable` and `enable` do.
-func (o *ConsoleActions) SwitchTool(off store.DisabledTool, on bool) error {
+func (o *ConsoleActions) SwitchTool(off store.DisableRule, on bool) error {
 	s, err := o.readInventory()
 	if err != nil {
 		return err

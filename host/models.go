@@ -114,7 +114,7 @@ func (a *Runtime) newHTTPModel(m *config.Model, from modelProvider, name string)
 func (a *Runtime) newCLIModel(m *config.Model, by cli.ProgramVendor, name string, s *session.Session) (agent.Model, func(), error) {
 	o := cli.Options{Vendor: by, Model: name, BaseURL: m.APIBase, Command: m.Command, Hosts: m.Hosts, Secret: m.Secret,
 		Sandboxed: a.config.IsolationEnabled(), Server: []string{"picoclaw"},
-		Start: func(session.ConfinedProgram) (*isolation.Process, error) { return nil, errEnding }}
+		Start: func(session.AgentProgram) (*isolation.Process, error) { return nil, errEnding }}
 	none := func() {}
 	variable := modelProviders[string(by)].key
 	switch {

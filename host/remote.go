@@ -115,8 +115,8 @@ func (a *Runtime) MovableWorkspace(agent string) (string, error) {
 			return "", err
 		}
 		if its := other.Policy().WorkspacePath(); paths.Within(dir, its) || paths.Within(its, dir) {
-			return "", fmt.Errorf("agent %s has its workspace %s together with agent %s (%s): with agents.list[].workspace "+
-				"each can have its own, and only such a one is moved", agent, dir, id, its)
+			return "", fmt.Errorf("workspace %s of agent %s can't be moved: agent %s uses %s; "+
+				"give each agent its own agents.agents[].workspace", dir, agent, id, its)
 		}
 	}
 	return dir, nil

@@ -212,7 +212,7 @@ func (a *Runtime) openJobSession(id string, origin session.Origin, j schedule.Jo
 		return s, err
 	}
 	s, err = s.SpawnSession(origin, narrowing)
-	if err == nil && !reflect.DeepEqual(s.Policy().Narrowing(), narrowing) {
+	if err == nil && !reflect.DeepEqual(s.Policy().PathRestriction(), narrowing) {
 		err = errors.New("a directory that confines the job leads elsewhere than when it was added; remove the job")
 	}
 	return s, err

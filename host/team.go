@@ -57,7 +57,7 @@ func (a *Runtime) openMember(ctx context.Context, t agent.ChildTask) (*agent.Tas
 	var s *session.Session
 	var err error
 	if t.Agent == "" || t.Agent == t.Parent.Policy().AgentID() {
-		s, err = t.Parent.SpawnSession(session.Subagent, policy.Narrowing{})
+		s, err = t.Parent.SpawnSession(session.Subagent, policy.PathRestriction{})
 	} else {
 		s, err = t.Parent.DelegateSession(t.Agent)
 	}

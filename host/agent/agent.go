@@ -116,7 +116,7 @@ type turn struct {
 	*Agent
 	ctx       context.Context
 	meter     *usageMeter
-	toolNames *toolNames
+	toolNames *offeredTools
 	task      string // the user's text
 	outcome   TurnOutcome
 

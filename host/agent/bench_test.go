@@ -23,8 +23,8 @@ func BenchmarkTurns(b *testing.B) {
 	const turnsOfConversation = 5
 	server := modeltest.StartServer()
 	defer server.Close()
-	call := modeltest.Step{Calls: []modeltest.ScriptedCall{{ID: "c", Tool: "nothing", Arguments: `{"path":"a"}`}}}
-	steps := []modeltest.Step{call, call, call, call, {Text: "These are the last words of a turn."}}
+	call := modeltest.ScriptedReply{Calls: []modeltest.ScriptedCall{{ID: "c", Tool: "nothing", Arguments: `{"path":"a"}`}}}
+	steps := []modeltest.ScriptedReply{call, call, call, call, {Text: "These are the last words of a turn."}}
 	model, err := openai.New(openai.Options{Model: "played", BaseURL: server.URL + "/v1"})
 	if err != nil {
 		b.Fatal(err)

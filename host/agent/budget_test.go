@@ -18,7 +18,7 @@ import (
 )
 
 func TestBudgets(t *testing.T) {
-	call := modeltest.Step{Usage: &modeltest.ScriptedUsage{Input: 400, Output: 100}, Calls: []modeltest.ScriptedCall{
+	call := modeltest.ScriptedReply{Usage: &modeltest.ScriptedUsage{Input: 400, Output: 100}, Calls: []modeltest.ScriptedCall{
 		{ID: "1", Tool: "exec", Arguments: `{}`}, {ID: "2", Tool: "exec", Arguments: `{}`}}}
 	prices := &agent.TokenPrices{Input: 1000, Output: 10000}
 	for name, test := range map[string]struct {
@@ -66,7 +66,7 @@ func TestBudgetOfTokensDoesNotOverflow(t *testing.T) {
 		"negative": {Input: -most, Output: most}, "cached": {Output: 1, Cached: most},
 	} {
 		for _, family := range []string{"anthropic", "openai"} {
-			step := modeltest.Step{Usage: &u, Calls: []modeltest.ScriptedCall{{ID: "1", Tool: "exec", Arguments: `{}`}}}
+			step := modeltest.ScriptedReply{Usage: &u, Calls: []modeltest.ScriptedCall{{ID: "1", Tool: "exec", Arguments: `{}`}}}
 			chat, _ := model(t, family, step, step, step)
 			s := settings()
 			s.Budget.Tokens = 900
@@ -114,7 +114,7 @@ func whole(t *testing.T, messages []agent.Message) {
 }
 
 func TestMissingUsageIsEstimated(t *testing.T) {
-	chat, _ := model(t, "openai", modeltest.Step{Text: strings.Repeat("word ", 100)})
+	chat, _ := model(t, "openai", modeltest.ScriptedReply{Text: strings.Repeat("word ", 100)})
 	a := agent.New(agent.Options{Model: chat, Tools: tools(t), System: strings.Repeat("x", 400), Settings: settings()})
 	out, err := a.RunTurn(t.Context(), "go", nil)
 	if err != nil || !out.Usage.Estimated || out.Usage.Input < 100 || out.Usage.Output < 100 {
@@ -125,8 +125,8 @@ func TestMissingUsageIsEstimated(t *testing.T) {
 func TestOldTurnsAreSummarised(t *testing.T) {
 	s := settings()
 	s.SummarizeMessages = 4
-	chat, server := model(t, "openai", modeltest.Step{Text: "one"}, modeltest.Step{Text: "two"}, modeltest.Step{Text: "three"},
-		modeltest.Step{Text: "they counted"}, modeltest.Step{Text: "four"})
+	chat, server := model(t, "openai", modeltest.ScriptedReply{Text: "one"}, modeltest.ScriptedReply{Text: "two"}, modeltest.ScriptedReply{Text: "three"},
+		modeltest.ScriptedReply{Text: "they counted"}, modeltest.ScriptedReply{Text: "four"})
 	seen := &recorder{}
 	dir := t.TempDir()
 	transcript := open(t, dir, "cli:default")
@@ -159,18 +159,18 @@ func TestOldTurnsAreSummarised(t *testing.T) {
 
 // A turn that outgrows the model's context window is cut between its requests, and keeps what it is about.
 func TestLongTurnIsCut(t *testing.T) {
-	for name, summary := range map[string]modeltest.Step{
+	for name, summary := range map[string]modeltest.ScriptedReply{
 		"summarised": {Text: "it read a lot"},
 		"left out":   {Status: 400, Text: "no summaries here"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := settings()
 			s.ContextWindow = 2000
-			var steps []modeltest.Step
+			var steps []modeltest.ScriptedReply
 			for i := range 3 {
-				steps = append(steps, modeltest.Step{Calls: []modeltest.ScriptedCall{{ID: fmt.Sprint("c", i), Tool: "read", Arguments: `{}`}}})
+				steps = append(steps, modeltest.ScriptedReply{Calls: []modeltest.ScriptedCall{{ID: fmt.Sprint("c", i), Tool: "read", Arguments: `{}`}}})
 			}
-			chat, server := model(t, "anthropic", append(steps, summary, modeltest.Step{Text: "done"})...)
+			chat, server := model(t, "anthropic", append(steps, summary, modeltest.ScriptedReply{Text: "done"})...)
 			box, seen, transcript := tools(t, "read"), &recorder{}, agent.NewTranscript()
 			box.answer = func(context.Context, string, string) *session.Result {
 				return &session.Result{Text: strings.Repeat("data ", 500)}
@@ -195,8 +195,8 @@ func TestLongTurnIsCut(t *testing.T) {
 }
 
 func TestTooLongConversationIsCut(t *testing.T) {
-	chat, _ := model(t, "openai", modeltest.Step{Text: "one"}, modeltest.Step{Status: 400, Text: "context_length_exceeded"},
-		modeltest.Step{Text: "a summary"}, modeltest.Step{Text: "two"}, modeltest.Step{Status: 400, Text: "prompt is too long"})
+	chat, _ := model(t, "openai", modeltest.ScriptedReply{Text: "one"}, modeltest.ScriptedReply{Status: 400, Text: "context_length_exceeded"},
+		modeltest.ScriptedReply{Text: "a summary"}, modeltest.ScriptedReply{Text: "two"}, modeltest.ScriptedReply{Status: 400, Text: "prompt is too long"})
 	a := agent.New(agent.Options{Model: chat, Tools: tools(t), Settings: settings()})
 	for _, want := range []string{"one", "two"} {
 		out, err := a.RunTurn(t.Context(), strings.Repeat("long ", 100), nil)

@@ -218,7 +218,7 @@ func isContextTooLong(err error) bool {
 	return errors.As(err, &failed) && failed.TooLong
 }
 
-// EventKind is the kind of an [Event].
+// EventKind is the kind of a [TurnEvent].
 type EventKind string
 
 // The kinds of events.

@@ -15,16 +15,16 @@ import (
 // maxToolNameLength is the maximum length of a tool's name in the protocols of models.
 const maxToolNameLength = 64
 
-// toolNames maps the tools offered to a model to the host's names.
-type toolNames struct {
+// offeredTools are the tools offered to a model, with the host's names of them.
+type offeredTools struct {
 	tools     []ToolSpec
 	hostNames map[string]string
 }
 
 // listTools returns the tools to offer to the model. Deferred tools are callable, but not listed.
-func (a *Agent) listTools() (*toolNames, error) {
+func (a *Agent) listTools() (*offeredTools, error) {
 	all := a.tools.Tools()
-	o := &toolNames{tools: make([]ToolSpec, 0, len(all)), hostNames: make(map[string]string, len(all))}
+	o := &offeredTools{tools: make([]ToolSpec, 0, len(all)), hostNames: make(map[string]string, len(all))}
 	schemas := make(map[*pluginpb.Spec]json.RawMessage, len(all))
 	for _, t := range all {
 		name := o.nameForModel(t.Name)
@@ -47,7 +47,7 @@ func (a *Agent) listTools() (*toolNames, error) {
 }
 
 // nameForModel returns a tool's unique name for the model.
-func (o *toolNames) nameForModel(full string) string {
+func (o *offeredTools) nameForModel(full string) string {
 	name := catalog.ClientName(full)
 	if _, taken := o.hostNames[name]; taken || len(name) > maxToolNameLength {
 		sum := fmt.Sprintf("_%x", sha256.Sum256([]byte(full)))[:9]
@@ -57,7 +57,7 @@ func (o *toolNames) nameForModel(full string) string {
 }
 
 // nameForHost returns the host's name of a tool that the model called. The host reports unknown names.
-func (o *toolNames) nameForHost(name string) string {
+func (o *offeredTools) nameForHost(name string) string {
 	if full, ok := o.hostNames[name]; ok {
 		return full
 	}

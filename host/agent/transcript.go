@@ -29,11 +29,11 @@ type Transcript struct {
 
 // transcriptLine is a line of the file. Exactly one field is set.
 type transcriptLine struct {
-	Time    time.Time           `json:"time"`
-	Head    *transcriptHeader   `json:"transcript,omitempty"`
-	Message *Message            `json:"message,omitempty"`
-	Usage   *TokenUsage         `json:"usage,omitempty"` // of an assistant message
-	Context *contextReplacement `json:"context,omitempty"`
+	Time    time.Time          `json:"time"`
+	Head    *transcriptHeader  `json:"transcript,omitempty"`
+	Message *Message           `json:"message,omitempty"`
+	Usage   *TokenUsage        `json:"usage,omitempty"` // of an assistant message
+	Context *contextCompaction `json:"context,omitempty"`
 }
 
 // transcriptHeader is the first line.
@@ -42,8 +42,8 @@ type transcriptHeader struct {
 	Key     string `json:"key"`
 }
 
-// contextReplacement records that a message replaced all messages but the last.
-type contextReplacement struct {
+// contextCompaction records that a message replaced all messages but the last.
+type contextCompaction struct {
 	Kept    int     `json:"kept"`
 	Message Message `json:"message"`
 	Notice  string  `json:"notice"`
@@ -137,7 +137,7 @@ func (t *Transcript) AppendMessage(m Message, used *TokenUsage) error {
 
 // ReplaceOlder replaces all but the last kept messages with m. It stores the notice as the reason.
 func (t *Transcript) ReplaceOlder(kept int, m Message, notice string) error {
-	if err := t.writeLine(transcriptLine{Context: &contextReplacement{kept, m, notice}}); err != nil {
+	if err := t.writeLine(transcriptLine{Context: &contextCompaction{kept, m, notice}}); err != nil {
 		return err
 	}
 	t.messages = append([]Message{m}, t.messages[len(t.messages)-kept:]...)

@@ -142,7 +142,8 @@ func (w *WitnessSender) sendNote(ctx context.Context) {
 	}
 }
 
-// readNewLines reads the new lines of the log and advances the position. It skips devices.
+// readNewLines reads the lines that were added to the log since the last call, and advances the chain position by them.
+// It reads the log from the start if the file was replaced or cut. It does nothing if the log is no regular file.
 func (w *WitnessSender) readNewLines() error {
 	info, err := os.Stat(w.path)
 	if err == nil && !info.Mode().IsRegular() {

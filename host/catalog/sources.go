@@ -203,9 +203,9 @@ func (c *Catalog) Problems() []PluginProblem { return slices.Clone(c.problems) }
 func (c *Catalog) LockFileError() error { return c.lockErr }
 
 // DisabledBy returns the entry that disables a tool for an agent; nil if it is enabled.
-func (c *Catalog) DisabledBy(t *Tool, agent string) *store.DisabledTool {
+func (c *Catalog) DisabledBy(t *Tool, agent string) *store.DisableRule {
 	if c.lock == nil {
-		return &store.DisabledTool{Plugin: "*"}
+		return &store.DisableRule{Plugin: "*"}
 	}
 	return c.lock.FindDisabledTool(t.Plugin.Manifest.ID, t.Spec.Name, agent)
 }

@@ -24,15 +24,15 @@ var clientsText []byte
 
 // HookFormat describes the hooks of a client program: events, answers, and the effects of its tools.
 type HookFormat struct {
-	Name   string                   `json:"-"`
-	Event  string                   `json:"event"`  // that comes before a call
-	Answer string                   `json:"answer"` // form of the answer: claude or gemini
-	Asks   bool                     `json:"asks"`   // the client can ask its person
-	Tools  map[string][]toolMapping `json:"tools"`
+	Name   string                  `json:"-"`
+	Event  string                  `json:"event"`  // that comes before a call
+	Answer string                  `json:"answer"` // form of the answer: claude or gemini
+	Asks   bool                    `json:"asks"`   // the client can ask its person
+	Tools  map[string][]toolEffect `json:"tools"`
 }
 
-// toolMapping is one effect of a client's tool, with the argument that names its object.
-type toolMapping struct {
+// toolEffect is one effect of a client's tool, with the argument that names its object.
+type toolEffect struct {
 	Do       string `json:"do"` // as session.ClientToolActionKind, or patch
 	From     string `json:"from"`
 	Dir      string `json:"dir"`      // argument with the directory; empty for the event's
@@ -115,7 +115,7 @@ func splitMCPToolName(name string) (server, tool string, ok bool) {
 }
 
 // callActions returns the actions of a call that follow from one argument.
-func (t toolMapping) callActions(e hookEvent) ([]session.ClientToolAction, error) {
+func (t toolEffect) callActions(e hookEvent) ([]session.ClientToolAction, error) {
 	dir := e.Dir
 	if given, _ := e.Input[t.Dir].(string); given != "" {
 		if dir = given; !filepath.IsAbs(dir) {

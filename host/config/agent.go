@@ -16,7 +16,7 @@ type AgentConfig struct {
 	Isolation     Isolation
 	Heartbeat     Heartbeat
 	Network       *Network // nil if not configured
-	Modules       []Module
+	Modules       []ModuleRestriction
 	Plugins       AgentPlugins
 
 	// CustomWorkspace says that the workspace was configured, not a default below the home.
@@ -43,10 +43,10 @@ func (c *Config) ResolveAgent(id string) (*AgentConfig, error) {
 
 func (c *Config) resolveAgentAt(i int) (*AgentConfig, error) {
 	var entry struct {
-		ID      string         `koanf:"id"`
-		Modules []Module       `koanf:"modules"`
-		Plugins AgentPlugins   `koanf:"plugins"`
-		Own     map[string]any `koanf:",remain"` // what it sets of the keys that are set for all
+		ID      string              `koanf:"id"`
+		Modules []ModuleRestriction `koanf:"modules"`
+		Plugins AgentPlugins        `koanf:"plugins"`
+		Own     map[string]any      `koanf:",remain"` // what it sets of the keys that are set for all
 	}
 	if err := decodeStruct(deepCloneObject(c.agents[i]), &entry); err != nil {
 		return nil, err

@@ -73,7 +73,7 @@ func TestModules(t *testing.T) {
 	const module = `[{"module": "filesystem", "actions": ["read", "ls"],
 		"constraints": {"paths": ["{{workspace}}", "{{workspace}}/src", "/data"], "max_file_size": "50MB"}}]`
 	a := mustAgent(t, mustLoad(t, `{"agents": {"agents": [{"id": "a", "modules": `+module+`}]}}`), "a")
-	want := []Module{{Module: "filesystem", Actions: []string{"read", "ls"},
+	want := []ModuleRestriction{{Module: "filesystem", Actions: []string{"read", "ls"},
 		Constraints: ModuleConstraints{Paths: []string{"{{workspace}}", "{{workspace}}/src", "/data"}, MaxFileSize: "50MB"}}}
 	if diff := cmp.Diff(want, a.Modules); diff != "" {
 		t.Errorf("the modules (-want +got):\n%s", diff)

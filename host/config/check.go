@@ -23,7 +23,7 @@ func (c *documentChecker) addFault(err *Error) { c.faults = append(c.faults, err
 
 // checkValue checks the value n at path against the entry e, and returns the converted value; false if the value is
 // wrong.
-func (c *documentChecker) checkValue(n *documentNode, e *keyEntry, path string) (any, bool) {
+func (c *documentChecker) checkValue(n *documentNode, e *keyNode, path string) (any, bool) {
 	switch e.keyType() {
 	case "", MapType:
 		return c.checkObject(n, e, path)
@@ -42,13 +42,13 @@ func (c *documentChecker) checkValue(n *documentNode, e *keyEntry, path string) 
 	return v, true
 }
 
-func (c *documentChecker) checkObject(n *documentNode, e *keyEntry, path string) (any, bool) {
+func (c *documentChecker) checkObject(n *documentNode, e *keyNode, path string) (any, bool) {
 	if n.kind != objectNode {
 		c.addFault(wrongKindError(n, path, "an object"))
 		return nil, false
 	}
 	out := make(map[string]any, len(n.members))
-	seen := make(map[string]member, len(n.members))
+	seen := make(map[string]objectMember, len(n.members))
 	for _, m := range n.members {
 		full := joinKeyName(path, m.key)
 		child, err := findMemberEntry(m, e, path)
@@ -82,7 +82,7 @@ func (c *documentChecker) checkObject(n *documentNode, e *keyEntry, path string)
 }
 
 // findMemberEntry returns the key entry of a member of the object e, or an error for an unknown key.
-func findMemberEntry(m member, e *keyEntry, path string) (*keyEntry, *Error) {
+func findMemberEntry(m objectMember, e *keyNode, path string) (*keyNode, *Error) {
 	full := joinKeyName(path, m.key)
 	if e.keyType() == MapType {
 		if _, err := cmp.Or(e.key.Format, IDFormat).normalizeString(m.key, ""); err != nil {
@@ -100,7 +100,7 @@ func findMemberEntry(m member, e *keyEntry, path string) (*keyEntry, *Error) {
 	return nil, newError(m.origin, full, "unknown key", unknownKeyHint(full, path, e))
 }
 
-func (c *documentChecker) checkObjectList(n *documentNode, e *keyEntry, path string) (any, bool) {
+func (c *documentChecker) checkObjectList(n *documentNode, e *keyNode, path string) (any, bool) {
 	if n.kind != listNode {
 		c.addFault(wrongKindError(n, path, "a list of objects"))
 		return nil, false

@@ -202,7 +202,7 @@ func (c *Config) File() string { return c.file }
 // FleetConfigFile returns the path of the fleet's configuration that was read; empty without one.
 func (c *Config) FleetConfigFile() string { return c.central }
 
-// IsolationEnabled returns the setting isolation.enabled.
+// IsolationEnabled reports whether isolation.enabled is true.
 func (c *Config) IsolationEnabled() bool { return c.isolation }
 
 // Audit returns the audit settings.

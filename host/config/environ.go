@@ -9,9 +9,9 @@ import (
 	"github.com/picoclaw/picoclaw/internal/suggest"
 )
 
-// variableLayer is the configuration layer of the PICOCLAW_* variables. expose is the file's isolation.expose_paths,
+// environmentLayer is the configuration layer of the PICOCLAW_* variables. expose is the file's isolation.expose_paths,
 // which a variable extends; it may be nil.
-type variableLayer struct {
+type environmentLayer struct {
 	checker *documentChecker
 	expose  *documentNode
 }
@@ -30,7 +30,7 @@ func (e environment) keyVariables() []string {
 }
 
 // newKoanfProvider returns a koanf provider of these variables. The checker records their faults in order of names.
-func (v *variableLayer) newKoanfProvider(own []string) *env.Env {
+func (v *environmentLayer) newKoanfProvider(own []string) *env.Env {
 	return env.Provider(".", env.Opt{
 		Prefix:        variablePrefix,
 		EnvironFunc:   func() []string { return own },
@@ -40,7 +40,7 @@ func (v *variableLayer) newKoanfProvider(own []string) *env.Env {
 
 // convertVariable converts a variable to a key and its value. It returns an empty key, which koanf skips, for a value
 // that must not be merged.
-func (v *variableLayer) convertVariable(name, value string) (string, any) {
+func (v *environmentLayer) convertVariable(name, value string) (string, any) {
 	path, checked, ok := v.checkVariable(name, value)
 	if !ok || path == agentsKey {
 		return "", nil
@@ -48,7 +48,7 @@ func (v *variableLayer) convertVariable(name, value string) (string, any) {
 	return path, checked
 }
 
-func (v *variableLayer) checkVariable(name, value string) (path string, checked any, ok bool) {
+func (v *environmentLayer) checkVariable(name, value string) (path string, checked any, ok bool) {
 	origin := Origin{Source: VariableSource, Name: name}
 	e, path := findVariableEntry(name)
 	if e == nil {
@@ -105,7 +105,7 @@ func parseVariableValue(t KeyType, value string, origin Origin) (*documentNode, 
 }
 
 // findVariableEntry returns the key entry that a variable sets, and the key's full name; nil for other variables.
-func findVariableEntry(name string) (*keyEntry, string) {
+func findVariableEntry(name string) (*keyNode, string) {
 	var found *Key
 	id := ""
 	for i := range keySchema().rows {

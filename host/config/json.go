@@ -97,11 +97,11 @@ func (c *jsonConverter) convertNode(v hujson.Value) *documentNode {
 	switch value := v.Value.(type) {
 	case *hujson.Object:
 		n.kind = objectNode
-		n.members = make([]member, 0, len(value.Members))
+		n.members = make([]objectMember, 0, len(value.Members))
 		for _, m := range value.Members {
 			key := m.Name.Value.(hujson.Literal).String()
 			origin := c.originAtOffset(m.Name.StartOffset)
-			n.members = append(n.members, member{key: key, origin: origin, value: c.convertNode(m.Value)})
+			n.members = append(n.members, objectMember{key: key, origin: origin, value: c.convertNode(m.Value)})
 		}
 	case *hujson.Array:
 		n.kind = listNode

@@ -16,7 +16,7 @@ func JSONSchema() *jsonschema.Schema {
 	return s
 }
 
-func jsonSchemaOfEntry(e *keyEntry) *jsonschema.Schema {
+func jsonSchemaOfEntry(e *keyNode) *jsonschema.Schema {
 	s := &jsonschema.Schema{}
 	if e.key != nil {
 		s.Description = e.key.Doc
@@ -77,7 +77,7 @@ func jsonSchemaOfEntry(e *keyEntry) *jsonschema.Schema {
 	return s
 }
 
-func addKeyProperty(s *jsonschema.Schema, e *keyEntry) {
+func addKeyProperty(s *jsonschema.Schema, e *keyNode) {
 	property := jsonSchemaOfEntry(e)
 	s.Properties[e.name] = property
 	s.PropertyOrder = append(s.PropertyOrder, e.name)

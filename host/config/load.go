@@ -175,7 +175,7 @@ func (c *Config) mergeLayers(central, document *documentNode, environ environmen
 	check := &documentChecker{userHome: environ.userHome(), settings: map[string]Setting{}}
 	checked, _ := check.checkValue(document, keySchema().root, "")
 	fromFile, _ := checked.(map[string]any) // nil if not an object, which is a recorded fault
-	vars := &variableLayer{checker: check}
+	vars := &environmentLayer{checker: check}
 	if isolation := document.findMemberValue("isolation"); isolation != nil {
 		vars.expose = isolation.findMemberValue("expose_paths")
 	}

@@ -16,8 +16,8 @@ func nearestKey(unknown, parent, path string) (key string, near bool) {
 	last := unknown[strings.LastIndex(unknown, ".")+1:]
 	above, written := splitKeyName(parent), splitKeyName(path)
 	best, bestScore := "", 0
-	var walk func(e *keyEntry)
-	walk = func(e *keyEntry) {
+	var walk func(e *keyNode)
+	walk = func(e *keyNode) {
 		for _, child := range e.children {
 			walk(child)
 			if child.name[0] == '[' || child.name[0] == '<' {
@@ -37,7 +37,7 @@ func nearestKey(unknown, parent, path string) (key string, near bool) {
 }
 
 // unknownKeyHint returns the remedy for an unknown key in the object e at path.
-func unknownKeyHint(full, path string, e *keyEntry) string {
+func unknownKeyHint(full, path string, e *keyNode) string {
 	key, near := nearestKey(full, e.full, path)
 	if near || path == "" {
 		return "the nearest known key is " + key

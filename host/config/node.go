@@ -26,12 +26,12 @@ type documentNode struct {
 	kind    documentNodeKind
 	origin  Origin
 	scalar  string // string; number as written; "true" or "false"
-	members []member
+	members []objectMember
 	items   []*documentNode
 }
 
-// member is a key of an object with its value. An object may repeat keys; the checker rejects that.
-type member struct {
+// objectMember is a key of an object with its value. An object may repeat keys; the checker rejects that.
+type objectMember struct {
 	key    string
 	origin Origin
 	value  *documentNode

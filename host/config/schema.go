@@ -91,20 +91,20 @@ func KnownKeys() []Key {
 // keyTree is the table of known keys, with a tree for lookups by parts of their names.
 type keyTree struct {
 	rows []Key
-	root *keyEntry
+	root *keyNode
 }
 
-// keyEntry is a node in the tree of known keys.
-type keyEntry struct {
+// keyNode is a node in the tree of known keys.
+type keyNode struct {
 	name     string // last part of the full name; "[]" and "<id>" for elements
 	full     string
 	key      *Key // nil for an object without a row
-	children []*keyEntry
+	children []*keyNode
 }
 
 // keySchema returns the tree of known keys, which it builds once.
 var keySchema = sync.OnceValue(func() *keyTree {
-	t := &keyTree{root: &keyEntry{}}
+	t := &keyTree{root: &keyNode{}}
 	for _, row := range keyTable() {
 		t.rows = append(t.rows, row)
 		if row.Name != agentsKey {
@@ -124,11 +124,11 @@ var keySchema = sync.OnceValue(func() *keyTree {
 	return t
 })
 
-func (e *keyEntry) insertKey(row *Key) {
+func (e *keyNode) insertKey(row *Key) {
 	for _, name := range splitKeyName(row.Name) {
 		next := e.findChild(name)
 		if next == nil {
-			next = &keyEntry{name: name, full: joinKeyName(e.full, name)}
+			next = &keyNode{name: name, full: joinKeyName(e.full, name)}
 			e.children = append(e.children, next)
 		}
 		e = next
@@ -137,7 +137,7 @@ func (e *keyEntry) insertKey(row *Key) {
 }
 
 // findChild returns the child with a name or alias; nil for none.
-func (e *keyEntry) findChild(name string) *keyEntry {
+func (e *keyNode) findChild(name string) *keyNode {
 	for _, c := range e.children {
 		if c.name == name || c.key != nil && c.key.Alias != "" && c.key.Alias == name {
 			return c
@@ -147,7 +147,7 @@ func (e *keyEntry) findChild(name string) *keyEntry {
 }
 
 // keyType returns the entry's type; empty for an object with known keys.
-func (e *keyEntry) keyType() KeyType {
+func (e *keyNode) keyType() KeyType {
 	if e.key == nil {
 		return ""
 	}

@@ -17,9 +17,9 @@ func TestStructsMatchKeyTable(t *testing.T) {
 		Agents struct {
 			Defaults AgentDefaults `koanf:"defaults"`
 			Agents   []struct {
-				ID      string       `koanf:"id"`
-				Modules []Module     `koanf:"modules"`
-				Plugins AgentPlugins `koanf:"plugins"`
+				ID      string              `koanf:"id"`
+				Modules []ModuleRestriction `koanf:"modules"`
+				Plugins AgentPlugins        `koanf:"plugins"`
 			} `koanf:"agents"`
 		} `koanf:"agents"`
 		Tools struct {

@@ -138,8 +138,8 @@ type Log struct {
 	Format string `koanf:"format"` // "text" or "json"
 }
 
-// Module restricts an agent's built-in tools to some actions of a module.
-type Module struct {
+// ModuleRestriction restricts an agent's built-in tools to some actions of a module.
+type ModuleRestriction struct {
 	Module      string            `koanf:"module"`
 	Actions     []string          `koanf:"actions"` // nil for all
 	Constraints ModuleConstraints `koanf:"constraints"`

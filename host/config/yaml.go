@@ -78,7 +78,7 @@ func (c *yamlConverter) convertNode(y *yaml.Node, depth int) (*documentNode, *Er
 }
 
 func (c *yamlConverter) convertMapping(y *yaml.Node, depth int) (*documentNode, *Error) {
-	n := &documentNode{kind: objectNode, origin: c.origin.withLine(y.Line), members: make([]member, 0, len(y.Content)/2)}
+	n := &documentNode{kind: objectNode, origin: c.origin.withLine(y.Line), members: make([]objectMember, 0, len(y.Content)/2)}
 	for i := 0; i+1 < len(y.Content); i += 2 {
 		key := y.Content[i]
 		switch {
@@ -91,7 +91,7 @@ func (c *yamlConverter) convertMapping(y *yaml.Node, depth int) (*documentNode, 
 		if err != nil {
 			return nil, err
 		}
-		n.members = append(n.members, member{key: key.Value, origin: c.origin.withLine(key.Line), value: value})
+		n.members = append(n.members, objectMember{key: key.Value, origin: c.origin.withLine(key.Line), value: value})
 	}
 	return n, nil
 }

@@ -108,7 +108,7 @@ func (c *Console) stopAgent(v *authenticatedRequest) (string, error) {
 
 // switchTool disables or enables a tool, or a whole plugin, for an agent.
 func (c *Console) switchTool(v *authenticatedRequest) (string, error) {
-	off := store.DisabledTool{Plugin: v.PostFormValue("plugin"), Tool: v.PostFormValue("tool"), Agent: v.PostFormValue("agent")}
+	off := store.DisableRule{Plugin: v.PostFormValue("plugin"), Tool: v.PostFormValue("tool"), Agent: v.PostFormValue("agent")}
 	do := v.PostFormValue("do")
 	one, err := c.findAgent(off.Agent)
 	if err != nil {

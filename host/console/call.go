@@ -13,7 +13,7 @@ import (
 type callView struct {
 	Call      audit.Record
 	Arguments []argumentRow
-	Answer    ShownResult
+	Answer    RedactedResult
 	Own       bool // made by this gateway
 }
 

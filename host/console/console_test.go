@@ -33,7 +33,7 @@ type world struct {
 	// undone are the undone changes.
 	mu     sync.Mutex
 	undone []string
-	off    map[store.DisabledTool]bool
+	off    map[store.DisableRule]bool
 	walls  int // how often walls were examined
 	clock  time.Time
 }

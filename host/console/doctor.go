@@ -13,11 +13,11 @@ import (
 type doctorReports struct {
 	running sync.Mutex // held during a self-test
 	mu      sync.Mutex
-	reports map[string]*agentReport
+	reports map[string]*timedReport
 }
 
-// agentReport is a doctor report with its time.
-type agentReport struct {
+// timedReport is a doctor report with its time.
+type timedReport struct {
 	*doctor.Report
 
 	Time time.Time
@@ -27,7 +27,7 @@ type agentReport struct {
 type doctorView struct {
 	Agent  string
 	Agents []string
-	Report *agentReport // may be nil
+	Report *timedReport // may be nil
 }
 
 func (c *Console) showDoctor(v *authenticatedRequest) (any, error) {
@@ -65,8 +65,8 @@ func (c *Console) runDoctor(v *authenticatedRequest) (string, error) {
 	c.reports.mu.Lock()
 	defer c.reports.mu.Unlock()
 	if c.reports.reports == nil {
-		c.reports.reports = map[string]*agentReport{}
+		c.reports.reports = map[string]*timedReport{}
 	}
-	c.reports.reports[one.ID] = &agentReport{r, time.Now()}
+	c.reports.reports[one.ID] = &timedReport{r, time.Now()}
 	return "doctor?" + url.Values{"agent": {one.ID}}.Encode(), nil
 }

@@ -140,7 +140,7 @@ func (c *Console) streamCalls(w http.ResponseWriter, v *authenticatedRequest) er
 	}
 	defer c.feed.removeListener(calls)
 	w.Header().Set("Content-Type", "text/event-stream")
-	out := &eventWriter{w: w, control: http.NewResponseController(w)}
+	out := &sseWriter{w: w, control: http.NewResponseController(w)}
 	out.sendEvent("", "retry: 1000\n\n")
 	look := time.NewTicker(approvalInterval)
 	defer look.Stop()
@@ -196,7 +196,7 @@ func drainCalls(calls chan numberedCall) (all []numberedCall) {
 }
 
 // sendCalls sends the table rows of matching calls, the newest first.
-func (c *Console) sendCalls(out *eventWriter, filter callFilter, all []numberedCall) {
+func (c *Console) sendCalls(out *sseWriter, filter callFilter, all []numberedCall) {
 	var rows bytes.Buffer
 	count := 0
 	for i := len(all) - 1; i >= 0; i-- {
@@ -214,8 +214,8 @@ func (c *Console) sendCalls(out *eventWriter, filter callFilter, all []numberedC
 	}
 }
 
-// eventWriter writes server-sent events. It disconnects slow browsers.
-type eventWriter struct {
+// sseWriter writes server-sent events. It disconnects slow browsers.
+type sseWriter struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
 	last    time.Time
@@ -223,9 +223,9 @@ type eventWriter struct {
 }
 
 // needsKeepAlive reports whether no event was sent for a while.
-func (e *eventWriter) needsKeepAlive() bool { return time.Since(e.last) > 15*time.Second }
+func (e *sseWriter) needsKeepAlive() bool { return time.Since(e.last) > 15*time.Second }
 
-func (e *eventWriter) sendJSON(name string, id uint64, data any) {
+func (e *sseWriter) sendJSON(name string, id uint64, data any) {
 	text, err := json.Marshal(data) // no line breaks
 	if err != nil {
 		e.err = err
@@ -238,7 +238,7 @@ func (e *eventWriter) sendJSON(name string, id uint64, data any) {
 	e.sendEvent(head, "data: "+string(text)+"\n\n")
 }
 
-func (e *eventWriter) sendEvent(head, data string) {
+func (e *sseWriter) sendEvent(head, data string) {
 	e.last = time.Now()
 	if e.err = e.control.SetWriteDeadline(e.last.Add(sendTimeout)); e.err != nil {
 		return

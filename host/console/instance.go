@@ -17,7 +17,7 @@ type DataSource interface {
 	Plugins() ([]Plugin, error)
 
 	// SwitchTool disables or enables a plugin or tool, as `picoclaw plugin disable` does.
-	SwitchTool(off store.DisabledTool, on bool) error
+	SwitchTool(off store.DisableRule, on bool) error
 
 	// Examine tests an agent's layers.
 	Examine(ctx context.Context, agent string) (*doctor.Report, error)

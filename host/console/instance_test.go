@@ -23,7 +23,7 @@ import (
 const evil = `"><script>alert(1)</script>'`
 
 // evilTool is what switches a tool off.
-var evilTool = store.DisabledTool{Plugin: evil, Tool: "exec" + evil, Agent: "main"}
+var evilTool = store.DisableRule{Plugin: evil, Tool: "exec" + evil, Agent: "main"}
 
 // The world stands for a host, whose names and texts are all hostile.
 
@@ -49,14 +49,14 @@ func (w *world) Plugins() ([]Plugin, error) {
 	}, nil
 }
 
-func (w *world) SwitchTool(off store.DisabledTool, on bool) error {
+func (w *world) SwitchTool(off store.DisableRule, on bool) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if off.Tool == "" {
 		return errors.New("the configuration says " + evil)
 	}
 	if w.off == nil {
-		w.off = map[store.DisabledTool]bool{}
+		w.off = map[store.DisableRule]bool{}
 	}
 	w.off[off] = !on
 	return nil

@@ -18,13 +18,13 @@ const maxConnectionRecords = 5000
 type networkView struct {
 	Agent, Since string
 	Agents       []Agent
-	Reached      []hostConnections
+	Reached      []hostConnectionTotals
 	Back         time.Time // time of the oldest entry searched
 	More         bool      // there are more in the requested time
 }
 
-// hostConnections counts the connections of one agent to one host.
-type hostConnections struct {
+// hostConnectionTotals counts the connections of one agent to one host.
+type hostConnectionTotals struct {
 	Agent, Host, Port, Decision, Rule string
 
 	Refused        bool
@@ -54,9 +54,9 @@ func (c *Console) showNetwork(v *authenticatedRequest) (any, error) {
 }
 
 // groupConnections groups connections by agent, host, port and decision. Refused connections come first.
-func groupConnections(records []audit.Record) []hostConnections {
-	sums := map[[5]string]*hostConnections{}
-	var all []*hostConnections
+func groupConnections(records []audit.Record) []hostConnectionTotals {
+	sums := map[[5]string]*hostConnectionTotals{}
+	var all []*hostConnectionTotals
 	for _, r := range records {
 		if r.Tool != "network" {
 			continue // another tool with this name
@@ -67,7 +67,7 @@ func groupConnections(records []audit.Record) []hostConnections {
 		}
 		sum := sums[key]
 		if sum == nil { // entries are sorted newest first
-			sum = &hostConnections{Agent: key[0], Host: key[1], Port: key[2], Decision: r.Decision, Rule: r.Rule,
+			sum = &hostConnectionTotals{Agent: key[0], Host: key[1], Port: key[2], Decision: r.Decision, Rule: r.Rule,
 				Refused: r.WasDenied(), Last: r.Time, Error: r.Error}
 			sums[key] = sum
 			all = append(all, sum)
@@ -76,13 +76,13 @@ func groupConnections(records []audit.Record) []hostConnections {
 		sum.Sent += intArgument(r.Args["sent"])
 		sum.Received += intArgument(r.Args["received"])
 	}
-	slices.SortStableFunc(all, func(a, b *hostConnections) int {
+	slices.SortStableFunc(all, func(a, b *hostConnectionTotals) int {
 		if a.Refused != b.Refused {
 			return map[bool]int{true: -1, false: 1}[a.Refused]
 		}
 		return cmp.Compare(b.Times, a.Times)
 	})
-	out := make([]hostConnections, 0, len(all))
+	out := make([]hostConnectionTotals, 0, len(all))
 	for _, sum := range all {
 		out = append(out, *sum)
 	}

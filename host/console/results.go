@@ -56,21 +56,21 @@ func (s *resultStore) keepResult(r audit.Record, text string) {
 	s.order = append(s.order, key)
 }
 
-// ShownResult is a call's redacted result for the call's page.
-type ShownResult struct {
+// RedactedResult is a call's redacted result for the call's page.
+type RedactedResult struct {
 	Kept bool
 	Text string
 	Cut  int // original size in bytes, if cut
 }
 
-func (s *resultStore) findResult(session string, at time.Time) ShownResult {
+func (s *resultStore) findResult(session string, at time.Time) RedactedResult {
 	s.mu.Lock()
 	one, ok := s.byKey[newCallKey(session, at)]
 	s.mu.Unlock()
 	if !ok {
-		return ShownResult{}
+		return RedactedResult{}
 	}
-	out := ShownResult{Kept: true, Text: clipText(redact.RedactText(strings.ToValidUTF8(one.text, "\uFFFD")), maxResultBytes)}
+	out := RedactedResult{Kept: true, Text: clipText(redact.RedactText(strings.ToValidUTF8(one.text, "\uFFFD")), maxResultBytes)}
 	if one.bytes > maxResultBytes {
 		out.Cut = one.bytes
 	}

@@ -89,7 +89,7 @@ func (p *Proxy) answerFailedRequest(w http.ResponseWriter, t target, method stri
 		writeHTTPRefusal(w, http.StatusForbidden, refused)
 		return
 	}
-	p.reportEvent(Event{Time: time.Now(), Host: t.nameOrAddr(), Port: t.port, Method: method, Decision: d, Err: err.Error()})
+	p.reportEvent(ConnectionEvent{Time: time.Now(), Host: t.nameOrAddr(), Port: t.port, Method: method, Decision: d, Err: err.Error()})
 	http.Error(w, err.Error(), http.StatusBadGateway)
 }
 

@@ -33,7 +33,7 @@ type ProxyOptions struct {
 
 	// Report receives each refusal at once, and each request and connection when it ends. Several goroutines call it,
 	// and it must return soon.
-	Report func(Event)
+	Report func(ConnectionEvent)
 
 	// Ask asks a person to allow a connection to a host. It must return when the context ends. If Ask is nil, the
 	// proxy refuses such connections.
@@ -46,8 +46,8 @@ type ProxyOptions struct {
 	localAddrs func() []netip.Addr // nil for this machine's addresses
 }
 
-// Event is a refused or finished request or connection, or a refused DNS query. Port is 0 for a DNS query.
-type Event struct {
+// ConnectionEvent is a refused or finished request or connection, or a refused DNS query. Port is 0 for a DNS query.
+type ConnectionEvent struct {
 	Time           time.Time
 	Host           string
 	Port           uint16
@@ -62,7 +62,7 @@ type Event struct {
 const cantPrefix = "network: can't "
 
 // FailedInProxy reports whether the proxy itself failed to complete the request or connection.
-func (e Event) FailedInProxy() bool { return strings.HasPrefix(e.Err, cantPrefix) }
+func (e ConnectionEvent) FailedInProxy() bool { return strings.HasPrefix(e.Err, cantPrefix) }
 
 // Listeners are the listeners through which a sandbox reaches the proxy. Each may be nil.
 type Listeners struct {
@@ -77,9 +77,9 @@ type Proxy struct {
 	secrets []compiledSecret
 	dns     *dnsServer
 
-	proxyServer  *http.Server // serves Listeners.Proxy
-	httpServer   *http.Server // serves connections that turn out to be HTTP
-	httpConns    *connQueue   // connections for httpServer
+	proxyServer  *http.Server   // serves Listeners.Proxy
+	httpServer   *http.Server   // serves connections that turn out to be HTTP
+	httpConns    *queueListener // connections for httpServer
 	transport    *http.Transport
 	reverseProxy *httputil.ReverseProxy
 	clientSlots  chan struct{} // limits connections from the sandbox
@@ -117,7 +117,7 @@ func NewProxy(o ProxyOptions) (*Proxy, error) {
 	}
 	p := &Proxy{
 		ProxyOptions: o,
-		httpConns:    &connQueue{conns: make(chan net.Conn), done: make(chan struct{})},
+		httpConns:    &queueListener{conns: make(chan net.Conn), done: make(chan struct{})},
 		clientSlots:  make(chan struct{}, o.Connections),
 		serverSlots:  make(chan struct{}, 2*o.Connections),
 		open:         map[io.Closer]bool{},
@@ -259,12 +259,12 @@ func (p *Proxy) Close() error {
 }
 
 // reportEvent passes an event to the function Report of the options, if any.
-func (p *Proxy) reportEvent(e Event) {
+func (p *Proxy) reportEvent(e ConnectionEvent) {
 	if p.Report != nil {
 		p.Report(e)
 	}
 }
 
 func (p *Proxy) reportRefusal(t target, method string, d Decision) {
-	p.reportEvent(Event{Time: time.Now(), Host: t.nameOrAddr(), Port: t.port, Method: method, Decision: d})
+	p.reportEvent(ConnectionEvent{Time: time.Now(), Host: t.nameOrAddr(), Port: t.port, Method: method, Decision: d})
 }

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/net/publicsuffix"
 )
 
-// hostEntry is a parsed entry of a host list: a name, all names below a name, a network, or every name.
-type hostEntry struct {
+// hostPattern is a parsed entry of a host list: a name, all names below a name, a network, or every name.
+type hostPattern struct {
 	text       string
 	name       string       // without the wildcard
 	subdomains bool         // matches the names below name, but not name itself
@@ -19,8 +19,8 @@ type hostEntry struct {
 }
 
 // parseHostEntry parses an entry in the form that operators write.
-func parseHostEntry(text string) (hostEntry, error) {
-	e := hostEntry{text: text}
+func parseHostEntry(text string) (hostPattern, error) {
+	e := hostPattern{text: text}
 	if scheme, rest, ok := strings.Cut(text, "://"); ok {
 		host, _, _ := strings.Cut(rest, "/")
 		return e, fmt.Errorf("it is a URL with the scheme %s; write only the host, %s", scheme, host)
@@ -56,8 +56,8 @@ func parseHostEntry(text string) (hostEntry, error) {
 }
 
 // parseNetworkEntry parses a network with an optional port: 10.0.0.0/8, 10.0.0.0/8:8080, fd00::/8 or [fd00::/8]:443.
-func parseNetworkEntry(text string) (hostEntry, error) {
-	e := hostEntry{text: text}
+func parseNetworkEntry(text string) (hostPattern, error) {
+	e := hostPattern{text: text}
 	network, port, found := strings.TrimPrefix(text, "["), "", false
 	if network != text {
 		if network, port, found = strings.Cut(network, "]"); !found || port != "" && port[0] != ':' {
@@ -89,7 +89,7 @@ func parseNetworkEntry(text string) (hostEntry, error) {
 }
 
 // matchedPublicSuffix returns the public suffix, such as com or co.uk, if the entry matches all its domains.
-func (e hostEntry) matchedPublicSuffix() (suffix string, ok bool) {
+func (e hostPattern) matchedPublicSuffix() (suffix string, ok bool) {
 	if !e.subdomains {
 		return "", false
 	}
@@ -98,7 +98,7 @@ func (e hostEntry) matchedPublicSuffix() (suffix string, ok bool) {
 }
 
 // matchesHost reports whether the entry matches a target's host on any port.
-func (e hostEntry) matchesHost(t target) bool {
+func (e hostPattern) matchesHost(t target) bool {
 	switch {
 	case e.prefix.IsValid():
 		return t.name == "" && e.prefix.Contains(t.addr)
@@ -113,15 +113,15 @@ func (e hostEntry) matchesHost(t target) bool {
 }
 
 // allowsPort reports whether an allow or ask entry matches a port. Without a port it matches 80 and 443.
-func (e hostEntry) allowsPort(port uint16) bool {
+func (e hostPattern) allowsPort(port uint16) bool {
 	return port == e.port || e.port == 0 && isStandardPort(port)
 }
 
 // restrictsPort reports whether a deny or method entry matches a port. Without a port it matches all.
-func (e hostEntry) restrictsPort(port uint16) bool { return port == e.port || e.port == 0 }
+func (e hostPattern) restrictsPort(port uint16) bool { return port == e.port || e.port == 0 }
 
 // matchesSpecificAddr reports whether the entry is a network that contains an address and is no larger than the
 // address's special-purpose network. For example, 0.0.0.0/0 does not match loopback addresses.
-func (e hostEntry) matchesSpecificAddr(addr netip.Addr) bool {
+func (e hostPattern) matchesSpecificAddr(addr netip.Addr) bool {
 	return e.prefix.IsValid() && e.prefix.Contains(addr) && e.prefix.Bits() >= specialPrefixLen(addr)
 }

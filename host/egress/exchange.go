@@ -224,7 +224,7 @@ func (p *Proxy) forwardRequest(w http.ResponseWriter, r *http.Request, t target,
 	}
 	start := time.Now()
 	defer func() {
-		e := Event{Time: start, Host: t.nameOrAddr(), Port: t.port, Method: r.Method, Decision: x.decision,
+		e := ConnectionEvent{Time: start, Host: t.nameOrAddr(), Port: t.port, Method: r.Method, Decision: x.decision,
 			Sent: x.sent.Load(), Received: x.received.Load(), Duration: time.Since(start)}
 		if x.err != nil {
 			e.Err = x.redactor.redactText(x.err.Error())

@@ -121,15 +121,15 @@ func withClientConn(ctx context.Context, conn net.Conn) context.Context {
 	return context.WithValue(ctx, clientConnKey{}, conn)
 }
 
-// connQueue is a net.Listener whose connections were accepted by other listeners.
-type connQueue struct {
+// queueListener is a net.Listener whose connections were accepted by other listeners.
+type queueListener struct {
 	conns chan net.Conn
 	done  chan struct{}
 	once  sync.Once
 }
 
 // Accept waits for a connection.
-func (q *connQueue) Accept() (net.Conn, error) {
+func (q *queueListener) Accept() (net.Conn, error) {
 	select {
 	case c := <-q.conns:
 		return c, nil
@@ -139,7 +139,7 @@ func (q *connQueue) Accept() (net.Conn, error) {
 }
 
 // enqueueConn passes a connection to Accept. It closes the connection if the queue is closed.
-func (q *connQueue) enqueueConn(c net.Conn) {
+func (q *queueListener) enqueueConn(c net.Conn) {
 	select {
 	case q.conns <- c:
 	case <-q.done:
@@ -148,10 +148,10 @@ func (q *connQueue) enqueueConn(c net.Conn) {
 }
 
 // Close makes Accept return an error.
-func (q *connQueue) Close() error {
+func (q *queueListener) Close() error {
 	q.once.Do(func() { close(q.done) })
 	return nil
 }
 
 // Addr returns an empty address.
-func (q *connQueue) Addr() net.Addr { return &net.TCPAddr{} }
+func (q *queueListener) Addr() net.Addr { return &net.TCPAddr{} }

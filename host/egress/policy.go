@@ -63,10 +63,10 @@ func (r *compiledRules) decideTarget(t target) Decision {
 				fmt.Sprintf("network: refused %s, which %q denies; setting network.deny", t.displayName(), e.text)}
 		}
 	}
-	allowEntry := r.findEntry(r.allow, t, hostEntry.allowsPort)
-	askEntry := r.findEntry(r.ask, t, hostEntry.allowsPort)
+	allowEntry := r.findEntry(r.allow, t, hostPattern.allowsPort)
+	askEntry := r.findEntry(r.ask, t, hostPattern.allowsPort)
 	if askEntry == nil && allowEntry != nil {
-		askEntry = r.findEntry(r.ask, t, hostEntry.restrictsPort)
+		askEntry = r.findEntry(r.ask, t, hostPattern.restrictsPort)
 	}
 	switch {
 	case askEntry != nil:
@@ -86,7 +86,7 @@ func (r *compiledRules) decideTarget(t target) Decision {
 
 // findEntry returns the first entry that matches a target and its port. A special-purpose address needs an entry for a
 // network within its special-purpose network.
-func (r *compiledRules) findEntry(list []hostEntry, t target, matchesPort func(hostEntry, uint16) bool) *hostEntry {
+func (r *compiledRules) findEntry(list []hostPattern, t target, matchesPort func(hostPattern, uint16) bool) *hostPattern {
 	for i, e := range list {
 		if matchesPort(e, t.port) && e.matchesHost(t) && (t.name != "" || e.matchesSpecificAddr(t.addr)) {
 			return &list[i]
@@ -170,7 +170,7 @@ func (p *Policy) decideMethod(t target, method string) (Decision, bool) {
 }
 
 // methodEntryFor returns the narrowest entry that restricts the methods for a target; nil if no entry does.
-func (r *compiledRules) methodEntryFor(t target) *methodEntry {
+func (r *compiledRules) methodEntryFor(t target) *methodRule {
 	for i, m := range r.methods {
 		if m.matchesHost(t) && m.restrictsPort(t.port) {
 			return &r.methods[i]
@@ -202,7 +202,7 @@ func (p *Policy) allowsResolvedAddr(t target, addr netip.Addr, local bool) bool 
 		if !local && specialPrefixLen(addr) == 0 || t.name != "" && slices.Contains(r.hosts[t.name], addr) {
 			continue
 		}
-		if r.findEntry(r.allow, addrTarget, hostEntry.allowsPort) == nil && r.findEntry(r.ask, addrTarget, hostEntry.allowsPort) == nil {
+		if r.findEntry(r.allow, addrTarget, hostPattern.allowsPort) == nil && r.findEntry(r.ask, addrTarget, hostPattern.allowsPort) == nil {
 			return false
 		}
 	}

@@ -23,7 +23,7 @@ type testProxy struct {
 	address string // of the proxy
 	web     string // port of the transparent listener
 	dns     string
-	events  chan Event
+	events  chan ConnectionEvent
 	roots   *x509.CertPool // of the sandbox
 }
 
@@ -96,12 +96,12 @@ func (s servers) serve(o ProxyOptions) *testProxy {
 	if err != nil {
 		s.Fatal(err)
 	}
-	w := &testProxy{TB: s.TB, events: make(chan Event, 4096), roots: x509.NewCertPool()}
+	w := &testProxy{TB: s.TB, events: make(chan ConnectionEvent, 4096), roots: x509.NewCertPool()}
 	w.roots.AppendCertsFromPEM(s.CertificatePEM())
 	w.roots.AppendCertsFromPEM(ours.CertificatePEM())
 	o.Authority = ours
 	o.Roots = s.pool()
-	o.Report = func(e Event) { w.events <- e }
+	o.Report = func(e ConnectionEvent) { w.events <- e }
 	if w.Proxy, err = NewProxy(o); err != nil {
 		s.Fatal(err)
 	}
@@ -129,7 +129,7 @@ func (w *testProxy) client() *http.Client {
 }
 
 // event waits for an event that f is true of.
-func (w *testProxy) event(f func(Event) bool) Event {
+func (w *testProxy) event(f func(ConnectionEvent) bool) ConnectionEvent {
 	w.Helper()
 	guard := time.After(20 * time.Second)
 	for {
@@ -145,9 +145,9 @@ func (w *testProxy) event(f func(Event) bool) Event {
 }
 
 // refusal waits for a refusal.
-func (w *testProxy) refusal() Event {
+func (w *testProxy) refusal() ConnectionEvent {
 	w.Helper()
-	return w.event(func(e Event) bool { return e.Decision.Verdict == Deny })
+	return w.event(func(e ConnectionEvent) bool { return e.Decision.Verdict == Deny })
 }
 
 // raw opens a connection to the proxy and writes a text to it.

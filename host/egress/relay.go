@@ -98,7 +98,7 @@ func (p *Proxy) terminateTLS(b *boundClientConn) net.Conn {
 }
 
 func (p *Proxy) reportConn(b *boundClientConn, start time.Time, sent, received int64, err error) {
-	e := Event{Time: start, Host: b.target.nameOrAddr(), Port: b.target.port, Method: http.MethodConnect,
+	e := ConnectionEvent{Time: start, Host: b.target.nameOrAddr(), Port: b.target.port, Method: http.MethodConnect,
 		Decision: b.decision, Sent: sent, Received: received, Duration: time.Since(start)}
 	if err != nil && p.ctx.Err() == nil {
 		e.Err = err.Error()

@@ -29,15 +29,15 @@ type PolicyRules struct {
 
 // compiledRules are parsed PolicyRules.
 type compiledRules struct {
-	allow, deny, ask []hostEntry
-	methods          []methodEntry // narrowest first
+	allow, deny, ask []hostPattern
+	methods          []methodRule // narrowest first
 	hosts            map[string][]netip.Addr
 	digest           string
 }
 
-// methodEntry restricts the HTTP methods of the hosts that its entry matches.
-type methodEntry struct {
-	hostEntry
+// methodRule restricts the HTTP methods of the hosts that its entry matches.
+type methodRule struct {
+	hostPattern
 	list []string
 }
 
@@ -48,7 +48,7 @@ func CompilePolicy(r PolicyRules) (*Policy, error) {
 	for _, list := range []struct {
 		setting string
 		texts   []string
-		entries *[]hostEntry
+		entries *[]hostPattern
 	}{{"network.allow", r.Allow, &c.allow}, {"network.deny", r.Deny, &c.deny}, {"network.ask", r.Ask, &c.ask}} {
 		for _, text := range list.texts {
 			e, err := parseHostEntry(text)
@@ -71,7 +71,7 @@ func CompilePolicy(r PolicyRules) (*Policy, error) {
 		c.methods = append(c.methods, method)
 		lines = append(lines, "network.methods "+text+" "+strings.Join(slices.Sorted(slices.Values(method.list)), " "))
 	}
-	slices.SortStableFunc(c.methods, func(a, b methodEntry) int { return a.compareNarrower(b.hostEntry) })
+	slices.SortStableFunc(c.methods, func(a, b methodRule) int { return a.compareNarrower(b.hostPattern) })
 	for _, text := range slices.Sorted(maps.Keys(r.Hosts)) {
 		t, addrs, err := parseStaticHost(text, r.Hosts[text])
 		if err != nil {
@@ -85,20 +85,20 @@ func CompilePolicy(r PolicyRules) (*Policy, error) {
 	return &Policy{parts: []*compiledRules{c}}, nil
 }
 
-func parseMethodEntry(text string, list []string) (methodEntry, error) {
+func parseMethodEntry(text string, list []string) (methodRule, error) {
 	e, err := parseHostEntry(text)
 	if err != nil {
-		return methodEntry{}, err
+		return methodRule{}, err
 	}
 	if len(list) == 0 {
-		return methodEntry{}, fmt.Errorf("it has no methods; list some, or add the host to network.deny")
+		return methodRule{}, fmt.Errorf("it has no methods; list some, or add the host to network.deny")
 	}
 	for _, m := range list {
 		if !httpguts.ValidHeaderFieldName(m) || m != strings.ToUpper(m) || m == "CONNECT" {
-			return methodEntry{}, fmt.Errorf("%q is not a request method; write one such as GET", m)
+			return methodRule{}, fmt.Errorf("%q is not a request method; write one such as GET", m)
 		}
 	}
-	return methodEntry{e, slices.Clone(list)}, nil
+	return methodRule{e, slices.Clone(list)}, nil
 }
 
 // parseStaticHost parses an entry of network.hosts and its list of addresses.
@@ -122,7 +122,7 @@ func parseStaticHost(text string, list []string) (string, []netip.Addr, error) {
 }
 
 // compareNarrower orders entries by the number of hosts that they match, from few to many.
-func (e hostEntry) compareNarrower(other hostEntry) int {
+func (e hostPattern) compareNarrower(other hostPattern) int {
 	return cmp.Or(
 		cmp.Compare(len(other.name), len(e.name)),
 		cmp.Compare(other.prefix.Bits(), e.prefix.Bits()),

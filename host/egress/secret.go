@@ -57,7 +57,7 @@ func NewPlaceholder(length int) string {
 // compiledSecret is a secret with its parsed hosts.
 type compiledSecret struct {
 	Secret
-	entries []hostEntry
+	entries []hostPattern
 }
 
 // compileSecret validates a secret and parses its hosts.

@@ -50,7 +50,7 @@ func TestTunnel(t *testing.T) {
 	if resp.TLS.VerifiedChains[0][1].Subject.CommonName != s.ca.Certificate.Subject.CommonName {
 		t.Error("TLS to a host without secrets ends at the proxy")
 	}
-	e := w.event(func(e Event) bool { return e.Host == "a.test" })
+	e := w.event(func(e ConnectionEvent) bool { return e.Host == "a.test" })
 	if e.Method != http.MethodConnect || e.Err != "" || e.Sent < 3*chunkSize || e.Received < 3*chunkSize || e.Decision.Verdict != Allow {
 		t.Errorf("%+v", e)
 	}
@@ -74,7 +74,7 @@ func TestUntrustedServer(t *testing.T) {
 	if resp, body := w.do(w.client(), request(t, "GET", "https://a.test:"+port)); resp.StatusCode != http.StatusBadGateway {
 		t.Error(resp.StatusCode, body)
 	}
-	e := w.event(func(e Event) bool { return e.Err != "" })
+	e := w.event(func(e ConnectionEvent) bool { return e.Err != "" })
 	if !strings.Contains(e.Err, "certificate is valid for b.test") {
 		t.Errorf("%+v", e)
 	}
@@ -90,7 +90,7 @@ func TestUntrustedAuthority(t *testing.T) {
 	if tls.Client(c, &tls.Config{ServerName: "a.test", RootCAs: s.pool()}).Handshake() == nil {
 		t.Fatal("trusted")
 	}
-	if e := w.event(func(e Event) bool { return e.Err != "" }); !strings.Contains(e.Err, "TLS handshake of a client") {
+	if e := w.event(func(e ConnectionEvent) bool { return e.Err != "" }); !strings.Contains(e.Err, "TLS handshake of a client") {
 		t.Errorf("%+v", e)
 	}
 }
@@ -127,7 +127,7 @@ func TestUnreachableServer(t *testing.T) {
 		if code, body := status(t, r); code != 502 || !strings.Contains(body, want) {
 			t.Error(code, body)
 		}
-		if e := w.event(func(Event) bool { return true }); !strings.Contains(e.Err, want) || e.Decision.Verdict != Allow {
+		if e := w.event(func(ConnectionEvent) bool { return true }); !strings.Contains(e.Err, want) || e.Decision.Verdict != Allow {
 			t.Errorf("%+v", e)
 		}
 	}

@@ -82,8 +82,8 @@ type Gateway struct {
 
 	reloadMu    sync.Mutex // held during a reload
 	mu          sync.Mutex
-	generations []*generation // the last is the current one
-	reloadErr   error         // error of the last reload, or nil
+	generations []*runtimeGeneration // the last is the current one
+	reloadErr   error                // error of the last reload, or nil
 	draining    bool
 	active      sync.WaitGroup // generations that have not closed
 }

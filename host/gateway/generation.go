@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// generation is a runtime in use, from its start until its last work has finished.
-type generation struct {
+// runtimeGeneration is a runtime in use, from its start until its last work has finished.
+type runtimeGeneration struct {
 	Runtime
 	since        time.Time
 	retired      chan struct{} // closed when another generation is the current one
@@ -27,11 +27,11 @@ const pollInterval = 200 * time.Millisecond
 
 // startGeneration makes a runtime the current one.
 func (g *Gateway) startGeneration(i Runtime) {
-	next := &generation{Runtime: i, since: time.Now(), retired: make(chan struct{}), closing: make(chan struct{}),
+	next := &runtimeGeneration{Runtime: i, since: time.Now(), retired: make(chan struct{}), closing: make(chan struct{}),
 		closed: make(chan struct{})}
 	next.requestClose = sync.OnceFunc(func() { close(next.closing) })
 	g.mu.Lock()
-	var previous *generation
+	var previous *runtimeGeneration
 	if n := len(g.generations); n > 0 {
 		previous = g.generations[n-1]
 	}
@@ -61,7 +61,7 @@ func (g *Gateway) startGeneration(i Runtime) {
 }
 
 // waitUntilUnused waits until the runtime is retired and has no calls, turns or sessions, or must close.
-func (n *generation) waitUntilUnused() {
+func (n *runtimeGeneration) waitUntilUnused() {
 	select {
 	case <-n.retired:
 	case <-n.closing:
@@ -82,7 +82,7 @@ func (n *generation) waitUntilUnused() {
 }
 
 // waitUntilDrained waits until no calls or turns run, or ctx is done. It ignores client sessions.
-func (n *generation) waitUntilDrained(ctx context.Context) {
+func (n *runtimeGeneration) waitUntilDrained(ctx context.Context) {
 	tick := time.NewTicker(pollInterval / 4)
 	defer tick.Stop()
 	for {
@@ -98,20 +98,20 @@ func (n *generation) waitUntilDrained(ctx context.Context) {
 }
 
 // closeNow closes the runtime, even if work is running, and waits until it is closed.
-func (n *generation) closeNow() {
+func (n *runtimeGeneration) closeNow() {
 	n.requestClose()
 	<-n.closed
 }
 
 // removeGeneration removes a closed generation.
-func (g *Gateway) removeGeneration(n *generation) {
+func (g *Gateway) removeGeneration(n *runtimeGeneration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.generations = slices.DeleteFunc(slices.Clone(g.generations), func(one *generation) bool { return one == n })
+	g.generations = slices.DeleteFunc(slices.Clone(g.generations), func(one *runtimeGeneration) bool { return one == n })
 }
 
 // currentState returns all generations, the newest one or nil, and whether the gateway is shutting down.
-func (g *Gateway) currentState() (all []*generation, current *generation, draining bool) {
+func (g *Gateway) currentState() (all []*runtimeGeneration, current *runtimeGeneration, draining bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if len(g.generations) > 0 {
@@ -121,7 +121,7 @@ func (g *Gateway) currentState() (all []*generation, current *generation, draini
 }
 
 // generationOf returns the generation that serves a request's MCP session, or else the newest generation.
-func (g *Gateway) generationOf(r *http.Request) *generation {
+func (g *Gateway) generationOf(r *http.Request) *runtimeGeneration {
 	all, current, _ := g.currentState()
 	if id := r.Header.Get("Mcp-Session-Id"); id != "" {
 		for _, gen := range all {

@@ -49,7 +49,7 @@ type rpcMessage struct {
 }
 
 // startHookChild starts a program and reads its responses until it ends.
-func startHookChild(w sessionInfo, p session.ConfinedProgram, log hclog.Logger) (*hookChild, error) {
+func startHookChild(w sessionInfo, p session.AgentProgram, log hclog.Logger) (*hookChild, error) {
 	process, pipes, err := startWithPipes(w, p)
 	if err != nil {
 		return nil, err

@@ -151,7 +151,7 @@ func (c *commandHookRunner) buildInput(q hookRequest, input map[string]json.RawM
 }
 
 // buildProgram returns the program to run: a shell with the command, or the command itself if it has arguments.
-func (c *commandHookRunner) buildProgram(q hookRequest) (session.ConfinedProgram, error) {
+func (c *commandHookRunner) buildProgram(q hookRequest) (session.AgentProgram, error) {
 	sum := sha256.Sum256(encodeJSON(c.hook)) // each hook has a home directory of its own
 	p := newConfinedProgram(q.sessionInfo, fmt.Sprintf("hook-%s-%x", q.event, sum[:4]), c.hook.HookGrants)
 	if c.hook.Args != nil {
@@ -166,7 +166,7 @@ func (c *commandHookRunner) buildProgram(q hookRequest) (session.ConfinedProgram
 
 // newConfinedProgram returns a program with a hook's grants and the environment of an agent's commands. The caller sets
 // the executable. The program runs in the workspace if the grants open it.
-func newConfinedProgram(w sessionInfo, name string, g HookGrants) session.ConfinedProgram {
+func newConfinedProgram(w sessionInfo, name string, g HookGrants) session.AgentProgram {
 	env := maps.Clone(g.Env)
 	if env == nil {
 		env = map[string]string{}
@@ -176,7 +176,7 @@ func newConfinedProgram(w sessionInfo, name string, g HookGrants) session.Confin
 	if g.Workspace == "none" {
 		cmd.Dir = string(filepath.Separator)
 	}
-	return session.ConfinedProgram{
+	return session.AgentProgram{
 		Name: name, Command: cmd, Workspace: cmp.Or(g.Workspace, "ro"), ReadOnly: g.Read, ReadWrite: g.Write,
 		Network: g.Network, Hosts: g.Hosts, Secrets: g.Secrets,
 	}
@@ -210,7 +210,7 @@ type commandResult struct {
 
 // runProgram runs a program with input and returns its output. When the context ends, it kills the program and its
 // descendants.
-func runProgram(ctx context.Context, w sessionInfo, p session.ConfinedProgram, input []byte) (*commandResult, error) {
+func runProgram(ctx context.Context, w sessionInfo, p session.AgentProgram, input []byte) (*commandResult, error) {
 	process, pipes, err := startWithPipes(w, p)
 	if err != nil {
 		return nil, err
@@ -277,7 +277,7 @@ func (o *commandResult) stderrSuffix() string {
 // cleanText shortens a hook's text and removes control characters, for people and models.
 func cleanText(text []byte) string { return stdio.PrintablePrefix(string(text), maxReason) }
 
-func startWithPipes(w sessionInfo, p session.ConfinedProgram) (*isolation.Process, *stdio.Pipes, error) {
+func startWithPipes(w sessionInfo, p session.AgentProgram) (*isolation.Process, *stdio.Pipes, error) {
 	pipes, err := stdio.AttachPipes(p.Command)
 	if err != nil {
 		return nil, nil, err

@@ -62,7 +62,7 @@ type sessionInfo struct {
 	policy         string // digest of the policy
 	dir            string // workspace
 	transcript     string
-	start          func(session.ConfinedProgram) (*isolation.Process, error)
+	start          func(session.AgentProgram) (*isolation.Process, error)
 }
 
 func sessionInfoOf(ctx context.Context, s *session.Session) sessionInfo {

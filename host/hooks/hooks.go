@@ -27,13 +27,13 @@ type hookRunner interface {
 type Hooks struct {
 	log        hclog.Logger
 	failOpen   bool // hooks without a response do not block the event
-	groups     map[HookEvent][]*compiledGroup
+	groups     map[HookEvent][]*compiledHookGroup
 	processes  []*processHook // sorted by priority
 	unfinished unfinishedLines
 }
 
-// compiledGroup is a group of command hooks with their parsed matcher.
-type compiledGroup struct {
+// compiledHookGroup is a group of command hooks with their parsed matcher.
+type compiledHookGroup struct {
 	key     string // as "hooks.PreToolUse[0]"
 	matcher *nameMatcher
 	hooks   []CommandHookOptions
@@ -54,14 +54,14 @@ func NewHooks(o HookOptions, log hclog.Logger) (*Hooks, error) {
 	if log == nil {
 		log = hclog.NewNullLogger()
 	}
-	h := &Hooks{log: log, failOpen: o.OnError == "open", groups: map[HookEvent][]*compiledGroup{}}
+	h := &Hooks{log: log, failOpen: o.OnError == "open", groups: map[HookEvent][]*compiledHookGroup{}}
 	for e, groups := range o.groupsByEvent() {
 		for i, g := range groups {
 			match, err := newNameMatcher(g.Matcher)
 			if err != nil {
 				return nil, err
 			}
-			h.groups[e] = append(h.groups[e], &compiledGroup{fmt.Sprintf("hooks.%s[%d]", e, i), match, g.Hooks})
+			h.groups[e] = append(h.groups[e], &compiledHookGroup{fmt.Sprintf("hooks.%s[%d]", e, i), match, g.Hooks})
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(o.Processes)) {
@@ -270,7 +270,7 @@ func (h *Hooks) runCommands(ctx context.Context, q hookRequest) EventVerdict {
 
 // matchRequest reports whether a group matches a request. For a tool call, it returns the alias under which the group's
 // hooks see the tool.
-func (g *compiledGroup) matchRequest(q hookRequest) (*toolAlias, bool) {
+func (g *compiledHookGroup) matchRequest(q hookRequest) (*toolAlias, bool) {
 	switch q.event {
 	case PreToolUse, PostToolUse:
 		f := g.matcher.firstAlias(q.call.Tool)

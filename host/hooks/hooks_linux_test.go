@@ -38,7 +38,7 @@ func newTestSession(t *testing.T) sessionInfo {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return sessionInfo{session: "s1", agent: "main", dir: hosttest.TempDir(t), start: func(p session.ConfinedProgram) (*isolation.Process, error) {
+	return sessionInfo{session: "s1", agent: "main", dir: hosttest.TempDir(t), start: func(p session.AgentProgram) (*isolation.Process, error) {
 		return iso.Start(p.Command, isolation.Profile{Name: p.Name, Exec: true})
 	}}
 }
@@ -165,7 +165,7 @@ func TestHookWithoutResponseRefuses(t *testing.T) {
 
 func TestUnstartableHookRefuses(t *testing.T) {
 	w := newTestSession(t)
-	w.start = func(session.ConfinedProgram) (*isolation.Process, error) { return nil, fmt.Errorf("bwrap is missing") }
+	w.start = func(session.AgentProgram) (*isolation.Process, error) { return nil, fmt.Errorf("bwrap is missing") }
 	if v := newCommandHooks(t, "true").runBeforeCall(t.Context(), w, execCall("ls")); !strings.Contains(v.Deny, "could not be started: bwrap is missing") {
 		t.Errorf("got %+v", v)
 	}

@@ -6,7 +6,7 @@ type HookOptions struct {
 	// OnError is "closed", the default, or "open". Closed refuses a call if one of its hooks fails; open lets it
 	// continue.
 	OnError   string                        `json:"on_error,omitempty"`
-	Defaults  DefaultTimeouts               `json:"defaults,omitzero"`
+	Defaults  ProcessHookTimeouts           `json:"defaults,omitzero"`
 	Processes map[string]ProcessHookOptions `json:"processes,omitempty"`
 
 	// Command hooks in the form of Claude Code's settings, by event.
@@ -20,8 +20,8 @@ type HookOptions struct {
 	Notification     []CommandHookGroup `json:"Notification,omitempty"`
 }
 
-// DefaultTimeouts holds the timeouts of process hooks in milliseconds; 0 means 500, 5000 and 60000.
-type DefaultTimeouts struct {
+// ProcessHookTimeouts holds the timeouts of process hooks in milliseconds; 0 means 500, 5000 and 60000.
+type ProcessHookTimeouts struct {
 	Observer    int `json:"observer_timeout_ms,omitempty"`
 	Interceptor int `json:"interceptor_timeout_ms,omitempty"`
 	Approval    int `json:"approval_timeout_ms,omitempty"`

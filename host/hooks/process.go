@@ -39,7 +39,7 @@ func observableKinds() []string {
 type processHook struct {
 	name, key string // as "hooks.processes.NAME"
 	options   ProcessHookOptions
-	defaults  DefaultTimeouts // timeouts
+	defaults  ProcessHookTimeouts // timeouts
 	log       hclog.Logger
 
 	closing context.Context // ends when the hook is stopped
@@ -47,17 +47,17 @@ type processHook struct {
 
 	mu     sync.Mutex
 	closed bool
-	slots  map[string]*childSlot
+	slots  map[string]*hookChildSupervisor
 
-	queue    chan observedEvent // nil until the first event
+	queue    chan observerEvent // nil until the first event
 	delivery sync.WaitGroup
 }
 
 // newProcessHook returns a process hook without starting a child.
-func newProcessHook(name string, o ProcessHookOptions, d DefaultTimeouts, log hclog.Logger) *processHook {
+func newProcessHook(name string, o ProcessHookOptions, d ProcessHookTimeouts, log hclog.Logger) *processHook {
 	life, end := context.WithCancel(context.Background())
 	return &processHook{
-		name: name, key: "hooks.processes." + name, options: o, defaults: d, log: log.Named(name), slots: map[string]*childSlot{},
+		name: name, key: "hooks.processes." + name, options: o, defaults: d, log: log.Named(name), slots: map[string]*hookChildSupervisor{},
 		closing: life, cancel: end,
 	}
 }
@@ -74,9 +74,9 @@ func (p *processHook) observerTimeout() time.Duration {
 	return time.Duration(cmp.Or(p.defaults.Observer, 500)) * time.Millisecond
 }
 
-// childSlot holds the child of one agent. It restarts an ended child: at once after the first failure, then with
-// growing delays until the child responds.
-type childSlot struct {
+// hookChildSupervisor starts one agent's process of a hook. It restarts an ended process: at once after the first
+// failure, then with growing delays until the process responds.
+type hookChildSupervisor struct {
 	mu        sync.Mutex // held while a child is started
 	child     *hookChild
 	failures  int
@@ -84,7 +84,7 @@ type childSlot struct {
 }
 
 // runningChild returns the running child for a session's agent, and starts it if necessary.
-func (p *processHook) runningChild(ctx context.Context, w sessionInfo) (*childSlot, *hookChild, error) {
+func (p *processHook) runningChild(ctx context.Context, w sessionInfo) (*hookChildSupervisor, *hookChild, error) {
 	p.mu.Lock()
 	if p.closed {
 		p.mu.Unlock()
@@ -93,7 +93,7 @@ func (p *processHook) runningChild(ctx context.Context, w sessionInfo) (*childSl
 	key := w.agent + "\x00" + w.dir
 	slot := p.slots[key]
 	if slot == nil {
-		slot = &childSlot{}
+		slot = &hookChildSupervisor{}
 		p.slots[key] = slot
 	}
 	p.mu.Unlock()
@@ -120,13 +120,13 @@ func (p *processHook) runningChild(ctx context.Context, w sessionInfo) (*childSl
 }
 
 // recordFailure counts a failure. After the second failure it delays the next start, by at most 30 s.
-func (slot *childSlot) recordFailure() {
+func (slot *hookChildSupervisor) recordFailure() {
 	if slot.failures++; slot.failures > 1 {
 		slot.notBefore = time.Now().Add(min(30*time.Second, 125*time.Millisecond<<min(slot.failures, 10)))
 	}
 }
 
-func (slot *childSlot) resetFailures() {
+func (slot *hookChildSupervisor) resetFailures() {
 	slot.mu.Lock()
 	defer slot.mu.Unlock()
 	slot.failures = 0
@@ -203,7 +203,7 @@ func (p *processHook) stopChildren(ctx context.Context) {
 func (h *Hooks) publishEvent(w sessionInfo, kind string, payload map[string]any) {
 	for _, p := range h.processes {
 		if slices.Contains(p.options.Observe, kind) || slices.Contains(p.options.Observe, "*") {
-			p.queueEvent(observedEvent{w, kind, payload})
+			p.queueEvent(observerEvent{w, kind, payload})
 		}
 	}
 }
@@ -211,22 +211,22 @@ func (h *Hooks) publishEvent(w sessionInfo, kind string, payload map[string]any)
 // maxQueuedEvents limits the events queued for one process.
 const maxQueuedEvents = 64
 
-// observedEvent is an event for observers.
-type observedEvent struct {
+// observerEvent is an event for observers.
+type observerEvent struct {
 	sessionInfo
 	kind    string
 	payload map[string]any
 }
 
 // queueEvent queues an event for the child. It drops the event if the queue is full.
-func (p *processHook) queueEvent(o observedEvent) {
+func (p *processHook) queueEvent(o observerEvent) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
 		return
 	}
 	if p.queue == nil {
-		queue := make(chan observedEvent, maxQueuedEvents)
+		queue := make(chan observerEvent, maxQueuedEvents)
 		p.queue = queue
 		p.delivery.Go(func() { p.deliverEvents(queue) })
 	}
@@ -238,7 +238,7 @@ func (p *processHook) queueEvent(o observedEvent) {
 }
 
 // deliverEvents sends queued events to the children in order, until the queue is closed.
-func (p *processHook) deliverEvents(queue <-chan observedEvent) {
+func (p *processHook) deliverEvents(queue <-chan observerEvent) {
 	for o := range queue {
 		_, c, err := p.runningChild(context.Background(), o.sessionInfo)
 		if err == nil {

@@ -22,8 +22,8 @@ type unfinishedLines struct {
 	text map[unfinishedLineKey]string
 }
 
-// unfinishedLineKey identifies the background command of an unfinished line. Sessions with the same policy share a
-// plugin instance, and so its commands.
+// unfinishedLineKey identifies the background command that an unfinished line was typed into. The key has the policy
+// instead of the session, because sessions with the same policy share background commands.
 type unfinishedLineKey struct{ policy, command string }
 
 // Limits of the stored lines: their number, and the bytes of each.

@@ -50,20 +50,20 @@ func (s *Inventory) PluginIDs() []string {
 
 // PluginInfo describes a plugin in JSON output.
 type PluginInfo struct {
-	ID      string               `json:"id"`
-	Version string               `json:"version,omitempty"`
-	Kind    catalog.PluginKind   `json:"kind"`
-	State   string               `json:"state"` // ok, disabled, crashed or broken
-	Why     string               `json:"why,omitempty"`
-	Waiting string               `json:"waiting,omitempty"` // version that waits for approval
-	Doc     string               `json:"doc,omitempty"`
-	Dir     string               `json:"dir,omitempty"`
-	Source  string               `json:"source,omitempty"`
-	Signer  string               `json:"signer,omitempty"`
-	Asks    *pluginpb.Grant      `json:"asks,omitempty"`
-	Granted *pluginpb.Grant      `json:"granted,omitempty"` // at install
-	Tools   []ToolInfo           `json:"tools,omitempty"`
-	Off     []store.DisabledTool `json:"off,omitempty"`
+	ID      string              `json:"id"`
+	Version string              `json:"version,omitempty"`
+	Kind    catalog.PluginKind  `json:"kind"`
+	State   string              `json:"state"` // ok, disabled, crashed or broken
+	Why     string              `json:"why,omitempty"`
+	Waiting string              `json:"waiting,omitempty"` // version that waits for approval
+	Doc     string              `json:"doc,omitempty"`
+	Dir     string              `json:"dir,omitempty"`
+	Source  string              `json:"source,omitempty"`
+	Signer  string              `json:"signer,omitempty"`
+	Asks    *pluginpb.Grant     `json:"asks,omitempty"`
+	Granted *pluginpb.Grant     `json:"granted,omitempty"` // at install
+	Tools   []ToolInfo          `json:"tools,omitempty"`
+	Off     []store.DisableRule `json:"off,omitempty"`
 }
 
 // BrokenState is the state of a plugin that can't be offered or started.

@@ -11,7 +11,7 @@ import (
 
 // SwitchTool disables or enables a plugin or tool. It fails for unknown tools, and if another setting keeps it
 // disabled.
-func (s *Inventory) SwitchTool(off store.DisabledTool, on bool) error {
+func (s *Inventory) SwitchTool(off store.DisableRule, on bool) error {
 	if !on {
 		return s.Store.DisableTool(off)
 	}
@@ -30,7 +30,7 @@ func (s *Inventory) SwitchTool(off store.DisabledTool, on bool) error {
 
 // CheckNames returns an error for unknown names, since a typo would have no effect. It accepts globs, which may match
 // names of later plugins.
-func (s *Inventory) CheckNames(off store.DisabledTool) error {
+func (s *Inventory) CheckNames(off store.DisableRule) error {
 	if agents := s.Config.AgentIDs(); isExactName(off.Agent) && !slices.Contains(agents, off.Agent) {
 		return fmt.Errorf("there is no agent %q%s; the configuration has %s", off.Agent, suggest.DidYouMean(off.Agent, agents),
 			strings.Join(agents, ", "))
@@ -61,7 +61,7 @@ func (s *Inventory) CheckNames(off store.DisabledTool) error {
 func isExactName(text string) bool { return text != "" && !strings.ContainsAny(text, "*?[{") }
 
 // disablingSetting returns the setting that disables a plugin in the configuration; empty if none does.
-func (s *Inventory) disablingSetting(off store.DisabledTool) string {
+func (s *Inventory) disablingSetting(off store.DisableRule) string {
 	if isExactName(off.Plugin) && !s.Config.Plugin(off.Plugin).Enabled {
 		return "plugins." + off.Plugin + ".enabled"
 	}

@@ -11,14 +11,14 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// exactIDs preserves request ids that the SDK would change: it parses a number as float64 and drops its fraction. Such a
-// number passes through the SDK as a string that starts with a random prefix.
-type exactIDs struct{ prefix []byte }
+// idPreserver preserves request ids that the SDK would change: it parses a number as float64 and drops its fraction.
+// Such a number passes through the SDK as a string that starts with a random prefix.
+type idPreserver struct{ prefix []byte }
 
-func newExactIDs() exactIDs { return exactIDs{[]byte(rand.Text() + ":")} }
+func newIDPreserver() idPreserver { return idPreserver{[]byte(rand.Text() + ":")} }
 
 // quoteIDs returns a message with ids as strings that the SDK would change: its own, and that of a request to cancel.
-func (e exactIDs) quoteIDs(message []byte) []byte {
+func (e idPreserver) quoteIDs(message []byte) []byte {
 	if !hasInexactID(message) {
 		return message
 	}
@@ -45,7 +45,7 @@ func (e exactIDs) quoteIDs(message []byte) []byte {
 }
 
 // restoreIDs returns data of the SDK with the numbers that quoteIDs replaced.
-func (e exactIDs) restoreIDs(data []byte) []byte {
+func (e idPreserver) restoreIDs(data []byte) []byte {
 	for len(e.prefix) > 0 {
 		start := bytes.Index(data, append([]byte{'"'}, e.prefix...))
 		if start < 0 {

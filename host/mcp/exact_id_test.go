@@ -49,7 +49,7 @@ func FuzzExactIDs(f *testing.F) {
 	}
 	f.Add(`{"id":1.5,"id":2.5,"params":{"requestId":3.5,"requestId":4.5}}`)
 	f.Fuzz(func(t *testing.T, message string) {
-		ids := newExactIDs()
+		ids := newIDPreserver()
 		quoted := ids.quoteIDs([]byte(message))
 		if restored := string(ids.restoreIDs(quoted)); restored != message {
 			t.Errorf("%s becomes %s", message, restored)

@@ -63,7 +63,7 @@ func (s *Server) NewHTTPHandler(o HTTPOptions) (http.Handler, error) {
 		MaxRequestBodyBytes:        -1,   // sessionLimiter enforces the limit
 		DisableLocalhostProtection: true, // httpAccessGate is stricter
 	}
-	limiter := &sessionLimiter{server: s, maxSessions: o.MaxSessions, large: semaphore.NewWeighted(maxLargeBytes), ids: newExactIDs()}
+	limiter := &sessionLimiter{server: s, maxSessions: o.MaxSessions, large: semaphore.NewWeighted(maxLargeBytes), ids: newIDPreserver()}
 	limiter.stateful = mcp.NewStreamableHTTPHandler(get, &options)
 	options.Stateless, options.PropagateRequestCancellation = true, true
 	limiter.stateless = mcp.NewStreamableHTTPHandler(get, &options)
@@ -77,7 +77,7 @@ type sessionLimiter struct {
 	stateful, stateless http.Handler
 	limiter             requestLimiter
 	large               *semaphore.Weighted // of maxLargeBytes
-	ids                 exactIDs
+	ids                 idPreserver
 
 	mu       sync.Mutex
 	reserved int                   // requests that may create sessions, and subscriptions
@@ -229,7 +229,7 @@ func writeError(w http.ResponseWriter, status int, text string) {
 // and restores request ids.
 type errorRewriter struct {
 	http.ResponseWriter
-	ids     exactIDs
+	ids     idPreserver
 	request []byte // the message being answered
 	isError bool   // the response is a plain-text error
 }

@@ -104,7 +104,7 @@ func narrowToRoots(s localSession, listed []*mcp.Root) (toolProvider, error) {
 	if len(inside) == 0 {
 		return s, nil
 	}
-	child := policy.Narrowing{Paths: inside}
+	child := policy.PathRestriction{Paths: inside}
 	if len(inside) == 1 {
 		child.Workspace = inside[0]
 	}
@@ -134,7 +134,7 @@ func (r rootNarrowedSession) Call(
 }
 
 // spawnNarrowSession returns a child session with a narrower policy.
-func spawnNarrowSession(s localSession, child policy.Narrowing) (toolProvider, error) {
+func spawnNarrowSession(s localSession, child policy.PathRestriction) (toolProvider, error) {
 	narrower, err := s.SpawnSession(session.MCP, child)
 	if err != nil {
 		return nil, err

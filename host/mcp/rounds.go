@@ -31,7 +31,7 @@ const (
 // questionRounds asks the users of stateless clients in rounds: a response has the question, and the client repeats the
 // call with the answer. The call is suspended between the rounds.
 type questionRounds struct {
-	states       *requestStates
+	states       *requestStateStore
 	agent, token string
 	tools        *toolset
 	suspended    *sync.Map // suspended calls by the ids of their states
@@ -194,7 +194,7 @@ func (c *suspendedCall) awaitQuestionOrResult(ctx context.Context, answer mcp.In
 func (r *questionRounds) startOrContinueCall(ctx, life context.Context, s toolProvider, t session.Tool, req *mcp.CallToolRequest) (
 	*callOutcome, error,
 ) {
-	call := newCallBinding(r.agent, r.token, t.Name, req.Params.Arguments)
+	call := newCallHash(r.agent, r.token, t.Name, req.Params.Arguments)
 	c, answer, err := r.resumeCall(req.Params, call)
 	if err != nil {
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams,
@@ -245,7 +245,7 @@ func missingCapabilityError(missing []string, text string) error {
 
 // resumeCall returns the suspended call that a request continues, with the answer to the call's question. For other
 // requests it returns a new call that has not started. The answer is nil if the request has none.
-func (r *questionRounds) resumeCall(p *mcp.CallToolParamsRaw, call callBinding) (*suspendedCall, mcp.InputResponseMap, error) {
+func (r *questionRounds) resumeCall(p *mcp.CallToolParamsRaw, call callHash) (*suspendedCall, mcp.InputResponseMap, error) {
 	if p.RequestState == "" {
 		return &suspendedCall{}, nil, nil
 	}

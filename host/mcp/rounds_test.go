@@ -21,15 +21,15 @@ import (
 func TestAnswerBoundToCall(t *testing.T) {
 	t.Parallel()
 	const command = `{"command":"touch a"}`
-	call := newCallBinding("main", "token", "exec", []byte(command))
+	call := newCallHash("main", "token", "exec", []byte(command))
 	question := sha256.Sum256([]byte("may I?"))
-	for name, states := range map[string]*requestStates{"memory": newMemoryRequestStates(), "directory": openTestStates(t, t.TempDir())} {
-		for what, other := range map[string]callBinding{
-			"other arguments":   newCallBinding("main", "token", "exec", []byte(`{"command":"touch b"}`)),
-			"another tool":      newCallBinding("main", "token", "write_file", []byte(command)),
-			"another agent":     newCallBinding("other", "token", "exec", []byte(command)),
-			"another token":     newCallBinding("main", "token2", "exec", []byte(command)),
-			"shifted arguments": newCallBinding("main", "token", `exec"{`, []byte(command[1:])),
+	for name, states := range map[string]*requestStateStore{"memory": newMemoryRequestStates(), "directory": openTestStates(t, t.TempDir())} {
+		for what, other := range map[string]callHash{
+			"other arguments":   newCallHash("main", "token", "exec", []byte(`{"command":"touch b"}`)),
+			"another tool":      newCallHash("main", "token", "write_file", []byte(command)),
+			"another agent":     newCallHash("other", "token", "exec", []byte(command)),
+			"another token":     newCallHash("main", "token2", "exec", []byte(command)),
+			"shifted arguments": newCallHash("main", "token", `exec"{`, []byte(command[1:])),
 		} {
 			state, _ := states.issueState(call, question)
 			if _, _, err := states.redeemState(state, other); !errors.Is(err, errStateInvalid) {
@@ -47,7 +47,7 @@ func TestAnswerBoundToCall(t *testing.T) {
 }
 
 // openTestStates opens the states of a directory.
-func openTestStates(t *testing.T, dir string) *requestStates {
+func openTestStates(t *testing.T, dir string) *requestStateStore {
 	t.Helper()
 	states, err := openRequestStates(dir)
 	if err != nil {
@@ -58,7 +58,7 @@ func openTestStates(t *testing.T, dir string) *requestStates {
 
 func TestTamperedStateIsRefused(t *testing.T) {
 	t.Parallel()
-	states, call := newMemoryRequestStates(), newCallBinding("a", "b", "c", nil)
+	states, call := newMemoryRequestStates(), newCallHash("a", "b", "c", nil)
 	state, _ := states.issueState(call, [sha256.Size]byte{})
 	data, err := base64.RawURLEncoding.DecodeString(state)
 	if err != nil {
@@ -85,7 +85,7 @@ func TestTamperedStateIsRefused(t *testing.T) {
 
 func TestStateExpires(t *testing.T) {
 	t.Parallel()
-	states, call := newMemoryRequestStates(), newCallBinding("a", "b", "c", nil)
+	states, call := newMemoryRequestStates(), newCallHash("a", "b", "c", nil)
 	payload := make([]byte, stateSize)
 	payload[stateIDSize+7] = 1 // one second after 1970 began
 	state := base64.RawURLEncoding.EncodeToString(append(payload, states.signPayload(payload, call)...))
@@ -96,7 +96,7 @@ func TestStateExpires(t *testing.T) {
 
 func TestUsedStatesSurviveRestart(t *testing.T) {
 	t.Parallel()
-	dir, call := t.TempDir(), newCallBinding("a", "b", "c", nil)
+	dir, call := t.TempDir(), newCallHash("a", "b", "c", nil)
 	states := openTestStates(t, dir)
 	used, _ := states.issueState(call, [sha256.Size]byte{})
 	pending, _ := states.issueState(call, [sha256.Size]byte{})
@@ -249,12 +249,12 @@ func TestApprovalBoundToQuestion(t *testing.T) {
 	t.Parallel()
 	c := newStatelessClient(t, &roundsSession{ended: make(chan struct{})}, HTTPOptions{})
 	r := c.server.tools.rounds
-	state, _ := r.states.issueState(newCallBinding("", "the token", "test.rounds", []byte(`{"a":1}`)), sha256.Sum256([]byte("another")))
+	state, _ := r.states.issueState(newCallHash("", "the token", "test.rounds", []byte(`{"a":1}`)), sha256.Sum256([]byte("another")))
 	got := c.round(state, approve)
 	if got.Result.InputRequests["allow"] == nil {
 		t.Errorf("the call does not ask: %s", got.text)
 	}
-	state, _ = r.states.issueState(newCallBinding("", "another token", "test.rounds", []byte(`{"a":1}`)), [sha256.Size]byte{})
+	state, _ = r.states.issueState(newCallHash("", "another token", "test.rounds", []byte(`{"a":1}`)), [sha256.Size]byte{})
 	if got := c.round(state, approve); got.Error.Code != -32602 {
 		t.Errorf("the state of another token: %s", got.text)
 	}

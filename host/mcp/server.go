@@ -37,7 +37,7 @@ type toolProvider interface {
 type localSession interface {
 	toolProvider
 	Policy() *policy.Policy
-	SpawnSession(origin session.Origin, narrower policy.Narrowing) (*session.Session, error)
+	SpawnSession(origin session.Origin, narrower policy.PathRestriction) (*session.Session, error)
 }
 
 // *session.Session must be a localSession. Otherwise clients' roots would have no effect.

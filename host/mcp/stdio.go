@@ -54,7 +54,7 @@ type streamConn struct {
 	out       *bufio.Writer // protected by writeMu
 
 	arguments *argumentStore
-	ids       exactIDs
+	ids       idPreserver
 
 	mu      sync.Mutex
 	pending map[jsonrpc.ID]string // requests without a response, with their keys in arguments
@@ -63,7 +63,7 @@ type streamConn struct {
 // newStreamConn returns a connection over the streams that puts large arguments into a store.
 func (l Streams) newStreamConn(arguments *argumentStore) *streamConn {
 	return &streamConn{Streams: l, out: bufio.NewWriter(l.Writer), incoming: make(chan jsonrpc.Message),
-		inputDone: make(chan struct{}), closed: make(chan struct{}), arguments: arguments, ids: newExactIDs(),
+		inputDone: make(chan struct{}), closed: make(chan struct{}), arguments: arguments, ids: newIDPreserver(),
 		pending: make(map[jsonrpc.ID]string)}
 }
 

@@ -25,8 +25,8 @@ import (
 // PackageBuilder builds plugin packages of MCP servers.
 type PackageBuilder struct {
 	Store    *store.Store
-	Run      func(context.Context, session.SandboxedProgram) error // runs a program in a sandbox
-	Program  string                                                // path of the plugin mcp
+	Run      func(context.Context, session.OperatorProgram) error // runs a program in a sandbox
+	Program  string                                               // path of the plugin mcp
 	Progress func(text string)
 	Logs     string // directory for the output of failed package managers
 }
@@ -199,7 +199,7 @@ func (m *PackageBuilder) fetchPackage(ctx context.Context, f *packageSource, dat
 	}
 	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
 	defer cancel()
-	if said, err := m.runSandboxed(ctx, f.manager, args, env, nil, session.SandboxedProgram{
+	if said, err := m.runSandboxed(ctx, f.manager, args, env, nil, session.OperatorProgram{
 		ReadWrite: []string{data}, HostsFrom: []string{f.manager},
 	}, data, io.Discard); err != nil {
 		return nil, "", fmt.Errorf("fetch %s: %w%s", f.spec, err, m.managerOutput(f.manager, said))
@@ -241,7 +241,7 @@ func (m *PackageBuilder) probeServer(ctx context.Context, dir, id string, s *Ser
 			return nil, err
 		}
 	}
-	a := session.SandboxedProgram{ReadWrite: []string{scratch}, ReadOnly: []string{m.Program}, Hosts: s.allowedHosts(), Secrets: s.Secrets}
+	a := session.OperatorProgram{ReadWrite: []string{scratch}, ReadOnly: []string{m.Program}, Hosts: s.allowedHosts(), Secrets: s.Secrets}
 	if s.URL == "" {
 		input.Data = filepath.Join(dir, store.DataDir)
 		a.ReadOnly = append(a.ReadOnly, input.Data)
@@ -282,7 +282,7 @@ func missingDirHint(command []string) string {
 // runSandboxed runs a program in a sandbox with its standard output in output, and returns the end of its standard
 // error.
 func (m *PackageBuilder) runSandboxed(
-	ctx context.Context, name string, args, env []string, stdin []byte, a session.SandboxedProgram, dir string, output io.Writer,
+	ctx context.Context, name string, args, env []string, stdin []byte, a session.OperatorProgram, dir string, output io.Writer,
 ) (stderr string, err error) {
 	files := map[string]*os.File{}
 	for _, stream := range []string{"in", "out", "err"} {

@@ -53,7 +53,7 @@ func planInstall(s *ServerSpec) (*installPlan, error) {
 	case "npm", "pnpm", "yarn", "bunx", "bun", "deno", "uv", "pipx":
 		return nil, fmt.Errorf("%s is not supported; use npx PACKAGE, uvx PACKAGE, node FILE, python3 FILE or a program", base)
 	}
-	return planFiles(s, program, args)
+	return planLocalCopies(s, program, args)
 }
 
 // npmSpec matches an npm package name with an optional version or tag.
@@ -138,8 +138,8 @@ func planUVX(args []string) (*installPlan, error) {
 	}, nil
 }
 
-// planFiles plans the copy of local programs and scripts in a command, except system files.
-func planFiles(s *ServerSpec, program string, args []string) (*installPlan, error) {
+// planLocalCopies plans copies of the local programs and scripts in a command into the package, except system files.
+func planLocalCopies(s *ServerSpec, program string, args []string) (*installPlan, error) {
 	r := &installPlan{copies: map[string]string{}}
 	if s.Files != "" {
 		dir, err := filepath.Abs(s.Files)

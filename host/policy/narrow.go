@@ -11,15 +11,15 @@ import (
 	"github.com/picoclaw/picoclaw/internal/paths"
 )
 
-// Narrowing restricts the paths of a child session. The zero value restricts nothing beyond the parent's policy.
-type Narrowing struct {
+// PathRestriction restricts the paths of a child session. The zero value restricts nothing beyond the parent's policy.
+type PathRestriction struct {
 	Workspace string   // directory in the parent's workspace, absolute or relative; "" inherits
 	Paths     []string // allowed directories, absolute or relative to the workspace; nil inherits
 }
 
 // NarrowPolicy returns the policy of a child session, which never allows more than p. A directory outside the parent's
 // directories is an error.
-func (p *Policy) NarrowPolicy(child Narrowing) (*Policy, error) {
+func (p *Policy) NarrowPolicy(child PathRestriction) (*Policy, error) {
 	out := *p
 	out.guard = cloneGuardPolicy(p.guard)
 	if err := out.narrowWorkspace(p, child.Workspace); err != nil {
@@ -37,8 +37,8 @@ func (p *Policy) NarrowPolicy(child Narrowing) (*Policy, error) {
 	return out.computeDigest()
 }
 
-// Narrowing returns the restrictions of this policy relative to the agent's own policy, with resolved paths.
-func (p *Policy) Narrowing() Narrowing { return p.narrowing }
+// PathRestriction returns the restrictions of this policy relative to the agent's own policy, with resolved paths.
+func (p *Policy) PathRestriction() PathRestriction { return p.narrowing }
 
 // NarrowLike returns p with the restrictions of the policy like.
 func (p *Policy) NarrowLike(like *Policy) (*Policy, error) {
@@ -46,7 +46,7 @@ func (p *Policy) NarrowLike(like *Policy) (*Policy, error) {
 	if dirs == nil {
 		return p, nil
 	}
-	var child Narrowing
+	var child PathRestriction
 	for _, dir := range dirs {
 		if _, err := p.resolveWithin(dir); err == nil {
 			child.Paths = append(child.Paths, dir)
@@ -64,14 +64,14 @@ func (p *Policy) NarrowLike(like *Policy) (*Policy, error) {
 }
 
 // Includes reports whether c allows every directory that other allows.
-func (c Narrowing) Includes(other Narrowing) bool {
+func (c PathRestriction) Includes(other PathRestriction) bool {
 	mine, theirs := c.allowedDirs(), other.allowedDirs()
 	return mine == nil || theirs != nil && !slices.ContainsFunc(theirs, func(dir string) bool {
 		return !paths.WithinAny(mine, dir)
 	})
 }
 
-func (c Narrowing) allowedDirs() []string {
+func (c PathRestriction) allowedDirs() []string {
 	if c.Paths == nil && c.Workspace != "" {
 		return []string{c.Workspace}
 	}

@@ -33,7 +33,7 @@ type Policy struct {
 	file         string // configuration file, likewise; may be ""
 	rootOK       bool   // allow_root_workspace
 	guard        guard.Policy
-	narrowing    Narrowing // with resolved paths
+	narrowing    PathRestriction // with resolved paths
 	tools        toolFilter
 	deferred     []string // sorted names and globs of tools clients must search for; not a restriction
 	plugins      pluginRules

@@ -104,8 +104,8 @@ func (w *world) policy(t *testing.T) *Policy {
 var allowPatterns = []string{"sudo ls", "rm -rf .*"}
 
 // child returns a random request, which is not always inside the parent's directories.
-func (w *world) child() Narrowing {
-	var c Narrowing
+func (w *world) child() PathRestriction {
+	var c PathRestriction
 	if w.flip() {
 		c.Workspace = w.dirs[w.rng.IntN(len(w.dirs))]
 	}

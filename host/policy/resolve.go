@@ -38,7 +38,7 @@ func PreviewPolicy(cfg *config.Config, agentID string) (*Policy, error) {
 }
 
 // buildPolicy returns the policy of an agent. provide checks or creates the agent's workspace.
-func buildPolicy(cfg *config.Config, agentID string, provide workspaceProvider) (*Policy, error) {
+func buildPolicy(cfg *config.Config, agentID string, provide workspaceChecker) (*Policy, error) {
 	agent, err := cfg.ResolveAgent(agentID)
 	if err != nil {
 		return nil, err

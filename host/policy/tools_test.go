@@ -106,7 +106,7 @@ func TestDeferredTools(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	child, err := p.NarrowPolicy(Narrowing{Workspace: "."})
+	child, err := p.NarrowPolicy(PathRestriction{Workspace: "."})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -49,11 +49,11 @@ func (e *ExceededError) Error() string { return e.Why }
 // use.
 type UsageLedger struct {
 	mu     sync.Mutex
-	agents map[string]*agentAccount
+	agents map[string]*agentCounters
 }
 
-// agentAccount has the counts of one agent. The mutex of the ledger guards it.
-type agentAccount struct {
+// agentCounters has the counts of one agent. The mutex of the ledger guards it.
+type agentCounters struct {
 	calls  *rate.Limiter // nil until the first call
 	output *rate.Limiter
 
@@ -82,12 +82,12 @@ func (l *UsageLedger) Usage() map[string]AgentUsage {
 }
 
 // accountOf returns the account of an agent, and creates a missing one. The caller holds mu.
-func (l *UsageLedger) accountOf(agent string) *agentAccount {
+func (l *UsageLedger) accountOf(agent string) *agentCounters {
 	a := l.agents[agent]
 	if a == nil {
-		a = &agentAccount{}
+		a = &agentCounters{}
 		if l.agents == nil {
-			l.agents = map[string]*agentAccount{}
+			l.agents = map[string]*agentCounters{}
 		}
 		l.agents[agent] = a
 	}
@@ -154,7 +154,7 @@ func (l *UsageLedger) WaitForRate(ctx context.Context, agent string, limits Agen
 }
 
 // refuseLongDelay returns an error if the delay of a call exceeds maxWait. The caller holds mu.
-func (a *agentAccount) refuseLongDelay(key, why string, delay, maxWait time.Duration) error {
+func (a *agentCounters) refuseLongDelay(key, why string, delay, maxWait time.Duration) error {
 	switch {
 	case a.waiting >= MaxWaiting:
 		why += fmt.Sprintf(", and %d more wait", a.waiting)
@@ -168,7 +168,7 @@ func (a *agentAccount) refuseLongDelay(key, why string, delay, maxWait time.Dura
 }
 
 // countWait counts a call that waits. The caller holds mu.
-func (a *agentAccount) countWait() {
+func (a *agentCounters) countWait() {
 	a.waiting++
 	a.waited++
 }

@@ -70,7 +70,7 @@ func (l *UsageLedger) AcquireSlot(ctx context.Context, agent string, limits Agen
 	return context.WithValue(ctx, slotKey{}, t), t, nil
 }
 
-func (l *UsageLedger) enterGate(ctx context.Context, a *agentAccount, g *admissionGate, limit int, key, why string, maxWait time.Duration,
+func (l *UsageLedger) enterGate(ctx context.Context, a *agentCounters, g *admissionGate, limit int, key, why string, maxWait time.Duration,
 	notify func(reason string)) error {
 	l.mu.Lock()
 	if len(g.queue) == 0 && (limit <= 0 || g.running < limit) {

@@ -13,7 +13,7 @@ import (
 
 // prepareProgramHome writes the preset's settings and the person's git identity to the program's HOME. It follows no
 // symlinks, since the program can write there.
-func prepareProgramHome(dir string, v presetVariables, p *Preset) error {
+func prepareProgramHome(dir string, v presetVariables, p *ProgramPreset) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
@@ -94,7 +94,7 @@ func writeGitIdentity(home *os.Root) error {
 }
 
 // guidanceFiles returns the instruction files (such as CLAUDE.md) in the directories above a project.
-func (p *Preset) guidanceFiles(project string) (files []string) {
+func (p *ProgramPreset) guidanceFiles(project string) (files []string) {
 	for dir := filepath.Dir(project); ; dir = filepath.Dir(dir) {
 		for _, name := range p.Guidance {
 			path := filepath.Join(dir, name)

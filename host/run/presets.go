@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// Preset is picoclaw's built-in knowledge about a program.
-type Preset struct {
+// ProgramPreset is picoclaw's built-in knowledge about a program.
+type ProgramPreset struct {
 	Name     string       `json:"name"`
 	Programs []string     `json:"programs"` // names of its executable; empty for the preset of all other programs
 	Hosts    []PresetHost `json:"hosts"`
@@ -52,18 +52,18 @@ type APIKeyVariable struct {
 var presetFiles embed.FS
 
 // Presets returns all presets, sorted by name.
-func Presets() ([]Preset, error) {
+func Presets() ([]ProgramPreset, error) {
 	files, err := presetFiles.ReadDir("presets")
 	if err != nil {
 		return nil, err
 	}
-	var all []Preset
+	var all []ProgramPreset
 	for _, file := range files {
 		data, err := presetFiles.ReadFile(path.Join("presets", file.Name()))
 		if err != nil {
 			return nil, err
 		}
-		var p Preset
+		var p ProgramPreset
 		if err := json.Unmarshal(data, &p); err != nil {
 			return nil, fmt.Errorf("the preset %s: %w", file.Name(), err)
 		}
@@ -73,13 +73,13 @@ func Presets() ([]Preset, error) {
 }
 
 // FindPreset returns the preset for the name of an executable.
-func FindPreset(program string) (*Preset, error) {
+func FindPreset(program string) (*ProgramPreset, error) {
 	all, err := Presets()
 	if err != nil {
 		return nil, err
 	}
 	name := strings.TrimSuffix(filepath.Base(program), ".exe")
-	generic := &Preset{Name: "generic"}
+	generic := &ProgramPreset{Name: "generic"}
 	for i, p := range all {
 		if slices.Contains(p.Programs, name) {
 			return &all[i], nil
@@ -95,7 +95,7 @@ func FindPreset(program string) (*Preset, error) {
 type presetVariables struct{ project, hook string }
 
 // hookCommand returns the command line of the hook that a preset installs.
-func (p *Preset) hookCommand(self string) string {
+func (p *ProgramPreset) hookCommand(self string) string {
 	return "'" + strings.ReplaceAll(self, "'", `'\''`) + "' hook " + p.Name
 }
 
@@ -138,7 +138,7 @@ func (v presetVariables) expandValue(value any) any {
 }
 
 // programArguments returns the preset's arguments, followed by the person's own.
-func (p *Preset) programArguments(own []string, v presetVariables) []string {
+func (p *ProgramPreset) programArguments(own []string, v presetVariables) []string {
 	for _, arg := range own {
 		if flag, _, _ := strings.Cut(arg, "="); slices.Contains(p.Unless, flag) {
 			return own
@@ -152,7 +152,7 @@ func (p *Preset) programArguments(own []string, v presetVariables) []string {
 }
 
 // hostNames returns the names of the preset's hosts.
-func (p *Preset) hostNames() (names []string) {
+func (p *ProgramPreset) hostNames() (names []string) {
 	for _, host := range p.Hosts {
 		names = append(names, host.Name)
 	}

@@ -22,8 +22,8 @@ var toolDirsText []byte
 // systemDirs are the system directories that every sandbox shows.
 var systemDirs = []string{"/usr", "/bin", "/sbin", "/lib", "/lib64", "/nix/store"}
 
-// toolDir is a directory of programs in the person's home. Its environment variable, if any, tells programs its path,
-// since they have another HOME.
+// toolDir is a directory of installed programs below the user's home, such as .cargo or .nvm. Programs in the sandbox
+// have another HOME and find the directory through its environment variable, if it has one.
 type toolDir struct {
 	Dir      string `json:"dir"`
 	Variable string `json:"variable"`

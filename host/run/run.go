@@ -33,7 +33,7 @@ type Options struct {
 
 // RunPlan describes the program that a run will start, and its access.
 type RunPlan struct {
-	Preset   *Preset
+	Preset   *ProgramPreset
 	Program  string // path; empty if it is not installed
 	Missing  error  // why there is none
 	Args     []string

@@ -52,7 +52,7 @@ func TestPresetsAreComplete(t *testing.T) {
 
 func TestArgumentsOfPreset(t *testing.T) {
 	t.Parallel()
-	p := &Preset{Args: []string{"--settings", "{${project}}"}, Unless: []string{"--settings", "-s"}}
+	p := &ProgramPreset{Args: []string{"--settings", "{${project}}"}, Unless: []string{"--settings", "-s"}}
 	for _, c := range []struct{ own, want string }{
 		{"-p hi", "--settings {/p} -p hi"},
 		{"--settings mine.json", "--settings mine.json"},
@@ -68,7 +68,7 @@ func TestArgumentsOfPreset(t *testing.T) {
 // A hook's command survives as a JSON or TOML string, wherever picoclaw is installed.
 func TestHookIsQuotedInArguments(t *testing.T) {
 	t.Parallel()
-	p := &Preset{Name: "x", Args: []string{`{"command":"${hook}"}`}}
+	p := &ProgramPreset{Name: "x", Args: []string{`{"command":"${hook}"}`}}
 	v := presetVariables{hook: p.hookCommand(`/opt/a "b" c's/pico\claw`)}
 	var got struct{ Command string }
 	if err := json.Unmarshal([]byte(p.programArguments(nil, v)[0]), &got); err != nil || got.Command != v.hook || got.Command != `'/opt/a "b" c'\''s/pico\claw' hook x` {
@@ -117,7 +117,7 @@ func TestProjectIsRepository(t *testing.T) {
 func TestSettingsAreMerged(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	p := &Preset{Settings: []PresetSettings{{File: ".x/s.json", Values: map[string]any{"trust": map[string]any{"${project}": true}}}}}
+	p := &ProgramPreset{Settings: []PresetSettings{{File: ".x/s.json", Values: map[string]any{"trust": map[string]any{"${project}": true}}}}}
 	if err := os.MkdirAll(filepath.Join(dir, ".x"), 0o700); err != nil {
 		t.Fatal(err)
 	}

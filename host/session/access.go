@@ -5,8 +5,8 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// PluginAccess describes an agent's access to a plugin.
-type PluginAccess struct {
+// PluginStatus says whether an agent may use a plugin, with its grants and its tools.
+type PluginStatus struct {
 	Plugin  string
 	Version string
 	Kind    catalog.PluginKind
@@ -24,13 +24,13 @@ type ToolStatus struct {
 	Reason  string
 }
 
-// PluginAccess returns the session's access to every plugin.
-func (s *Session) PluginAccess() []PluginAccess {
+// PluginStatuses returns the status of every plugin for the session's agent.
+func (s *Session) PluginStatuses() []PluginStatus {
 	c := s.host.currentPlugins()
-	var all []PluginAccess
+	var all []PluginStatus
 	for _, p := range c.Plugins() {
 		given := s.pluginPolicy(p)
-		h := PluginAccess{
+		h := PluginStatus{
 			Plugin: p.Manifest.ID, Version: p.Manifest.Version, Kind: p.Kind, Enabled: given.Enabled,
 			Grants: given.Grants.Intersect(p.Manifest.Grants),
 		}

@@ -78,7 +78,7 @@ func TestBuiltinToolsAreCheckedAndLogged(t *testing.T) {
 		r.Err.Code != pluginpb.CodeInvalidArgument {
 		t.Errorf("an argument that the tool does not take: %+v", r)
 	}
-	child, err := s.SpawnSession(session.Subagent, policy.Narrowing{})
+	child, err := s.SpawnSession(session.Subagent, policy.PathRestriction{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -213,7 +213,7 @@ func TestConfinedProgramRunsIsolated(t *testing.T) {
 			}
 			cmd := exec.Command("/bin/sh", "-c", "cat a; echo x > b || echo no; cat "+secret+" || echo no; echo x > $HOME/c && echo yes")
 			cmd.Dir, cmd.Stdout, cmd.Env = s.Policy().WorkspacePath(), in, []string{"PATH=/usr/bin:/bin"}
-			p, err := s.StartConfinedProgram(session.ConfinedProgram{Name: "try", Command: cmd, Workspace: "ro"})
+			p, err := s.StartConfinedProgram(session.AgentProgram{Name: "try", Command: cmd, Workspace: "ro"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -228,7 +228,7 @@ func TestConfinedProgramRunsIsolated(t *testing.T) {
 			if got := strings.Join(lines, " "); got != "content no no yes" {
 				t.Errorf("got %q", got)
 			}
-			_, err = s.StartConfinedProgram(session.ConfinedProgram{Name: "try", Command: cmd, Secrets: []string{"KEY"}})
+			_, err = s.StartConfinedProgram(session.AgentProgram{Name: "try", Command: cmd, Secrets: []string{"KEY"}})
 			if err == nil || !strings.Contains(err.Error(), "name the hosts") {
 				t.Errorf("secrets without hosts: %v", err)
 			}

@@ -17,12 +17,12 @@ type connectionLog struct {
 	fail  func(error)
 
 	mu      sync.Mutex
-	tallies map[connectionGroup]*connectionTally
+	tallies map[connectionTallyKey]*connectionTally
 	timer   *time.Timer // nil without tallies
 }
 
-// connectionGroup identifies similar connections, which share a tally.
-type connectionGroup struct {
+// connectionTallyKey identifies similar connections, which share a tally.
+type connectionTallyKey struct {
 	host    string // empty for hosts after the first few
 	port    uint16
 	verdict egress.Verdict
@@ -42,18 +42,18 @@ const (
 )
 
 // logConnection writes the entry of a group's first connection, and adds later ones to the group's tally.
-func (l *connectionLog) logConnection(r audit.Record, e egress.Event) {
-	key := connectionGroup{e.Host, e.Port, e.Decision.Verdict, e.Decision.Rule}
+func (l *connectionLog) logConnection(r audit.Record, e egress.ConnectionEvent) {
+	key := connectionTallyKey{e.Host, e.Port, e.Decision.Verdict, e.Decision.Rule}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	t, known := l.tallies[key]
 	if !known && len(l.tallies) >= maxTalliedHosts {
-		key = connectionGroup{verdict: e.Decision.Verdict}
+		key = connectionTallyKey{verdict: e.Decision.Verdict}
 		t, known = l.tallies[key]
 	}
 	if !known {
 		if l.tallies == nil {
-			l.tallies = map[connectionGroup]*connectionTally{}
+			l.tallies = map[connectionTallyKey]*connectionTally{}
 			l.timer = time.AfterFunc(tallyInterval, l.flushTallies)
 		}
 		l.tallies[key] = &connectionTally{record: r}
@@ -67,7 +67,7 @@ func (l *connectionLog) logConnection(r audit.Record, e egress.Event) {
 	t.addConnection(e)
 }
 
-func (t *connectionTally) addConnection(e egress.Event) {
+func (t *connectionTally) addConnection(e egress.ConnectionEvent) {
 	t.times++
 	t.sent += e.Sent
 	t.received += e.Received

@@ -13,7 +13,7 @@ func TestFrequentConnectionsShareEntries(t *testing.T) {
 	l := connectionLog{write: func(r audit.Record) error { records = append(records, r); return nil }}
 	note := func(host string, sent int64) {
 		l.logConnection(audit.Record{Tool: "network", Args: map[string]any{"host": host}},
-			egress.Event{Host: host, Port: 443, Sent: sent, Decision: egress.Decision{Verdict: egress.Deny}})
+			egress.ConnectionEvent{Host: host, Port: 443, Sent: sent, Decision: egress.Decision{Verdict: egress.Deny}})
 	}
 	for range 1000 {
 		note("one.test", 2)

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net"
 	"regexp"
 	"slices"
@@ -60,9 +61,9 @@ func (s *Session) attachNetwork(p *catalog.Plugin, spec *supervise.InstanceSpec,
 		reached = &policy.NetworkRules{PolicyRules: egress.PolicyRules{Allow: grants.Hosts}}
 	}
 	if reached == nil || !grants.Network {
-		if len(grants.Secrets) > 0 && grants.Network && s.firstExistingSecret(grants.Secrets) != "" {
+		if name := s.findConfiguredSecret(grants.Secrets); grants.Network && name != "" {
 			return fmt.Errorf("plugin %s may use the secret %s, which takes a network by name; set network.allow to the hosts "+
-				"that its commands reach", spec.Manifest.ID, s.firstExistingSecret(grants.Secrets))
+				"that its commands reach", spec.Manifest.ID, name)
 		}
 		return nil
 	}
@@ -113,9 +114,10 @@ func (s *Session) networkOfPlugin(p *catalog.Plugin) *sandboxNetwork {
 	return s.networks[p]
 }
 
-// firstExistingSecret returns the name of the first granted secret that is configured, or "".
-func (s *Session) firstExistingSecret(granted []string) string {
-	for name := range s.policy.Secrets() {
+// findConfiguredSecret returns the first name, in sorted order, of a secret that is granted and configured; "" if there
+// is none.
+func (s *Session) findConfiguredSecret(granted []string) string {
+	for _, name := range slices.Sorted(maps.Keys(s.policy.Secrets())) {
 		if slices.Contains(granted, name) || slices.Contains(granted, pluginpb.AnySecret) {
 			return name
 		}
@@ -256,7 +258,7 @@ func (n *sandboxNetwork) serveSandboxListeners(l isolation.NetworkListeners) (en
 }
 
 // reportConnection logs a connection, and adds a refused connection to the results of the calls it may belong to.
-func (n *sandboxNetwork) reportConnection(e egress.Event) {
+func (n *sandboxNetwork) reportConnection(e egress.ConnectionEvent) {
 	n.mu.Lock()
 	calls := n.callsNamingHost(e.Host)
 	switch {

@@ -9,9 +9,9 @@ import (
 	"github.com/picoclaw/picoclaw/isolation"
 )
 
-// ConfinedProgram is a program that runs for an agent without being a plugin, such as a hook or a model vendor's CLI.
+// AgentProgram is a program that runs for an agent without being a plugin, such as a hook or a model vendor's CLI.
 // The operator sets its access, within the agent's access to the workspace.
-type ConfinedProgram struct {
+type AgentProgram struct {
 	Name string // in messages; also names its HOME, so it is unique per program
 	// Command is the process to start. Its standard streams are files. Env is its whole environment, except for HOME
 	// and proxy variables.
@@ -25,7 +25,7 @@ type ConfinedProgram struct {
 
 // StartConfinedProgram starts a program in the configured isolation layer, with the memory and process limits of the
 // agent. Closing the host ends the program.
-func (s *Session) StartConfinedProgram(p ConfinedProgram) (*isolation.Process, error) {
+func (s *Session) StartConfinedProgram(p AgentProgram) (*isolation.Process, error) {
 	m, err := s.host.initRuntime()
 	if err != nil {
 		return nil, err
@@ -54,7 +54,7 @@ func (s *Session) StartConfinedProgram(p ConfinedProgram) (*isolation.Process, e
 			return nil, fmt.Errorf("only a sandbox keeps %s to the hosts that it may reach; set isolation.enabled to true, or name no hosts",
 				p.Name)
 		}
-		n, err := s.newSandboxedProgramNetwork(SandboxedProgram{Name: p.Name, Hosts: p.Hosts, Secrets: p.Secrets})
+		n, err := s.newOperatorProgramNetwork(OperatorProgram{Name: p.Name, Hosts: p.Hosts, Secrets: p.Secrets})
 		if err != nil {
 			return nil, err
 		}

@@ -10,8 +10,8 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// quotaAccount names the agent whose quota a session uses: its own, or the agent that delegated the work.
-type quotaAccount struct {
+// quotaOwner names the agent whose quota a session uses: its own, or the agent that delegated the work.
+type quotaOwner struct {
 	agent  string
 	limits quota.AgentLimits
 }

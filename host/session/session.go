@@ -42,7 +42,7 @@ type Session struct {
 	origin  Origin
 	policy  *policy.Policy
 	guard   *guard.Guard
-	account quotaAccount
+	account quotaOwner
 	undoOf  string        // directory of another undo store than the agent's; empty for none
 	calls   atomic.Uint64 // number of calls begun
 
@@ -97,7 +97,7 @@ func (h *Host) newSession(p *policy.Policy, origin Origin) (*Session, error) {
 		host:    h,
 		origin:  origin,
 		policy:  p,
-		account: quotaAccount{p.AgentID(), p.CallLimits().Share},
+		account: quotaOwner{p.AgentID(), p.CallLimits().Share},
 		specs:   make(map[*catalog.Plugin]*supervise.InstanceSpec),
 	}
 	g, err := guard.NewGuard(s.guardPolicy())
@@ -227,7 +227,7 @@ func (s *Session) unknownToolError(name string) *Error {
 }
 
 // SpawnSession opens a child session with the restrictions of this session and the additional ones.
-func (s *Session) SpawnSession(origin Origin, narrower policy.Narrowing) (*Session, error) {
+func (s *Session) SpawnSession(origin Origin, narrower policy.PathRestriction) (*Session, error) {
 	p, err := s.policy.NarrowPolicy(narrower)
 	if err != nil {
 		return nil, fmt.Errorf("a session can only be narrowed: %w", err)

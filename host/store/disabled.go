@@ -7,15 +7,15 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 )
 
-// DisabledTool names a disabled plugin or tool. Each field is a name or glob; an empty field matches all.
-type DisabledTool struct {
+// DisableRule names a disabled plugin or tool. Each field is a name or glob; an empty field matches all.
+type DisableRule struct {
 	Plugin string `json:"plugin"`
 	Tool   string `json:"tool,omitempty"`  // of the plugin
 	Agent  string `json:"agent,omitempty"` // for which agent
 }
 
 // String describes the entry, for example "tool search of plugin web for agent main".
-func (o DisabledTool) String() string {
+func (o DisableRule) String() string {
 	text := "plugin " + o.Plugin
 	if o.Tool != "" {
 		text = "tool " + o.Tool + " of " + text
@@ -26,7 +26,7 @@ func (o DisabledTool) String() string {
 	return text
 }
 
-func (o DisabledTool) matchesTool(plugin, tool, agent string) bool {
+func (o DisableRule) matchesTool(plugin, tool, agent string) bool {
 	return matchesGlob(o.Plugin, plugin) && matchesGlob(o.Tool, tool) && matchesGlob(o.Agent, agent)
 }
 
@@ -39,9 +39,9 @@ func matchesGlob(glob, name string) bool {
 }
 
 // FindDisabledTool returns the entry that disables a tool for an agent; nil for none.
-func (l *LockFile) FindDisabledTool(plugin, tool, agent string) *DisabledTool {
+func (l *LockFile) FindDisabledTool(plugin, tool, agent string) *DisableRule {
 	if pin := l.Plugins[plugin]; pin != nil && len(pin.Agents) > 0 && !slices.Contains(pin.Agents, agent) {
-		return &DisabledTool{Plugin: plugin, Agent: agent}
+		return &DisableRule{Plugin: plugin, Agent: agent}
 	}
 	for i, o := range l.Off {
 		if o.matchesTool(plugin, tool, agent) {
@@ -52,7 +52,7 @@ func (l *LockFile) FindDisabledTool(plugin, tool, agent string) *DisabledTool {
 }
 
 // DisableTool adds an entry that disables a plugin or tool.
-func (s *Store) DisableTool(o DisabledTool) error {
+func (s *Store) DisableTool(o DisableRule) error {
 	for _, glob := range []string{o.Plugin, o.Tool, o.Agent} {
 		if !doublestar.ValidatePattern(glob) {
 			return fmt.Errorf("%q is neither a name nor a glob", glob)
@@ -68,9 +68,9 @@ func (s *Store) DisableTool(o DisabledTool) error {
 
 // EnableTool removes the entry of DisableTool with the same arguments. It adds the agent to a plugin that is installed
 // for other agents. It returns another entry that still disables the tool, if any.
-func (s *Store) EnableTool(o DisabledTool) (still *DisabledTool, err error) {
+func (s *Store) EnableTool(o DisableRule) (still *DisableRule, err error) {
 	err = s.updateLockFile(func(l *LockFile) error {
-		l.Off = slices.DeleteFunc(l.Off, func(other DisabledTool) bool { return other == o })
+		l.Off = slices.DeleteFunc(l.Off, func(other DisableRule) bool { return other == o })
 		if pin := l.Plugins[o.Plugin]; pin != nil && len(pin.Agents) > 0 && o.Tool == "" {
 			switch {
 			case o.Agent == "":
@@ -90,4 +90,4 @@ func (s *Store) EnableTool(o DisabledTool) (still *DisabledTool, err error) {
 }
 
 // MatchesPlugin reports whether the entry disables a plugin, or one of its tools, for any agent.
-func (o DisabledTool) MatchesPlugin(plugin string) bool { return matchesGlob(o.Plugin, plugin) }
+func (o DisableRule) MatchesPlugin(plugin string) bool { return matchesGlob(o.Plugin, plugin) }

@@ -31,7 +31,7 @@ func (s *Store) InstallPackage(p *StagedPackage) error {
 // AddWaitingVersion adds a package to the store as the waiting version of an installed plugin.
 func (s *Store) AddWaitingVersion(p *StagedPackage) error {
 	return s.moveIntoStore(p, func(l *LockFile) {
-		l.Plugins[p.Manifest.ID].Waiting = &WaitingVersion{
+		l.Plugins[p.Manifest.ID].Waiting = &PendingVersion{
 			Version: p.Manifest.Version, Binary: p.Binary, Program: p.Program, Files: p.Files, Data: p.Data,
 			Agents: p.Agents, Declared: p.Declared, Source: p.Source, Signer: p.Signer,
 		}

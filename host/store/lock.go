@@ -26,7 +26,7 @@ const maxLockBytes = 16 << 20
 type LockFile struct {
 	Version int                         `json:"version"`
 	Plugins map[string]*InstalledPlugin `json:"plugins"`       // by id
-	Off     []DisabledTool              `json:"off,omitempty"` // disabled tools
+	Off     []DisableRule               `json:"off,omitempty"` // disabled tools
 }
 
 // InstalledPlugin is the active version of a plugin, with the grants and agents that the operator approved.
@@ -42,11 +42,11 @@ type InstalledPlugin struct {
 	Declared  string            `json:"declared,omitempty"` // digest of its configuration section; empty without one
 	Signer    string            `json:"signer,omitempty"`   // id of the signing key
 	Installed time.Time         `json:"installed"`
-	Waiting   *WaitingVersion   `json:"waiting,omitempty"`
+	Waiting   *PendingVersion   `json:"waiting,omitempty"`
 }
 
-// WaitingVersion is another version of an installed plugin, which waits for approval.
-type WaitingVersion struct {
+// PendingVersion is another version of an installed plugin, which waits for approval.
+type PendingVersion struct {
 	Version  string            `json:"version"`
 	Binary   string            `json:"binary"`
 	Program  string            `json:"program,omitempty"`

@@ -269,13 +269,13 @@ func TestPluginAgents(t *testing.T) {
 	}
 	check("for one", "main", false)
 	check("for one", "other", true)
-	for _, on := range []DisabledTool{{Plugin: "p", Tool: "t", Agent: "other"}, {Plugin: "p", Tool: "t"}} {
+	for _, on := range []DisableRule{{Plugin: "p", Tool: "t", Agent: "other"}, {Plugin: "p", Tool: "t"}} {
 		if _, err := s.EnableTool(on); err != nil {
 			t.Fatal(err)
 		}
 		check("with a tool switched on", "other", true)
 	}
-	if _, err := s.EnableTool(DisabledTool{Plugin: "p", Agent: "other"}); err != nil {
+	if _, err := s.EnableTool(DisableRule{Plugin: "p", Agent: "other"}); err != nil {
 		t.Fatal(err)
 	}
 	check("given", "other", false)

@@ -97,19 +97,19 @@ func checkExecutable(path string, file io.ReaderAt) error {
 	return nil
 }
 
-// verifiedBinaries stores the digest of each plugin's last binary that matched its manifest. The comparison is slow,
+// verifiedDigests stores the digest of each plugin's last binary that matched its manifest. The comparison is slow,
 // since the plugin builds the schemas of all its tools.
-type verifiedBinaries struct {
+type verifiedDigests struct {
 	dir string // empty to store nothing
 }
 
 // digestPath returns the path of the file with the digest of a plugin's binary.
-func (r *verifiedBinaries) digestPath(plugin string) string {
+func (r *verifiedDigests) digestPath(plugin string) string {
 	return filepath.Join(r.dir, "recognised-"+plugin)
 }
 
 // isVerified reports whether this binary of the spec matched its manifest before.
-func (r *verifiedBinaries) isVerified(spec *InstanceSpec) bool {
+func (r *verifiedDigests) isVerified(spec *InstanceSpec) bool {
 	if r.dir == "" || spec.Digest == "" {
 		return false
 	}
@@ -118,7 +118,7 @@ func (r *verifiedBinaries) isVerified(spec *InstanceSpec) bool {
 }
 
 // markVerified records that this binary of the spec matches its manifest.
-func (r *verifiedBinaries) markVerified(spec *InstanceSpec) error {
+func (r *verifiedDigests) markVerified(spec *InstanceSpec) error {
 	if r.dir == "" || spec.Digest == "" {
 		return nil
 	}

@@ -48,11 +48,11 @@ type crashRecord struct {
 
 	// ByRights maps an instance's rights to its crashes: an agent that makes a plugin crash loses it only for itself
 	// and for those that share its instance.
-	ByRights map[string]crashSeries `json:"by"`
+	ByRights map[string]crashHistory `json:"by"`
 }
 
-// crashSeries holds the crashes of instances with equal rights.
-type crashSeries struct {
+// crashHistory holds the crashes of instances with equal rights.
+type crashHistory struct {
 	Times []time.Time `json:"times"`
 	Last  string      `json:"last"`
 }
@@ -75,7 +75,7 @@ func (c *crashStore) readCurrentCrashes(plugin, digest string) crashRecord {
 	if n := c.readCrashRecord(plugin); n.Digest == digest && n.ByRights != nil {
 		return n
 	}
-	return crashRecord{Digest: digest, ByRights: make(map[string]crashSeries)}
+	return crashRecord{Digest: digest, ByRights: make(map[string]crashHistory)}
 }
 
 // addCrash stores a crash of an instance with the given rights.
@@ -85,7 +85,7 @@ func (c *crashStore) addCrash(plugin, digest, rights, cause string) error {
 	n := c.readCurrentCrashes(plugin, digest)
 	now := c.now()
 	expired := func(t time.Time) bool { return now.Sub(t) > crashWindow }
-	maps.DeleteFunc(n.ByRights, func(_ string, s crashSeries) bool {
+	maps.DeleteFunc(n.ByRights, func(_ string, s crashHistory) bool {
 		return !s.exceedsLimit() && !slices.ContainsFunc(s.Times, func(t time.Time) bool { return !expired(t) })
 	})
 	s := n.ByRights[rights]
@@ -105,7 +105,7 @@ func (c *crashStore) addCrash(plugin, digest, rights, cause string) error {
 }
 
 // exceedsLimit reports whether maxCrashes crashes ever happened within one crashWindow.
-func (s crashSeries) exceedsLimit() bool {
+func (s crashHistory) exceedsLimit() bool {
 	for i := range s.Times {
 		if j := i + maxCrashes - 1; j < len(s.Times) && s.Times[j].Sub(s.Times[i]) <= crashWindow {
 			return true

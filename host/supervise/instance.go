@@ -35,7 +35,7 @@ type pluginInstance struct {
 	streams *streamPool
 	// hostTLS holds the host's part of the instance's credentials.
 	hostTLS        *tls.Config
-	verified       *verifiedBinaries
+	verified       *verifiedDigests
 	workspace      os.FileInfo // that it was started with; nil without one
 	logger         hclog.Logger
 	healthInterval time.Duration // during calls

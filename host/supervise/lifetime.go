@@ -32,7 +32,7 @@ func (s *Supervisor) releaseInstance(in *pluginInstance) {
 }
 
 // awaitEndOrIdle waits for the end of an instance, and stops it when it was idle for too long.
-func (s *Supervisor) awaitEndOrIdle(key string, sl *instanceSlot) {
+func (s *Supervisor) awaitEndOrIdle(key string, sl *sharedInstance) {
 	in := sl.instance
 	idle := time.NewTimer(s.options.IdleTimeout)
 	defer idle.Stop()
@@ -69,7 +69,7 @@ func (in *pluginInstance) hasBackgroundWork() bool {
 }
 
 // retireIfIdle retires an instance that was idle for long enough; otherwise it returns the remaining time.
-func (s *Supervisor) retireIfIdle(key string, sl *instanceSlot) (remaining time.Duration) {
+func (s *Supervisor) retireIfIdle(key string, sl *sharedInstance) (remaining time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	in := sl.instance
@@ -83,7 +83,7 @@ func (s *Supervisor) retireIfIdle(key string, sl *instanceSlot) (remaining time.
 }
 
 // retireLocked makes an instance accept no more calls. Running calls continue. The caller holds mu.
-func (s *Supervisor) retireLocked(key string, sl *instanceSlot) {
+func (s *Supervisor) retireLocked(key string, sl *sharedInstance) {
 	if in := sl.instance; !in.retired {
 		in.retired, in.idle = true, make(chan struct{})
 		if in.active == 0 {

@@ -40,7 +40,7 @@ func (s *Supervisor) evictIdle(ctx context.Context, spec *InstanceSpec) error {
 
 // evictionCandidate is an instance that was idle when it was listed, and may be stopped to make room for another.
 type evictionCandidate struct {
-	*instanceSlot
+	*sharedInstance
 	key      string
 	lastUsed time.Time
 }
@@ -79,7 +79,7 @@ func (s *Supervisor) stopIfIdle(c evictionCandidate) bool {
 		return false
 	}
 	in.logger.Debug("stopped, because its owner needs another instance")
-	s.retireLocked(c.key, c.instanceSlot)
+	s.retireLocked(c.key, c.sharedInstance)
 	s.stops.Go(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), s.options.StopTimeout)
 		defer cancel()

@@ -21,7 +21,7 @@ func statWorkspace(spec *InstanceSpec) os.FileInfo {
 
 // retireIfWorkspaceReplaced retires an instance whose workspace directory was replaced by another, and reports whether
 // it did. The instance keeps the old directory open, so that the new one has another inode.
-func (s *Supervisor) retireIfWorkspaceReplaced(key string, sl *instanceSlot) bool {
+func (s *Supervisor) retireIfWorkspaceReplaced(key string, sl *sharedInstance) bool {
 	in := sl.instance
 	if in.workspace == nil {
 		return false

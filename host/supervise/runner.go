@@ -177,20 +177,20 @@ func (r *pluginRunner) Stdout() io.ReadCloser { return r.pipes.Out }
 
 // Stderr returns the process's standard error.
 func (r *pluginRunner) Stderr() io.ReadCloser {
-	return &eofNotifier{File: r.pipes.Err, eof: r.stderrDone}
+	return &eofNotifyingFile{File: r.pipes.Err, eof: r.stderrDone}
 }
 
 // Name returns the plugin's id.
 func (r *pluginRunner) Name() string { return r.spec.Manifest.ID }
 
-// eofNotifier is a file that closes a channel when a reader reaches its end.
-type eofNotifier struct {
+// eofNotifyingFile is a file that closes a channel when a reader reaches its end.
+type eofNotifyingFile struct {
 	*os.File
 	eof  chan struct{}
 	once sync.Once
 }
 
-func (f *eofNotifier) Read(p []byte) (int, error) {
+func (f *eofNotifyingFile) Read(p []byte) (int, error) {
 	n, err := f.File.Read(p)
 	if err != nil {
 		f.once.Do(func() { close(f.eof) })

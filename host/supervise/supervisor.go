@@ -56,19 +56,19 @@ type Supervisor struct {
 	sockets  *socketDir
 	copies   pluginCopies
 	crashes  *crashStore
-	verified verifiedBinaries
+	verified verifiedDigests
 
 	mu         sync.Mutex
 	closed     bool
-	instances  map[string]*instanceSlot
+	instances  map[string]*sharedInstance
 	roomSignal chan struct{} // closed when an instance becomes idle or ends; nil without waiters
 
 	lifecycles sync.WaitGroup // goroutines that follow instances until their end is recorded
 	stops      sync.WaitGroup // instances that stop while the host continues
 }
 
-// instanceSlot holds the instance of one spec. All callers wait for the same start.
-type instanceSlot struct {
+// sharedInstance holds the instance of one spec. All callers wait for the same start.
+type sharedInstance struct {
 	owner    string
 	started  chan struct{}
 	instance *pluginInstance // valid once started is closed, unless err is set
@@ -76,7 +76,7 @@ type instanceSlot struct {
 }
 
 // hasEnded reports whether the slot's instance has ended. Callers then get a new instance even before freeSlot.
-func (sl *instanceSlot) hasEnded() bool {
+func (sl *sharedInstance) hasEnded() bool {
 	select {
 	case <-sl.started:
 	default:
@@ -120,8 +120,8 @@ func New(o Options) (*Supervisor, error) {
 		options:   o,
 		sockets:   &socketDir{parent: o.RunDir, logger: o.Logger},
 		crashes:   &crashStore{dir: o.CrashDir, now: time.Now},
-		verified:  verifiedBinaries{dir: o.CacheDir},
-		instances: make(map[string]*instanceSlot),
+		verified:  verifiedDigests{dir: o.CacheDir},
+		instances: make(map[string]*sharedInstance),
 	}, nil
 }
 
@@ -188,7 +188,7 @@ func (s *Supervisor) acquireInstance(ctx context.Context, spec *InstanceSpec) (i
 				}
 				continue
 			}
-			sl = &instanceSlot{owner: spec.Owner, started: make(chan struct{})}
+			sl = &sharedInstance{owner: spec.Owner, started: make(chan struct{})}
 			s.instances[key] = sl
 			started = true
 			s.lifecycles.Go(func() { s.runSlot(key, sl, spec) })
@@ -209,7 +209,7 @@ func (s *Supervisor) acquireInstance(ctx context.Context, spec *InstanceSpec) (i
 }
 
 // runSlot starts a slot's instance, waits for its end, records a crash, and frees the slot.
-func (s *Supervisor) runSlot(key string, sl *instanceSlot, spec *InstanceSpec) {
+func (s *Supervisor) runSlot(key string, sl *sharedInstance, spec *InstanceSpec) {
 	start := time.Now()
 	sl.instance, sl.err = s.startWithBackoff(spec)
 	s.options.OnStart(spec.Manifest.ID, time.Since(start), sl.err)
@@ -263,7 +263,7 @@ func (s *Supervisor) recordCrash(spec *InstanceSpec, cause error) {
 }
 
 // freeSlot removes a slot and wakes callers that wait for room.
-func (s *Supervisor) freeSlot(key string, sl *instanceSlot) {
+func (s *Supervisor) freeSlot(key string, sl *sharedInstance) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.instances[key] == sl {

@@ -26,7 +26,7 @@ type Options = agent.ModelEndpoint
 type Model struct {
 	model  string
 	body   map[string]any
-	server *wire.ModelServer
+	server *wire.ModelClient
 }
 
 // New returns a model.
@@ -38,7 +38,7 @@ func New(o Options) (*Model, error) {
 	if o.Key != "" {
 		header["X-Api-Key"] = o.Key
 	}
-	server, err := wire.NewModelServer("anthropic", o, header)
+	server, err := wire.NewModelClient("anthropic", o, header)
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +51,7 @@ func (m *Model) Generate(ctx context.Context, r agent.ModelRequest, onText func(
 	if err != nil {
 		return nil, err
 	}
-	return m.server.PostRequest(ctx, "v1/messages", body, &replyAssembly{onText: onText, blocks: map[int]*contentBlock{}})
+	return m.server.PostRequest(ctx, "v1/messages", body, &replyAssembler{onText: onText, blocks: map[int]*contentBlock{}})
 }
 
 // cacheControl asks the provider to cache the request up to this point, which makes later requests cheaper.

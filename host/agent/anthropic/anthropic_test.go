@@ -15,7 +15,7 @@ import (
 
 const key = "sk-ant-this-is-a-secret"
 
-func model(t *testing.T, steps ...modeltest.Step) (*Model, *modeltest.FakeModel) {
+func model(t *testing.T, steps ...modeltest.ScriptedReply) (*Model, *modeltest.FakeModel) {
 	t.Helper()
 	server := modeltest.StartServer(steps...)
 	t.Cleanup(server.Close)
@@ -52,7 +52,7 @@ var thinking = []string{
 }
 
 func TestBlocksAreSentBackAsTheyCame(t *testing.T) {
-	m, server := model(t, modeltest.Step{Raw: thinking}, modeltest.Step{Text: "done"}, modeltest.Step{Text: "done"})
+	m, server := model(t, modeltest.ScriptedReply{Raw: thinking}, modeltest.ScriptedReply{Text: "done"}, modeltest.ScriptedReply{Text: "done"})
 	var said string
 	reply, err := m.Generate(t.Context(), ask("go"), func(text string) { said += text })
 	if err != nil {
@@ -115,7 +115,7 @@ func TestMalformedReplyNamesProblem(t *testing.T) {
 		"answered 529":                 `{"type":"error","error":{"type":"overloaded_error","message":"busy"}}`,
 		"answered 400 Bad Request: no": `{"type":"error","error":{"type":"invalid_request_error","message":"no"}}`,
 	} {
-		m, _ := model(t, modeltest.Step{Raw: []string{
+		m, _ := model(t, modeltest.ScriptedReply{Raw: []string{
 			`{"type":"content_block_start","index":0,"content_block":{"type":"text","text":"x"}}`, raw, `{"type":"message_stop"}`}})
 		_, err := m.Generate(t.Context(), ask("go"), nil)
 		var failed *agent.ModelError
@@ -127,18 +127,18 @@ func TestMalformedReplyNamesProblem(t *testing.T) {
 
 func TestErrorsOfServers(t *testing.T) {
 	for name, test := range map[string]struct {
-		step      modeltest.Step
+		step      modeltest.ScriptedReply
 		want      agent.ModelError
 		temporary bool
 	}{
-		"too many": {modeltest.Step{Status: 429, Header: map[string]string{"Retry-After": "7"}, Text: "slow down"},
+		"too many": {modeltest.ScriptedReply{Status: 429, Header: map[string]string{"Retry-After": "7"}, Text: "slow down"},
 			agent.ModelError{Status: 429, RetryAfter: 7 * time.Second, Message: "429 Too Many Requests: slow down"}, true},
-		"not ours to repeat": {modeltest.Step{Status: 401, Text: "bad key " + key},
+		"not ours to repeat": {modeltest.ScriptedReply{Status: 401, Text: "bad key " + key},
 			agent.ModelError{Status: 401, Message: "bad key [secret]"}, false},
-		"too long": {modeltest.Step{Status: 400, Text: "prompt is too long: 9 > 8"},
+		"too long": {modeltest.ScriptedReply{Status: 400, Text: "prompt is too long: 9 > 8"},
 			agent.ModelError{Status: 400, TooLong: true, Message: "too long"}, false},
-		"hangs up":       {modeltest.Step{Text: "half an", HangUp: true}, agent.ModelError{Message: "has not answered"}, true},
-		"ends too early": {modeltest.Step{Raw: thinking[:5]}, agent.ModelError{Message: "broke off in the middle"}, true},
+		"hangs up":       {modeltest.ScriptedReply{Text: "half an", HangUp: true}, agent.ModelError{Message: "has not answered"}, true},
+		"ends too early": {modeltest.ScriptedReply{Raw: thinking[:5]}, agent.ModelError{Message: "broke off in the middle"}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m, _ := model(t, test.step)
@@ -163,7 +163,7 @@ func TestEnvironmentIsIgnored(t *testing.T) {
 	t.Setenv("ANTHROPIC_API_KEY", "from-the-environment")
 	t.Setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:1")
 	t.Setenv("ANTHROPIC_CUSTOM_HEADERS", "X-Env: from-the-environment")
-	server := modeltest.StartServer(modeltest.Step{Text: "x"})
+	server := modeltest.StartServer(modeltest.ScriptedReply{Text: "x"})
 	defer server.Close()
 	m, err := New(Options{Model: "test", BaseURL: server.URL})
 	if err != nil {
@@ -184,7 +184,7 @@ func FuzzAssembly(f *testing.F) {
 		f.Add([]byte(thinking[i]), []byte(thinking[i+1]), []byte(thinking[max(i-1, 0)]))
 	}
 	f.Fuzz(func(t *testing.T, first, second, third []byte) {
-		a := &replyAssembly{blocks: map[int]*contentBlock{}}
+		a := &replyAssembler{blocks: map[int]*contentBlock{}}
 		for _, data := range [][]byte{first, second, third} {
 			if _, err := a.AddData(data); err != nil {
 				return

@@ -14,8 +14,8 @@ import (
 // jsonFields are the fields of a JSON object.
 type jsonFields = map[string]json.RawMessage
 
-// replyAssembly builds a reply from stream events.
-type replyAssembly struct {
+// replyAssembler builds a reply from stream events.
+type replyAssembler struct {
 	onText   func(string)
 	blocks   map[int]*contentBlock
 	usage    tokenUsage
@@ -49,15 +49,15 @@ type streamEvent struct {
 }
 
 // IsComplete reports whether the server has ended the reply.
-func (a *replyAssembly) IsComplete() bool { return a.finished }
+func (a *replyAssembler) IsComplete() bool { return a.finished }
 
 // AddData adds a stream event. It ignores unknown events, as the protocol requires.
-func (a *replyAssembly) AddData(data []byte) (last bool, err error) {
+func (a *replyAssembler) AddData(data []byte) (last bool, err error) {
 	err = a.addEvent(data)
 	return a.finished, err
 }
 
-func (a *replyAssembly) addEvent(data []byte) error {
+func (a *replyAssembler) addEvent(data []byte) error {
 	var e streamEvent
 	if err := json.Unmarshal(data, &e); err != nil {
 		return fmt.Errorf("an event is not one: %w: %s", err, wire.TextSnippet(data))
@@ -93,7 +93,7 @@ func (a *replyAssembly) addEvent(data []byte) error {
 	return nil
 }
 
-func (a *replyAssembly) addUsage(raw json.RawMessage) error {
+func (a *replyAssembler) addUsage(raw json.RawMessage) error {
 	if len(raw) == 0 {
 		return nil
 	}
@@ -103,14 +103,14 @@ func (a *replyAssembly) addUsage(raw json.RawMessage) error {
 	return nil
 }
 
-func (a *replyAssembly) emitText(kind, text string) {
+func (a *replyAssembler) emitText(kind, text string) {
 	if kind == "text" && text != "" && a.onText != nil {
 		a.onText(text)
 	}
 }
 
 // addDelta appends the text of a delta to its block.
-func (a *replyAssembly) addDelta(b *contentBlock, delta jsonFields) error {
+func (a *replyAssembler) addDelta(b *contentBlock, delta jsonFields) error {
 	switch kind := stringField(delta["type"]); kind {
 	case "":
 		return fmt.Errorf("a piece has no type: %s", wire.TextSnippet(wire.MustEncode(delta)))
@@ -138,7 +138,7 @@ func (a *replyAssembly) addDelta(b *contentBlock, delta jsonFields) error {
 }
 
 // BuildReply returns the reply.
-func (a *replyAssembly) BuildReply(from string) (*agent.ModelReply, error) {
+func (a *replyAssembler) BuildReply(from string) (*agent.ModelReply, error) {
 	m := agent.Message{Role: agent.Assistant, From: from}
 	var kept []jsonFields
 	for _, i := range slices.Sorted(maps.Keys(a.blocks)) {

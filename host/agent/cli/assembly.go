@@ -16,8 +16,8 @@ import (
 // ServerName is the name of picoclaw's MCP server for the program.
 const ServerName = "picoclaw"
 
-// replyAssembly builds a reply from a program's events.
-type replyAssembly struct {
+// replyAssembler builds a reply from a program's events.
+type replyAssembler struct {
 	name    string
 	request agent.ModelRequest
 	onText  func(string)
@@ -32,14 +32,14 @@ type replyAssembly struct {
 }
 
 // addText adds a complete text.
-func (a *replyAssembly) addText(text string) {
+func (a *replyAssembler) addText(text string) {
 	if text = strings.TrimSpace(text); text != "" {
 		a.texts = append(a.texts, text)
 	}
 }
 
 // beginCall records and reports the start of a call. It returns an error if the budget has no calls left.
-func (a *replyAssembly) beginCall(id, tool string, args json.RawMessage) error {
+func (a *replyAssembler) beginCall(id, tool string, args json.RawMessage) error {
 	if _, known := a.calls[id]; known {
 		return nil
 	}
@@ -55,7 +55,7 @@ func (a *replyAssembly) beginCall(id, tool string, args json.RawMessage) error {
 }
 
 // endCall records the result of a call.
-func (a *replyAssembly) endCall(id, text string, failed bool) {
+func (a *replyAssembler) endCall(id, text string, failed bool) {
 	c, begun := a.calls[id]
 	if !begun {
 		return
@@ -68,7 +68,7 @@ func (a *replyAssembly) endCall(id, text string, failed bool) {
 }
 
 // buildReply returns the reply after the program has succeeded.
-func (a *replyAssembly) buildReply() (*agent.ModelReply, error) {
+func (a *replyAssembler) buildReply() (*agent.ModelReply, error) {
 	a.usage.Calls = a.callCount
 	if a.stop == "" {
 		a.stop = agent.StopEnded
@@ -78,12 +78,12 @@ func (a *replyAssembly) buildReply() (*agent.ModelReply, error) {
 }
 
 // protocolError returns the error for unexpected output of the program, which must not be retried.
-func (a *replyAssembly) protocolError(format string, args ...any) error {
+func (a *replyAssembler) protocolError(format string, args ...any) error {
 	return fmt.Errorf("%s %s, and was ended", a.name, fmt.Sprintf(format, args...))
 }
 
 // foreignToolError returns the error for a program that has tools besides picoclaw's.
-func (a *replyAssembly) foreignToolError(what string) error {
+func (a *replyAssembler) foreignToolError(what string) error {
 	return a.protocolError("has %s, which is not picoclaw's; use a version that can do without", what)
 }
 
@@ -95,7 +95,7 @@ var tooLongPattern = lazyregexp.New(`(?i)prompt is too long|context.?(window|len
 
 // failureError returns the error of a program that gave no reply. After calls it is permanent, since retries repeat
 // calls.
-func (a *replyAssembly) failureError(status int, why string) error {
+func (a *replyAssembler) failureError(status int, why string) error {
 	why = cmp.Or(strings.TrimSpace(why), a.lastError, "it does not say why")
 	if m := statusPattern().FindStringSubmatch(why); status == 0 && m != nil {
 		status, _ = strconv.Atoi(m[1])

@@ -69,7 +69,7 @@ func claudeInput(prompt string) ([]byte, error) {
 
 // claudeEventHandler adds Claude Code's events to a reply.
 type claudeEventHandler struct {
-	*replyAssembly
+	*replyAssembler
 	initialised bool // it reported its tools
 	streamed    bool // part of the current text was sent
 }

@@ -45,7 +45,7 @@ type Options struct {
 	// Sandboxed says that a sandbox limits the program's hosts. Without one it has the full network.
 	Sandboxed bool
 	// Start starts a program for the session.
-	Start func(session.ConfinedProgram) (*isolation.Process, error)
+	Start func(session.AgentProgram) (*isolation.Process, error)
 	// Server is the command of the MCP server for the session; Paths are files it needs: itself and its socket.
 	Server, Paths []string
 }
@@ -55,7 +55,7 @@ type ProgramModel struct {
 	options     Options
 	vendor      *vendorProgram
 	name        string // for errors
-	program     *resolvedProgram
+	program     *installedProgram
 	hosts       []string
 	keyVariable string // environment variable with the key; empty for none
 }
@@ -120,7 +120,7 @@ func (c *ProgramModel) Generate(ctx context.Context, r agent.ModelRequest, onTex
 	if err != nil {
 		return nil, err
 	}
-	a := &replyAssembly{name: c.name, request: r, onText: onText, calls: map[string]agent.ToolCall{}}
+	a := &replyAssembler{name: c.name, request: r, onText: onText, calls: map[string]agent.ToolCall{}}
 	reply, err := c.runProgram(ctx, c.vendor.arguments(c, system, r), input, c.vendor.reader(a), a)
 	return reply, c.explainKeyError(err)
 }
@@ -148,7 +148,7 @@ const maxEventBytes = 32 << 20
 const exitTimeout = 5 * time.Second
 
 // runProgram runs the program until its reply is complete.
-func (c *ProgramModel) runProgram(ctx context.Context, args []string, input []byte, events eventHandler, a *replyAssembly) (*agent.ModelReply, error) {
+func (c *ProgramModel) runProgram(ctx context.Context, args []string, input []byte, events eventHandler, a *replyAssembler) (*agent.ModelReply, error) {
 	p := c.confinedProgram(args)
 	pipes, err := stdio.AttachPipes(p.Command)
 	if err != nil {
@@ -201,7 +201,7 @@ func (c *ProgramModel) runProgram(ctx context.Context, args []string, input []by
 }
 
 // readEvents passes a program's output to the event handler, until the reply is complete or the output ends.
-func readEvents(from io.Reader, events eventHandler, a *replyAssembly) error {
+func readEvents(from io.Reader, events eventHandler, a *replyAssembler) error {
 	lines := bufio.NewScanner(from)
 	lines.Buffer(make([]byte, 0, 64<<10), maxEventBytes)
 	for !a.done && lines.Scan() {
@@ -218,12 +218,12 @@ func readEvents(from io.Reader, events eventHandler, a *replyAssembly) error {
 }
 
 // confinedProgram returns the program with the access rights it gets.
-func (c *ProgramModel) confinedProgram(args []string) session.ConfinedProgram {
+func (c *ProgramModel) confinedProgram(args []string) session.AgentProgram {
 	env := c.vendor.environment(c)
 	if c.options.Key != "" {
 		env[c.keyVariable] = c.options.Key
 	}
-	p := session.ConfinedProgram{
+	p := session.AgentProgram{
 		Name: c.name, Workspace: "none", ReadOnly: slices.Concat(c.program.paths, c.options.Paths), Network: !c.options.Sandboxed,
 	}
 	if c.options.Sandboxed {

@@ -28,9 +28,9 @@ var unconfined = sync.OnceValues(func() (*isolation.Isolation, error) {
 })
 
 // starting starts programs that nothing confines, and keeps the last of them.
-type starting struct{ program session.ConfinedProgram }
+type starting struct{ program session.AgentProgram }
 
-func (s *starting) start(p session.ConfinedProgram) (*isolation.Process, error) {
+func (s *starting) start(p session.AgentProgram) (*isolation.Process, error) {
 	s.program = p
 	iso, err := unconfined()
 	if err != nil {
@@ -40,8 +40,8 @@ func (s *starting) start(p session.ConfinedProgram) (*isolation.Process, error) 
 }
 
 // homed starts them with a home of their own.
-func (s *starting) homed(home string) func(session.ConfinedProgram) (*isolation.Process, error) {
-	return func(p session.ConfinedProgram) (*isolation.Process, error) {
+func (s *starting) homed(home string) func(session.AgentProgram) (*isolation.Process, error) {
+	return func(p session.AgentProgram) (*isolation.Process, error) {
 		p.Command.Env = append(p.Command.Env, "HOME="+home)
 		return s.start(p)
 	}

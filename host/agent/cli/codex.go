@@ -55,7 +55,7 @@ func quoteTOML[T string | []string](value T) string {
 }
 
 // codexEventHandler adds Codex's events to a reply.
-type codexEventHandler struct{ *replyAssembly }
+type codexEventHandler struct{ *replyAssembler }
 
 // codexEvent has the relevant fields of an event.
 type codexEvent struct {

@@ -26,7 +26,8 @@ const (
 	CodexVendor  ProgramVendor = "codex-cli"
 )
 
-// vendorProgram describes a vendor's program.
+// vendorProgram describes a vendor's command-line agent, such as claude or codex: how to start it, authenticate it and
+// read its output.
 type vendorProgram struct {
 	program      string   // name on the PATH
 	api          string   // base URL of its API
@@ -37,7 +38,7 @@ type vendorProgram struct {
 	arguments   func(c *ProgramModel, system string, r agent.ModelRequest) []string
 	environment func(c *ProgramModel) map[string]string
 	input       func(prompt string) ([]byte, error)
-	reader      func(a *replyAssembly) eventHandler
+	reader      func(a *replyAssembler) eventHandler
 }
 
 // vendorPrograms are the supported programs.
@@ -47,13 +48,13 @@ var vendorPrograms = map[ProgramVendor]*vendorProgram{
 		keyVariables: []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"},
 		secretFormat: `{"header": "x-api-key", "value": "{{secret}}"}`,
 		arguments:    claudeArguments, environment: claudeEnvironment, input: claudeInput,
-		reader: func(a *replyAssembly) eventHandler { return &claudeEventHandler{replyAssembly: a} },
+		reader: func(a *replyAssembler) eventHandler { return &claudeEventHandler{replyAssembler: a} },
 	},
 	CodexVendor: {
 		program: "codex", api: "https://api.openai.com/v1", keyVariable: "OPENAI_API_KEY",
 		arguments: codexArguments, environment: func(*ProgramModel) map[string]string { return map[string]string{} },
 		input:  func(prompt string) ([]byte, error) { return []byte(prompt), nil },
-		reader: func(a *replyAssembly) eventHandler { return &codexEventHandler{a} },
+		reader: func(a *replyAssembler) eventHandler { return &codexEventHandler{a} },
 	},
 }
 
@@ -74,14 +75,14 @@ func programEnvironment(own map[string]string, paths []string) []string {
 	return exec.BuildEnvironment(nil, own, paths)
 }
 
-// resolvedProgram is an installed program: the command to start it and the files that it needs.
-type resolvedProgram struct {
+// installedProgram is an installed program: the command to start it and the files that it needs.
+type installedProgram struct {
 	argv  []string
 	paths []string // files it needs
 }
 
 // findProgram searches for an installed program. For a script it adds the interpreter and npm's packages.
-func findProgram(command []string, name string) (*resolvedProgram, error) {
+func findProgram(command []string, name string) (*installedProgram, error) {
 	if len(command) == 0 {
 		command = []string{name}
 	}
@@ -92,7 +93,7 @@ func findProgram(command []string, name string) (*resolvedProgram, error) {
 	if file, err = resolvePath(file); err != nil {
 		return nil, err
 	}
-	f := &resolvedProgram{argv: append([]string{file}, command[1:]...), paths: []string{packageRoot(file)}}
+	f := &installedProgram{argv: append([]string{file}, command[1:]...), paths: []string{packageRoot(file)}}
 	interpreter, err := scriptInterpreter(file)
 	if err != nil || interpreter == "" {
 		return f, err

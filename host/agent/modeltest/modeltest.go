@@ -12,8 +12,8 @@ import (
 	"sync"
 )
 
-// Step is the scripted response to one request.
-type Step struct {
+// ScriptedReply is the scripted response to one request.
+type ScriptedReply struct {
 	Text  string // sent word by word
 	Calls []ScriptedCall
 	Usage *ScriptedUsage // nil sends none
@@ -39,7 +39,7 @@ type FakeModel struct {
 	*httptest.Server
 
 	mu       sync.Mutex
-	script   []Step
+	script   []ScriptedReply
 	requests []RecordedRequest
 }
 
@@ -51,7 +51,7 @@ type RecordedRequest struct {
 }
 
 // StartServer starts a server; the caller closes it.
-func StartServer(script ...Step) *FakeModel {
+func StartServer(script ...ScriptedReply) *FakeModel {
 	s := &FakeModel{script: script}
 	s.Server = httptest.NewServer(http.HandlerFunc(s.serveHTTP))
 	return s
@@ -65,23 +65,23 @@ func (s *FakeModel) Requests() []RecordedRequest {
 }
 
 // AddSteps appends steps to the script.
-func (s *FakeModel) AddSteps(script ...Step) {
+func (s *FakeModel) AddSteps(script ...ScriptedReply) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.script = append(s.script, script...)
 }
 
 // nextStep records a request and returns its step.
-func (s *FakeModel) nextStep(r *http.Request) Step {
+func (s *FakeModel) nextStep(r *http.Request) ScriptedReply {
 	body, err := io.ReadAll(r.Body)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.requests = append(s.requests, RecordedRequest{r.URL.Path, r.Header.Clone(), string(body)})
 	if err != nil || !json.Valid(body) {
-		return Step{Status: http.StatusBadRequest, Text: fmt.Sprintf("the request is no JSON (%v)", err)}
+		return ScriptedReply{Status: http.StatusBadRequest, Text: fmt.Sprintf("the request is no JSON (%v)", err)}
 	}
 	if len(s.script) == 0 {
-		return Step{Status: http.StatusTeapot, Text: "the script has ended"}
+		return ScriptedReply{Status: http.StatusTeapot, Text: "the script has ended"}
 	}
 	step := s.script[0]
 	s.script = s.script[1:]
@@ -129,7 +129,7 @@ func (s *FakeModel) serveHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // openAIEvents returns the OpenAI stream events of a step. last are the final events.
-func openAIEvents(s Step) (events, last []string) {
+func openAIEvents(s ScriptedReply) (events, last []string) {
 	delta := func(format string, args ...any) {
 		events = append(events, fmt.Sprintf(`{"choices":[{"index":0,"delta":{%s}}]}`, fmt.Sprintf(format, args...)))
 	}
@@ -157,7 +157,7 @@ func openAIEvents(s Step) (events, last []string) {
 }
 
 // anthropicEvents returns the Anthropic stream events of a step. last are the final events.
-func anthropicEvents(s Step) (events, last []string) {
+func anthropicEvents(s ScriptedReply) (events, last []string) {
 	add := func(format string, args ...any) { events = append(events, fmt.Sprintf(format, args...)) }
 	var u ScriptedUsage
 	if s.Usage != nil {

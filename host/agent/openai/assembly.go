@@ -15,44 +15,44 @@ import (
 // jsonFields are the fields of a JSON object.
 type jsonFields = map[string]json.RawMessage
 
-// replyAssembly builds a reply from stream chunks.
-type replyAssembly struct {
+// replyAssembler builds a reply from stream chunks.
+type replyAssembler struct {
 	onText       func(string)
 	text         strings.Builder
 	extra        jsonFields
-	calls        []*partialCall
-	callsByIndex map[int]*partialCall // the server's index
+	calls        []*partialToolCall
+	callsByIndex map[int]*partialToolCall // the server's index
 	usage        agent.TokenUsage
 	stop         agent.StopReason
 	finished     bool // the server ended the answer
 }
 
-// partialCall is a tool call of which pieces may be missing.
-type partialCall struct {
+// partialToolCall is a tool call of which pieces may be missing.
+type partialToolCall struct {
 	id, name  string
 	arguments strings.Builder
 	extra     jsonFields
 }
 
-func newAssembly(onText func(string)) *replyAssembly {
+func newReplyAssembler(onText func(string)) *replyAssembler {
 	if onText == nil {
 		onText = func(string) {}
 	}
-	return &replyAssembly{onText: onText, extra: jsonFields{}, callsByIndex: map[int]*partialCall{}, stop: agent.StopEnded}
+	return &replyAssembler{onText: onText, extra: jsonFields{}, callsByIndex: map[int]*partialToolCall{}, stop: agent.StopEnded}
 }
 
 // IsComplete reports whether the server has ended the reply.
-func (a *replyAssembly) IsComplete() bool { return a.finished }
+func (a *replyAssembler) IsComplete() bool { return a.finished }
 
 // AddData adds a stream chunk.
-func (a *replyAssembly) AddData(data []byte) (last bool, err error) {
+func (a *replyAssembler) AddData(data []byte) (last bool, err error) {
 	if bytes.HasPrefix(data, []byte("[DONE]")) {
 		return true, nil
 	}
 	return false, a.addChunk(data)
 }
 
-func (a *replyAssembly) addChunk(data []byte) error {
+func (a *replyAssembler) addChunk(data []byte) error {
 	var chunk struct {
 		Choices json.RawMessage
 		Usage   json.RawMessage
@@ -94,7 +94,7 @@ func (a *replyAssembly) addChunk(data []byte) error {
 	return nil
 }
 
-func (a *replyAssembly) setStopReason(reason string) {
+func (a *replyAssembler) setStopReason(reason string) {
 	a.finished = true
 	switch reason {
 	case "length":
@@ -104,7 +104,7 @@ func (a *replyAssembly) setStopReason(reason string) {
 	}
 }
 
-func (a *replyAssembly) addUsage(raw json.RawMessage) {
+func (a *replyAssembler) addUsage(raw json.RawMessage) {
 	var u struct {
 		Prompt     agent.TokenCount `json:"prompt_tokens"`
 		Completion agent.TokenCount `json:"completion_tokens"`
@@ -125,7 +125,7 @@ var (
 	callFields    = []string{"index", "id", "type", "function"}
 )
 
-func (a *replyAssembly) addDelta(raw json.RawMessage) error {
+func (a *replyAssembler) addDelta(raw json.RawMessage) error {
 	if !isPresent(raw) {
 		return nil
 	}
@@ -187,7 +187,7 @@ func contentText(raw json.RawMessage) (string, error) {
 }
 
 // addCall adds a piece of a tool call. Servers may omit or repeat the index and the id, so findCall guesses the call.
-func (a *replyAssembly) addCall(raw json.RawMessage) error {
+func (a *replyAssembler) addCall(raw json.RawMessage) error {
 	var piece struct {
 		Index    *int
 		ID       string
@@ -209,7 +209,7 @@ func (a *replyAssembly) addCall(raw json.RawMessage) error {
 		if name == "" && piece.ID == "" && c == nil {
 			return fmt.Errorf("a piece of a tool call belongs to none: %s", wire.TextSnippet(raw))
 		}
-		c = &partialCall{extra: jsonFields{}}
+		c = &partialToolCall{extra: jsonFields{}}
 		a.calls = append(a.calls, c)
 	}
 	if piece.Index != nil {
@@ -235,12 +235,12 @@ func (a *replyAssembly) addCall(raw json.RawMessage) error {
 }
 
 // findCall returns the call that a piece continues: by index, by id, or the last call; nil for a new call.
-func (a *replyAssembly) findCall(index *int, id, name string) *partialCall {
+func (a *replyAssembler) findCall(index *int, id, name string) *partialToolCall {
 	if index != nil {
 		return a.callsByIndex[*index]
 	}
 	if id != "" {
-		if i := slices.IndexFunc(a.calls, func(c *partialCall) bool { return c.id == id }); i >= 0 {
+		if i := slices.IndexFunc(a.calls, func(c *partialToolCall) bool { return c.id == id }); i >= 0 {
 			return a.calls[i]
 		}
 	}
@@ -254,7 +254,7 @@ func (a *replyAssembly) findCall(index *int, id, name string) *partialCall {
 }
 
 // beginsOtherCall reports whether a piece begins another call than c.
-func (c *partialCall) beginsOtherCall(id, name, arguments string) bool {
+func (c *partialToolCall) beginsOtherCall(id, name, arguments string) bool {
 	switch {
 	case name == "" || c.name == "":
 		return false
@@ -284,7 +284,7 @@ func decodeArguments(raw json.RawMessage) (string, error) {
 }
 
 // BuildReply returns the reply.
-func (a *replyAssembly) BuildReply(from string) (*agent.ModelReply, error) {
+func (a *replyAssembler) BuildReply(from string) (*agent.ModelReply, error) {
 	m := agent.Message{Role: agent.Assistant, Text: a.text.String(), From: from, Extra: encodeFields(a.extra)}
 	for _, c := range a.calls {
 		if c.name == "" {

@@ -23,7 +23,7 @@ type Model struct {
 	model      string
 	limitField string // name of the token limit field
 	body       map[string]any
-	server     *wire.ModelServer
+	server     *wire.ModelClient
 }
 
 // New returns a model.
@@ -35,7 +35,7 @@ func New(o Options) (*Model, error) {
 	if o.Key != "" {
 		header["Authorization"] = "Bearer " + o.Key
 	}
-	server, err := wire.NewModelServer("openai", o, header)
+	server, err := wire.NewModelClient("openai", o, header)
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +52,7 @@ func (m *Model) Generate(ctx context.Context, r agent.ModelRequest, onText func(
 	if err != nil {
 		return nil, err
 	}
-	return m.server.PostRequest(ctx, "chat/completions", body, newAssembly(onText))
+	return m.server.PostRequest(ctx, "chat/completions", body, newReplyAssembler(onText))
 }
 
 // encodeRequest returns the body of a request.

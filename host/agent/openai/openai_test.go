@@ -18,7 +18,7 @@ import (
 
 const key = "sk-this-is-a-secret-key"
 
-func model(t *testing.T, steps ...modeltest.Step) (*Model, *modeltest.FakeModel) {
+func model(t *testing.T, steps ...modeltest.ScriptedReply) (*Model, *modeltest.FakeModel) {
 	t.Helper()
 	server := modeltest.StartServer(steps...)
 	t.Cleanup(server.Close)
@@ -100,7 +100,7 @@ func TestCallsAreAssembledFromPieces(t *testing.T) {
 			[]made{{"a", "read", `{}`, ""}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m, _ := model(t, modeltest.Step{Raw: test.raw})
+			m, _ := model(t, modeltest.ScriptedReply{Raw: test.raw})
 			reply, err := m.Generate(t.Context(), ask("go"), nil)
 			if err != nil {
 				t.Fatal(err)
@@ -144,7 +144,7 @@ func TestMalformedReplyNamesProblem(t *testing.T) {
 		"answered 503 Service Unavail":   `{"error":{"code":503,"message":"busy"}}`,
 		"answered 502 Bad Gateway: busy": `{"error":"busy"}`,
 	} {
-		m, _ := model(t, modeltest.Step{Raw: []string{raw, "[DONE]"}})
+		m, _ := model(t, modeltest.ScriptedReply{Raw: []string{raw, "[DONE]"}})
 		_, err := m.Generate(t.Context(), ask("go"), nil)
 		var failed *agent.ModelError
 		if !errors.As(err, &failed) || !strings.Contains(err.Error(), want) {
@@ -155,12 +155,12 @@ func TestMalformedReplyNamesProblem(t *testing.T) {
 
 func TestExtraFieldsAreReturned(t *testing.T) {
 	m, server := model(t,
-		modeltest.Step{Raw: append([]string{
+		modeltest.ScriptedReply{Raw: append([]string{
 			`{"choices":[{"delta":{"role":"assistant","reasoning_content":"let me ","content":"I'll look"}}]}`,
 			`{"choices":[{"delta":{"reasoning_content":"think","reasoning_details":[{"n":1}],"refusal":null}}]}`,
 			`{"choices":[{"delta":{"reasoning_details":[{"n":2}]}}]}`,
 		}, deltas(`{"index":0,"id":"a","function":{"name":"read","arguments":"{}"},"extra_content":{"google":{"thought_signature":"s"}}}`)...)},
-		modeltest.Step{Text: "done"}, modeltest.Step{Text: "done"})
+		modeltest.ScriptedReply{Text: "done"}, modeltest.ScriptedReply{Text: "done"})
 	first, err := m.Generate(t.Context(), ask("go"), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -192,7 +192,7 @@ func TestExtraFieldsAreReturned(t *testing.T) {
 }
 
 func TestTextComesInPieces(t *testing.T) {
-	m, server := model(t, modeltest.Step{Text: "one two three", Usage: &modeltest.ScriptedUsage{Input: 7, Output: 3, Cached: 5}})
+	m, server := model(t, modeltest.ScriptedReply{Text: "one two three", Usage: &modeltest.ScriptedUsage{Input: 7, Output: 3, Cached: 5}})
 	var pieces []string
 	r := ask("first")
 	r.Messages = append(r.Messages, agent.Message{Role: agent.User, Text: "second <b>"})
@@ -225,7 +225,7 @@ func TestTextComesInPieces(t *testing.T) {
 }
 
 func TestEndpointExtraFields(t *testing.T) {
-	server := modeltest.StartServer(modeltest.Step{Text: "x"})
+	server := modeltest.StartServer(modeltest.ScriptedReply{Text: "x"})
 	defer server.Close()
 	m, err := New(Options{Model: "test", BaseURL: server.URL, Body: map[string]any{"stream_options": nil, "temperature": 0.5}})
 	if err != nil {
@@ -242,21 +242,21 @@ func TestEndpointExtraFields(t *testing.T) {
 
 func TestErrorsOfServers(t *testing.T) {
 	for name, test := range map[string]struct {
-		step      modeltest.Step
+		step      modeltest.ScriptedReply
 		want      agent.ModelError
 		temporary bool
 	}{
-		"too many": {modeltest.Step{Status: 429, Header: map[string]string{"Retry-After": "7"}, Text: "slow down"},
+		"too many": {modeltest.ScriptedReply{Status: 429, Header: map[string]string{"Retry-After": "7"}, Text: "slow down"},
 			agent.ModelError{Status: 429, RetryAfter: 7 * time.Second, Message: "429 Too Many Requests: slow down"}, true},
-		"a fault": {modeltest.Step{Status: 500, Text: "oops"}, agent.ModelError{Status: 500, Message: "500 Internal"}, true},
-		"not ours to repeat": {modeltest.Step{Status: 401, Text: "bad key " + key},
+		"a fault": {modeltest.ScriptedReply{Status: 500, Text: "oops"}, agent.ModelError{Status: 500, Message: "500 Internal"}, true},
+		"not ours to repeat": {modeltest.ScriptedReply{Status: 401, Text: "bad key " + key},
 			agent.ModelError{Status: 401, Message: "bad key [secret]"}, false},
-		"too long": {modeltest.Step{Status: 400, Text: "maximum context length is 8"},
+		"too long": {modeltest.ScriptedReply{Status: 400, Text: "maximum context length is 8"},
 			agent.ModelError{Status: 400, TooLong: true, Message: "context length"}, false},
-		"elsewhere": {modeltest.Step{Status: 302, Header: map[string]string{"Location": "http://127.0.0.1:1/"}},
+		"elsewhere": {modeltest.ScriptedReply{Status: 302, Header: map[string]string{"Location": "http://127.0.0.1:1/"}},
 			agent.ModelError{Status: 302, Message: "the key is not sent there"}, false},
-		"hangs up": {modeltest.Step{Text: "half an", HangUp: true}, agent.ModelError{Message: "has not answered"}, true},
-		"ends too early": {modeltest.Step{Raw: []string{`{"choices":[{"delta":{"content":"half"}}]}`}},
+		"hangs up": {modeltest.ScriptedReply{Text: "half an", HangUp: true}, agent.ModelError{Message: "has not answered"}, true},
+		"ends too early": {modeltest.ScriptedReply{Raw: []string{`{"choices":[{"delta":{"content":"half"}}]}`}},
 			agent.ModelError{Message: "broke off in the middle"}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -309,7 +309,7 @@ func TestEnvironmentIsIgnored(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "from-the-environment")
 	t.Setenv("OPENAI_ORG_ID", "from-the-environment")
 	t.Setenv("OPENAI_CUSTOM_HEADERS", "X-Env: from-the-environment")
-	server := modeltest.StartServer(modeltest.Step{Text: "x"})
+	server := modeltest.StartServer(modeltest.ScriptedReply{Text: "x"})
 	defer server.Close()
 	m, err := New(Options{Model: "test", BaseURL: server.URL})
 	if err != nil {
@@ -326,7 +326,7 @@ func TestEnvironmentIsIgnored(t *testing.T) {
 }
 
 func TestCancelledRequestReturnsCancellation(t *testing.T) {
-	m, server := model(t, modeltest.Step{Wait: make(chan struct{})})
+	m, server := model(t, modeltest.ScriptedReply{Wait: make(chan struct{})})
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
 		for len(server.Requests()) == 0 {
@@ -344,7 +344,7 @@ func FuzzAssembly(f *testing.F) {
 		f.Add([]byte(c), []byte(`{"choices":[{"delta":{"content":"x","reasoning":"y"}}],"usage":{"prompt_tokens":1}}`))
 	}
 	f.Fuzz(func(t *testing.T, first, second []byte) {
-		a := newAssembly(nil)
+		a := newReplyAssembler(nil)
 		for _, data := range [][]byte{first, second, first} {
 			if _, err := a.AddData(data); err != nil {
 				return

@@ -75,7 +75,7 @@ type cronTool struct{ Options }
 // handleCall carries out the action of a call.
 func (t cronTool) handleCall(_ context.Context, s *session.Session, in cronArguments) (string, error) {
 	agent := s.Policy().AgentID()
-	narrowing, now := s.Policy().Narrowing(), time.Now()
+	narrowing, now := s.Policy().PathRestriction(), time.Now()
 	store := t.Store(agent).FilterJobs(func(j schedule.Job) bool { return narrowing.Includes(JobNarrowing(j)) })
 	if in.Command != "" {
 		if !t.AllowCommand(agent) {
@@ -130,11 +130,11 @@ func (t cronTool) handleCall(_ context.Context, s *session.Session, in cronArgum
 }
 
 // JobNarrowing returns the policy restrictions under which a job runs.
-func JobNarrowing(j schedule.Job) policy.Narrowing {
+func JobNarrowing(j schedule.Job) policy.PathRestriction {
 	if j.Scope == nil {
-		return policy.Narrowing{}
+		return policy.PathRestriction{}
 	}
-	return policy.Narrowing{Workspace: j.Scope.Workspace, Paths: j.Scope.Paths}
+	return policy.PathRestriction{Workspace: j.Scope.Workspace, Paths: j.Scope.Paths}
 }
 
 // updateJob changes the properties of a job for which there are arguments.

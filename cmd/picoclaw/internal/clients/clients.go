@@ -30,12 +30,12 @@ type Client struct {
 	entry func(Server) []entryField        // the client's settings of a server, in order
 	file  func(p UserEnvironment) []string // where its file is, the first one that exists counting
 
-	Program     string      // for picoclaw run; empty if it is no program for a terminal
-	HookClient  string      // for picoclaw hook
-	hooks       listSetting // hooks that it runs before a call of its own tools
+	Program     string              // for picoclaw run; empty if it is no program for a terminal
+	HookClient  string              // for picoclaw hook
+	hooks       listSettingLocation // hooks that it runs before a call of its own tools
 	hookMatcher string
 	hookTimeout int // in the client's unit
-	denied      listSetting
+	denied      listSettingLocation
 	ownTools    []any
 }
 
@@ -106,8 +106,8 @@ func AllClients() []Client {
 	plain := []string{"mcpServers"}
 	return []Client{
 		{ID: "claude-code", Title: "Claude Code", keys: plain, entry: typedEntry, Program: "claude", HookClient: "claude",
-			hooks: listSetting{".claude/settings.local.json", []string{"hooks", "PreToolUse"}}, hookMatcher: "*", hookTimeout: 60,
-			denied:   listSetting{".claude/settings.local.json", []string{"permissions", "deny"}},
+			hooks: listSettingLocation{".claude/settings.local.json", []string{"hooks", "PreToolUse"}}, hookMatcher: "*", hookTimeout: 60,
+			denied:   listSettingLocation{".claude/settings.local.json", []string{"permissions", "deny"}},
 			ownTools: []any{"Bash", "Edit", "MultiEdit", "NotebookEdit", "Write"},
 			Note:     "Claude Code writes to this file: close it first.",
 			file: func(p UserEnvironment) []string {
@@ -130,7 +130,7 @@ func AllClients() []Client {
 				return []string{p.pathFromVariable("CODEX_HOME", p.homePath(".codex"), "config.toml")}
 			}},
 		{ID: "gemini", Title: "Gemini CLI", keys: plain, entry: plainEntry, Program: "gemini", HookClient: "gemini",
-			hooks: listSetting{".gemini/settings.json", []string{"hooks", "BeforeTool"}}, hookMatcher: ".*", hookTimeout: 60_000,
+			hooks: listSettingLocation{".gemini/settings.json", []string{"hooks", "BeforeTool"}}, hookMatcher: ".*", hookTimeout: 60_000,
 			file: func(p UserEnvironment) []string { return []string{p.homePath(".gemini", "settings.json")} }},
 		{ID: "opencode", Title: "OpenCode", Program: "opencode", keys: []string{"mcp"}, entry: openCodeEntry,
 			file: func(p UserEnvironment) []string {

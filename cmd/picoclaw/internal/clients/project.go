@@ -10,8 +10,8 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// listSetting is the location of a list in the settings that a client keeps in each project.
-type listSetting struct {
+// listSettingLocation is the location of a list in the settings that a client keeps in each project.
+type listSettingLocation struct {
 	file string // relative to the project
 	keys []string
 }
@@ -43,7 +43,7 @@ func (c Client) PlanToolDenial(project string) (*FileChange, error) {
 func (c Client) CanDenyTools() bool { return c.denied.file != "" }
 
 // planAppend plans to append values to the list.
-func (l listSetting) planAppend(project string, values ...any) (*FileChange, error) {
+func (l listSettingLocation) planAppend(project string, values ...any) (*FileChange, error) {
 	change, err := readChangedFile(filepath.Join(project, l.file))
 	if err != nil {
 		return nil, err

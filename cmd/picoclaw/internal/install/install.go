@@ -71,7 +71,7 @@ func (o *Options) PrintResult(r InstallResult) error {
 
 // UpdatePlugin replaces an installed plugin with another version. If the user does not confirm changed tools or
 // grants, the version is staged and the old one stays active.
-func (o *Options) UpdatePlugin(s *Plugins, p *store.StagedPackage, pin *store.InstalledPlugin) error {
+func (o *Options) UpdatePlugin(s *PluginInventory, p *store.StagedPackage, pin *store.InstalledPlugin) error {
 	id := p.Manifest.ID
 	r := InstallResult{ID: id, Version: p.Manifest.Version, Previous: pin.Version}
 	old, err := s.Store.ReadManifest(id, pin)
@@ -121,7 +121,7 @@ func (o *Options) reportWaiting(r InstallResult) error {
 }
 
 // AcceptWaiting asks for confirmation of the waiting version and makes it the active one.
-func (o *Options) AcceptWaiting(s *Plugins, id string, pin *store.InstalledPlugin) error {
+func (o *Options) AcceptWaiting(s *PluginInventory, id string, pin *store.InstalledPlugin) error {
 	if pin.Waiting == nil {
 		return cli.FailedError(fmt.Errorf("no new version of plugin %s waits; name the directory or archive that has it", id))
 	}

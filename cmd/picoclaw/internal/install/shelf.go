@@ -13,11 +13,11 @@ import (
 	"github.com/picoclaw/picoclaw/internal/paths"
 )
 
-// Plugins is the inventory of the plugins in a home.
-type Plugins struct{ *inventory.Inventory }
+// PluginInventory is the inventory of the plugins in a home.
+type PluginInventory struct{ *inventory.Inventory }
 
-// OpenPlugins reads the inventory of plugins. It starts no plugin.
-func OpenPlugins(f *cli.Factory) (*Plugins, error) {
+// OpenPluginInventory reads the inventory of plugins. It starts no plugin.
+func OpenPluginInventory(f *cli.Factory) (*PluginInventory, error) {
 	cfg, err := f.Config("")
 	if err != nil {
 		return nil, err
@@ -34,11 +34,11 @@ func OpenPlugins(f *cli.Factory) (*Plugins, error) {
 	if err != nil {
 		return nil, cli.StartError(err)
 	}
-	return &Plugins{s}, nil
+	return &PluginInventory{s}, nil
 }
 
 // FindLockEntry returns the lock file's entry of an installed plugin.
-func (s *Plugins) FindLockEntry(id string) (*store.InstalledPlugin, error) {
+func (s *PluginInventory) FindLockEntry(id string) (*store.InstalledPlugin, error) {
 	pin, err := s.FindInstalled(id)
 	if err != nil {
 		return nil, cli.UsageErrorf("%w", err)
@@ -47,7 +47,7 @@ func (s *Plugins) FindLockEntry(id string) (*store.InstalledPlugin, error) {
 }
 
 // IsBundled reports whether a plugin comes with picoclaw.
-func (s *Plugins) IsBundled(id string) bool {
+func (s *PluginInventory) IsBundled(id string) bool {
 	return slices.ContainsFunc(s.Catalog.Plugins(), func(p *catalog.Plugin) bool {
 		return p.Manifest.ID == id &&
 			p.Kind == catalog.BundledPlugin
@@ -55,7 +55,7 @@ func (s *Plugins) IsBundled(id string) bool {
 }
 
 // CheckStoreOutsideWorkspaces returns an error if the plugin store is in a workspace: an agent could change plugins.
-func (s *Plugins) CheckStoreOutsideWorkspaces() error {
+func (s *PluginInventory) CheckStoreOutsideWorkspaces() error {
 	for _, id := range s.Config.AgentIDs() {
 		p, err := policy.PreviewPolicy(s.Config, id)
 		if err != nil {

@@ -41,8 +41,8 @@ func (o *FleetFlags) AddFlags(cmd *cobra.Command, doc string) {
 // JoinTimeout limits the time that joining a fleet may take.
 const JoinTimeout = 10 * time.Second
 
-// FleetMember is the connection of this machine to a fleet, with its name and tenant there.
-type FleetMember struct {
+// FleetMembership is the connection of this machine to a fleet, with its name and tenant there.
+type FleetMembership struct {
 	*fleet.Fleet
 	Connection *nats.Conn
 	Id         *identity.Identity // nil in a fleet that is no hub's
@@ -54,7 +54,7 @@ type FleetMember struct {
 const retryPause = time.Second
 
 // JoinFleet connects to the fleet under the name in an identity file, or name. With Wait it retries an unreachable hub.
-func (o *FleetFlags) JoinFleet(ctx context.Context, cfg *config.Config, name string) (*FleetMember, error) {
+func (o *FleetFlags) JoinFleet(ctx context.Context, cfg *config.Config, name string) (*FleetMembership, error) {
 	for told := false; ; told = true {
 		j, err := o.connectFleet(ctx, cfg, name)
 		if err == nil || o.Wait == nil || !identity.IsUnreached(err) {
@@ -72,10 +72,10 @@ func (o *FleetFlags) JoinFleet(ctx context.Context, cfg *config.Config, name str
 }
 
 // connectFleet connects to the fleet once, without retries.
-func (o *FleetFlags) connectFleet(ctx context.Context, cfg *config.Config, name string) (*FleetMember, error) {
+func (o *FleetFlags) connectFleet(ctx context.Context, cfg *config.Config, name string) (*FleetMembership, error) {
 	set := cfg.Fleet()
 	set.URL, set.Credentials = cmp.Or(o.Address, set.URL), cmp.Or(o.credentials, set.Credentials)
-	j := &FleetMember{Name: cmp.Or(o.Name, name), Tenant: set.Tenant}
+	j := &FleetMembership{Name: cmp.Or(o.Name, name), Tenant: set.Tenant}
 	file := cmp.Or(set.URL, set.Credentials)
 	var err error
 	if file == "" || strings.Contains(file, "://") {
@@ -118,7 +118,7 @@ func (o *FleetFlags) checkIdentityFlags(file string) error {
 
 // RequireRole returns an error if the identity has none of the roles. The error recommends an identity with the first
 // role. Members without an identity may do everything.
-func (j *FleetMember) RequireRole(roles ...string) error {
+func (j *FleetMembership) RequireRole(roles ...string) error {
 	if j.Id == nil || slices.Contains(roles, j.Id.Role) {
 		return nil
 	}
@@ -139,7 +139,7 @@ func withArticle(role string) string {
 }
 
 // ExplainClose returns why NATS closed the connection for good, and the remedy.
-func (m *FleetMember) ExplainClose() error {
+func (m *FleetMembership) ExplainClose() error {
 	err := m.Connection.LastError()
 	if m.Id != nil {
 		return m.Id.Explain(err)

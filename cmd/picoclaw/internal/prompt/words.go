@@ -8,7 +8,7 @@ import (
 // SplitLine splits a line into words at white space, with the quotes and backslashes of a shell but no other shell
 // syntax. A word that begins with { extends to the end of the line, because it is JSON.
 func SplitLine(line string) ([]string, error) {
-	s := lineSplitter{}
+	s := wordSplitter{}
 	s.splitLine(line)
 	if s.quote != 0 || s.escaped {
 		return nil, errors.New("a quote or backslash in the line has no end")
@@ -21,12 +21,12 @@ func SplitLine(line string) ([]string, error) {
 
 // SplitIncomplete splits a line into its words and an incomplete last word. ok is false if that word has quotes.
 func SplitIncomplete(line string) (before []string, last string, ok bool) {
-	s := lineSplitter{}
+	s := wordSplitter{}
 	s.splitLine(line)
 	return s.words, s.word.String(), !s.quoted
 }
 
-type lineSplitter struct {
+type wordSplitter struct {
 	words   []string
 	word    strings.Builder
 	begun   bool // there is a word, although it may be empty
@@ -36,7 +36,7 @@ type lineSplitter struct {
 	raw     bool // the rest is one word, as it stands
 }
 
-func (s *lineSplitter) splitLine(line string) {
+func (s *wordSplitter) splitLine(line string) {
 	for _, r := range line {
 		switch {
 		case s.raw:
@@ -67,7 +67,7 @@ func (s *lineSplitter) splitLine(line string) {
 	}
 }
 
-func (s *lineSplitter) endWord() {
+func (s *wordSplitter) endWord() {
 	if s.begun {
 		s.words = append(s.words, s.word.String())
 	}

@@ -22,17 +22,17 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// NewPlugin describes the plugin to create.
-type NewPlugin struct {
-	ID       string // the plugin's id, which is its program's name, too
-	Dir      string // where to; made if it is not there, and must be empty if it is
-	Module   string // the Go module's path; example.com/<id> if empty
-	SDK      SDK    // what it is built with
-	Picoclaw string // the program that its tests run, unless the author says otherwise
+// PluginSpec describes the plugin to create.
+type PluginSpec struct {
+	ID       string    // the plugin's id, which is its program's name, too
+	Dir      string    // where to; made if it is not there, and must be empty if it is
+	Module   string    // the Go module's path; example.com/<id> if empty
+	SDK      SDKSource // what it is built with
+	Picoclaw string    // the program that its tests run, unless the author says otherwise
 }
 
 // templateFiles returns a plugin's files with their templates in reading order, except go.mod and go.sum.
-func (p *NewPlugin) templateFiles() []templateFile {
+func (p *PluginSpec) templateFiles() []templateFile {
 	return []templateFile{
 		{"main.go", "main.go.tmpl"},
 		{"main_test.go", "main_test.go.tmpl"},
@@ -48,7 +48,7 @@ type templateFile struct{ name, template string }
 var templates embed.FS
 
 // Create creates the plugin's directory, completely or not at all, and returns the names of its files.
-func (p NewPlugin) Create() (names []string, err error) {
+func (p PluginSpec) Create() (names []string, err error) {
 	if err = p.CheckNames(); err != nil {
 		return nil, err
 	}
@@ -79,7 +79,7 @@ func (p NewPlugin) Create() (names []string, err error) {
 }
 
 // CheckNames checks the id, the module path, and that the directory is empty or missing.
-func (p *NewPlugin) CheckNames() error {
+func (p *PluginSpec) CheckNames() error {
 	if err := pluginpb.CheckPluginID(p.ID); err != nil {
 		return err
 	}
@@ -101,7 +101,7 @@ func (p *NewPlugin) CheckNames() error {
 }
 
 // writeFiles writes the plugin's files into a directory and returns their names.
-func (p *NewPlugin) writeFiles(dir string) ([]string, error) {
+func (p *PluginSpec) writeFiles(dir string) ([]string, error) {
 	parsed, err := template.ParseFS(templates, "templates/*.tmpl")
 	if err != nil {
 		return nil, err

@@ -34,7 +34,7 @@ func goTool(t *testing.T, dir string, args ...string) {
 
 func TestNewPluginBuildsOffline(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "plugins", "line-count")
-	p := NewPlugin{ID: "line-count", Dir: dir, SDK: SDK{Source: sources(t)}, Picoclaw: "picoclaw"}
+	p := PluginSpec{ID: "line-count", Dir: dir, SDK: SDKSource{Source: sources(t)}, Picoclaw: "picoclaw"}
 	files, err := p.Create()
 	if err != nil {
 		t.Fatal(err)
@@ -66,7 +66,7 @@ func TestNewPluginBuildsOffline(t *testing.T) {
 
 func TestReleasedSDKIsRequiredByVersion(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "p")
-	if _, err := (NewPlugin{ID: "p", Dir: dir, Module: "github.com/me/p", SDK: SDK{Version: "v1.2.3"},
+	if _, err := (PluginSpec{ID: "p", Dir: dir, Module: "github.com/me/p", SDK: SDKSource{Version: "v1.2.3"},
 		Picoclaw: "picoclaw"}).Create(); err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +86,7 @@ func TestReleasedSDKIsRequiredByVersion(t *testing.T) {
 
 func TestCreateRefusesNonemptyDirectory(t *testing.T) {
 	dir := t.TempDir()
-	p := NewPlugin{ID: "p", Dir: dir, SDK: SDK{Version: "v1.2.3"}}
+	p := PluginSpec{ID: "p", Dir: dir, SDK: SDKSource{Version: "v1.2.3"}}
 	if _, err := p.Create(); err != nil {
 		t.Errorf("an empty directory: %v", err)
 	}
@@ -100,12 +100,12 @@ func TestCreateRefusesNonemptyDirectory(t *testing.T) {
 
 func TestBadNames(t *testing.T) {
 	for _, id := range []string{"", "Words", "../evil", "a b", "-p", strings.Repeat("a", 65)} {
-		p := NewPlugin{ID: id, Dir: filepath.Join(t.TempDir(), "p"), SDK: SDK{Version: "v1.2.3"}}
+		p := PluginSpec{ID: id, Dir: filepath.Join(t.TempDir(), "p"), SDK: SDKSource{Version: "v1.2.3"}}
 		if _, err := p.Create(); err == nil || !strings.Contains(err.Error(), "want lower-case letters") {
 			t.Errorf("%q: the error is %v", id, err)
 		}
 	}
-	p := NewPlugin{ID: "p", Dir: filepath.Join(t.TempDir(), "p"), Module: "no module"}
+	p := PluginSpec{ID: "p", Dir: filepath.Join(t.TempDir(), "p"), Module: "no module"}
 	if _, err := p.Create(); err == nil || !strings.Contains(err.Error(), "--module") {
 		t.Errorf("a bad module path: the error is %v", err)
 	}

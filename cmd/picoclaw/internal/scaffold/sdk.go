@@ -23,8 +23,8 @@ const sdkModule = "github.com/picoclaw/picoclaw"
 // modulesFile, in picoclaw's sources, lists the modules that the SDK requires.
 const modulesFile = "sdk/modules.txt"
 
-// SDK is the SDK that a plugin is built with: a released version, or the sources in a directory.
-type SDK struct {
+// SDKSource is the SDK that a plugin is built with: a released version, or the sources in a directory.
+type SDKSource struct {
 	Version string
 	Source  string
 }
@@ -53,7 +53,7 @@ func CheckSourceDir(dir string) error {
 }
 
 // writeGoMod writes a plugin's go.mod and, for local sources, go.sum.
-func (s SDK) writeGoMod(dir, path string) ([]string, error) {
+func (s SDKSource) writeGoMod(dir, path string) ([]string, error) {
 	mod := &modfile.File{}
 	if err := mod.AddModuleStmt(path); err != nil {
 		return nil, err
@@ -73,7 +73,7 @@ func (s SDK) writeGoMod(dir, path string) ([]string, error) {
 }
 
 // writeLocalGoMod writes a go.mod with the local sources and their module versions, so that nothing is downloaded.
-func (s SDK) writeLocalGoMod(dir string, mod *modfile.File) ([]string, error) {
+func (s SDKSource) writeLocalGoMod(dir string, mod *modfile.File) ([]string, error) {
 	name := filepath.Join(s.Source, "go.mod")
 	data, err := os.ReadFile(name)
 	if err != nil {

@@ -17,21 +17,21 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// toolCaller calls a plugin's tools in a session and records findings.
-type toolCaller struct {
+// toolTester calls a plugin's tools in a session and records findings.
+type toolTester struct {
 	*pluginTrial
 	session *session.Session
 	samples map[string]json.RawMessage // of the tools that were called, what they were called with
 }
 
-func (c *toolCaller) callTool(ctx context.Context, tool string, args json.RawMessage) *session.Result {
+func (c *toolTester) callTool(ctx context.Context, tool string, args json.RawMessage) *session.Result {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	return c.session.Call(ctx, c.pkg.Manifest.ID+"."+tool, args, nil)
 }
 
 // startPlugin starts the program by calling its first tool, and reports whether it started.
-func (c *toolCaller) startPlugin(ctx context.Context) bool {
+func (c *toolTester) startPlugin(ctx context.Context) bool {
 	c.samples = map[string]json.RawMessage{}
 	first := &c.pkg.Manifest.Tools[0]
 	args, err := sampleArguments(first)
@@ -54,7 +54,7 @@ func isUnanswered(r *session.Result) bool {
 }
 
 // callEveryTool calls each tool with arguments that fit its schema, and checks the result.
-func (c *toolCaller) callEveryTool(ctx context.Context) {
+func (c *toolTester) callEveryTool(ctx context.Context) {
 	for i := range c.pkg.Manifest.Tools {
 		t := &c.pkg.Manifest.Tools[i]
 		check := "tool " + t.Name
@@ -78,7 +78,7 @@ func (c *toolCaller) callEveryTool(ctx context.Context) {
 }
 
 // checkResult returns an error if a result breaks the plugin contract.
-func (c *toolCaller) checkResult(t *pluginpb.Spec, r *session.Result) error {
+func (c *toolTester) checkResult(t *pluginpb.Spec, r *session.Result) error {
 	switch {
 	case isUnanswered(r):
 		return errors.New(r.Err.Message)
@@ -110,8 +110,8 @@ func (c *toolCaller) checkResult(t *pluginpb.Spec, r *session.Result) error {
 }
 
 // testCancellation cancels a call of each tool, and checks that the plugin answers the next call.
-func (c *toolCaller) testCancellation(ctx context.Context) {
-	for _, name := range c.calledTools() {
+func (c *toolTester) testCancellation(ctx context.Context) {
+	for _, name := range c.answeringTools() {
 		short, cancel := context.WithTimeout(ctx, time.Millisecond)
 		c.session.Call(short, c.pkg.Manifest.ID+"."+name, c.samples[name], nil)
 		cancel()
@@ -124,11 +124,11 @@ func (c *toolCaller) testCancellation(ctx context.Context) {
 }
 
 // testConcurrentCalls makes concurrent calls of each tool, and checks that all are answered.
-func (c *toolCaller) testConcurrentCalls(ctx context.Context) {
+func (c *toolTester) testConcurrentCalls(ctx context.Context) {
 	var mu sync.Mutex
 	var problems []string
 	var calls sync.WaitGroup
-	for _, name := range c.calledTools() {
+	for _, name := range c.answeringTools() {
 		for range 8 {
 			calls.Go(func() {
 				if r := c.callTool(ctx, name, c.samples[name]); isUnanswered(r) {
@@ -147,8 +147,8 @@ func (c *toolCaller) testConcurrentCalls(ctx context.Context) {
 	c.addFinding("calls at once", Good, "8 of each tool, all answered")
 }
 
-// calledTools returns the sorted names of the tools that answered before.
-func (c *toolCaller) calledTools() []string {
+// answeringTools returns the sorted names of the tools that answered an earlier call.
+func (c *toolTester) answeringTools() []string {
 	var names []string
 	for name := range c.samples {
 		names = append(names, name)

@@ -52,8 +52,8 @@ type pluginTrial struct {
 	isolated bool
 }
 
-// RunTrial checks a plugin package and calls its tools. Faults of the plugin are findings, not errors.
-func RunTrial(ctx context.Context, o TrialOptions) (found []Finding, err error) {
+// TestPlugin checks a plugin package and calls its tools. Faults of the plugin are findings, not errors.
+func TestPlugin(ctx context.Context, o TrialOptions) (found []Finding, err error) {
 	if o.Logger == nil {
 		o.Logger = hclog.NewNullLogger()
 	}
@@ -169,7 +169,7 @@ func (t *pluginTrial) checkProgram(ctx context.Context) error {
 	} else {
 		t.addFinding("sandbox", Poor, "isolation does not work on this machine, so the plugin was tested without it; `picoclaw doctor` says why")
 	}
-	c := &toolCaller{pluginTrial: t, session: sess}
+	c := &toolTester{pluginTrial: t, session: sess}
 	if c.startPlugin(ctx) {
 		c.callEveryTool(ctx)
 		c.testCancellation(ctx)

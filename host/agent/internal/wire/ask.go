@@ -38,7 +38,7 @@ func (t ServerError) Error() string { return string(t) }
 const maxAnswerBytes = 64 << 20
 
 // PostRequest posts a body to a path below the base URL, and assembles the reply from the response.
-func (s *ModelServer) PostRequest(ctx context.Context, path string, body []byte, a ReplyAssembler) (*agent.ModelReply, error) {
+func (s *ModelClient) PostRequest(ctx context.Context, path string, body []byte, a ReplyAssembler) (*agent.ModelReply, error) {
 	ctx, heard, end := withSilenceTimeout(ctx)
 	defer end()
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, s.url.JoinPath(path).String(), bytes.NewReader(body))
@@ -100,7 +100,7 @@ func answerEvents(response *http.Response) func(yield func([]byte, error) bool) 
 }
 
 // statusError returns the error for a response whose status is not 200.
-func (s *ModelServer) statusError(response *http.Response) error {
+func (s *ModelClient) statusError(response *http.Response) error {
 	said, err := io.ReadAll(io.LimitReader(response.Body, 64<<10))
 	if err != nil {
 		said = nil // the status is enough

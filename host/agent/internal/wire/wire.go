@@ -19,8 +19,8 @@ import (
 	"github.com/picoclaw/picoclaw/internal/lazyregexp"
 )
 
-// ModelServer is the HTTP server of a model.
-type ModelServer struct {
+// ModelClient is the HTTP server of a model.
+type ModelClient struct {
 	Protocol string // protocol and host, which identify stored extra data
 	name     string // model and host, for errors
 	url      *url.URL
@@ -29,9 +29,9 @@ type ModelServer struct {
 	client   *http.Client
 }
 
-// NewModelServer returns a server with the headers of a protocol. Its errors contain neither the key nor the
+// NewModelClient returns a server with the headers of a protocol. Its errors contain neither the key nor the
 // endpoint's header values.
-func NewModelServer(protocol string, at agent.ModelEndpoint, header map[string]string) (*ModelServer, error) {
+func NewModelClient(protocol string, at agent.ModelEndpoint, header map[string]string) (*ModelClient, error) {
 	u, err := url.Parse(at.BaseURL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, fmt.Errorf("model %s: its base URL is not one of http or https", at.Model)
@@ -39,7 +39,7 @@ func NewModelServer(protocol string, at agent.ModelEndpoint, header map[string]s
 	if at.Model == "" {
 		return nil, errors.New("the model has no name")
 	}
-	s := &ModelServer{Protocol: protocol + " " + u.Host, name: fmt.Sprintf("model %s at %s", at.Model, u.Host),
+	s := &ModelClient{Protocol: protocol + " " + u.Host, name: fmt.Sprintf("model %s at %s", at.Model, u.Host),
 		url: u, header: http.Header{}, client: &http.Client{}}
 	for _, headers := range []map[string]string{header, at.Headers} {
 		for name, value := range headers {
@@ -65,7 +65,7 @@ const minSecretLength = 6
 const maxMessageBytes = 600
 
 // sanitizeText shortens a server's text to one line without secrets.
-func (s *ModelServer) sanitizeText(text string) string {
+func (s *ModelClient) sanitizeText(text string) string {
 	for _, secret := range s.secrets {
 		if len(secret) >= minSecretLength {
 			text = strings.ReplaceAll(text, secret, "[secret]")
@@ -121,7 +121,7 @@ func parseError(raw json.RawMessage) (status int, message string) {
 }
 
 // responseError returns the error for a response that reports a failure.
-func (s *ModelServer) responseError(status int, header http.Header, message string) *agent.ModelError {
+func (s *ModelClient) responseError(status int, header http.Header, message string) *agent.ModelError {
 	e := &agent.ModelError{
 		Status: status, RetryAfter: retryAfter(header, time.Now()),
 		TooLong: status < 500 && status != http.StatusTooManyRequests && tooLongPattern().MatchString(message),
@@ -150,14 +150,14 @@ func retryAfter(h http.Header, now time.Time) time.Duration {
 }
 
 // malformedError returns the error for a response that can't be parsed.
-func (s *ModelServer) malformedError(err error) *agent.ModelError {
+func (s *ModelClient) malformedError(err error) *agent.ModelError {
 	return &agent.ModelError{Status: http.StatusOK,
 		Message: fmt.Sprintf("%s sent a malformed answer: %s", s.name, s.sanitizeText(err.Error()))}
 }
 
 // connectionError returns the error for a missing or incomplete response; a nil err means that the response ended
 // early. It returns the context's error if the context has ended.
-func (s *ModelServer) connectionError(ctx context.Context, err error) error {
+func (s *ModelClient) connectionError(ctx context.Context, err error) error {
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, errSilent):
 		err = errSilent

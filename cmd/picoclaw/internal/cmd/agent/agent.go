@@ -126,7 +126,7 @@ type taskResult struct {
 
 // runTask makes the agent do one task. It asks no questions, because there may be no user.
 func (o *Options) runTask(ctx context.Context, c *host.Conversation) error {
-	view := &turnView{out: terminal.NewWriter(o.Err)}
+	view := &turnPrinter{out: terminal.NewWriter(o.Err)}
 	began := time.Now()
 	outcome, err := c.RunTurn(ctx, o.message, view.showEvent)
 	if host.IsHookTurnEnd(err) {
@@ -204,7 +204,7 @@ func (o *Options) runTurn(ctx context.Context, c *host.Conversation, text string
 			return results.AskApproval(o.Factory, ctx, o.lines, out, q)
 		})
 	}
-	view := &turnView{out: out, showText: true}
+	view := &turnPrinter{out: out, showText: true}
 	_, err := c.RunTurn(ctx, text, view.showEvent)
 	view.finishLine()
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {

@@ -17,7 +17,7 @@ func TestAgentCompletesTask(t *testing.T) {
 	t.Parallel()
 	in := clitest.NewHome(t)
 	server := in.UseFakeModel(t, "", clitest.ToolCallStep("write_file", `{"path":"a.txt","content":"hello\n"}`),
-		clitest.ToolCallStep("exec", `{"command":"cat a.txt"}`), modeltest.Step{Text: "It says hello.", Usage: &modeltest.ScriptedUsage{Input: 7, Output: 3}})
+		clitest.ToolCallStep("exec", `{"command":"cat a.txt"}`), modeltest.ScriptedReply{Text: "It says hello.", Usage: &modeltest.ScriptedUsage{Input: 7, Output: 3}})
 	out, code := in.Run(t, "agent", "-m", "write a file", "--output", "json")
 	var got struct {
 		OK                bool
@@ -38,7 +38,7 @@ func TestAgentCompletesTask(t *testing.T) {
 		t.Errorf("the record: %+v", all)
 	}
 	// The session goes on.
-	server.AddSteps(modeltest.Step{Text: "You are welcome."})
+	server.AddSteps(modeltest.ScriptedReply{Text: "You are welcome."})
 	if out, code := in.Run(t, "agent", "-m", "thanks"); code != 0 || !strings.Contains(out, "You are welcome.") {
 		t.Errorf("%d %s", code, out)
 	}
@@ -67,7 +67,7 @@ func TestStopEndsTurn(t *testing.T) {
 	in := clitest.NewHome(t)
 	never := make(chan struct{})
 	defer close(never)
-	server := in.UseFakeModel(t, "", modeltest.Step{Text: "too late", Wait: never})
+	server := in.UseFakeModel(t, "", modeltest.ScriptedReply{Text: "too late", Wait: never})
 	ended := make(chan string)
 	go func() {
 		out, code := in.Run(t, "agent", "-m", "wait")
@@ -91,8 +91,8 @@ func TestAgentConversation(t *testing.T) {
 	in := clitest.NewHome(t)
 	never := make(chan struct{})
 	defer close(never)
-	server := in.UseFakeModel(t, "", clitest.ToolCallStep("exec", `{"command":"touch made"}`), modeltest.Step{Text: "not made"},
-		clitest.ToolCallStep("exec", `{"command":"touch made"}`), modeltest.Step{Text: "made it"}, modeltest.Step{Text: "late", Wait: never})
+	server := in.UseFakeModel(t, "", clitest.ToolCallStep("exec", `{"command":"touch made"}`), modeltest.ScriptedReply{Text: "not made"},
+		clitest.ToolCallStep("exec", `{"command":"touch made"}`), modeltest.ScriptedReply{Text: "made it"}, modeltest.ScriptedReply{Text: "late", Wait: never})
 	c := clitest.StartTerminal(t, in.Dir, []string{"PICOCLAW_ISOLATION_ENABLED=false"}, "agent")
 	made := filepath.Join(in.Workspace, "made")
 	c.Expect(`main> `)
@@ -129,7 +129,7 @@ func TestHooksOfTurns(t *testing.T) {
 		"UserPromptSubmit": [{"hooks": [{"type": "command", "command": "if grep -q forbidden; then echo 'not that' >&2; exit 2; fi"}]}],
 		"Stop": [{"hooks": [{"type": "command", "command": "if grep -q '\"stop_hook_active\":false'; then echo 'and the tests?' >&2; exit 2; fi"}]}],
 		"Notification": [{"hooks": [{"type": "command", "command": "cat > notice", "workspace": "rw"}]}]}`,
-		modeltest.Step{Text: "all done"}, modeltest.Step{Text: "tests pass"})
+		modeltest.ScriptedReply{Text: "all done"}, modeltest.ScriptedReply{Text: "tests pass"})
 	out, code := in.Run(t, "agent", "-m", "go")
 	if code != 0 || !strings.Contains(out, "tests pass") {
 		t.Errorf("%d %s", code, out)
@@ -142,7 +142,7 @@ func TestHooksOfTurns(t *testing.T) {
 		!strings.Contains(out, "hooks.UserPromptSubmit[0]") {
 		t.Errorf("%d %s", code, out)
 	}
-	server.AddSteps(modeltest.Step{Text: "news"}, modeltest.Step{Text: "good news"})
+	server.AddSteps(modeltest.ScriptedReply{Text: "news"}, modeltest.ScriptedReply{Text: "good news"})
 	if out, code := in.Run(t, "cron", "add", "job", "--in", "1s", "--message", "look"); code != 0 {
 		t.Fatal(out)
 	}
@@ -177,7 +177,7 @@ for line in sys.stdin:
 		t.Fatal(err)
 	}
 	server := in.UseFakeModel(t, fmt.Sprintf(`, "hooks": {"processes": {"redact": {"command": ["/usr/bin/python3", %q], "read": [%[1]q],
-		"intercept": ["before_llm", "after_llm"]}}}`, program), modeltest.Step{Text: "ok"})
+		"intercept": ["before_llm", "after_llm"]}}}`, program), modeltest.ScriptedReply{Text: "ok"})
 	out, code := in.Run(t, "agent", "-m", "the number is 4711")
 	if code != 0 {
 		t.Fatal(out)

@@ -156,7 +156,7 @@ func showAgent(f *cli.Factory, id string, output cli.OutputFormat) error {
 		settings[i].Value = redact.RedactValue(setting.Key, setting.Value)
 	}
 	details := agentDetails{ID: id, Settings: configview.NewConfig(cfg, settings).Settings}
-	for _, access := range s.PluginAccess() {
+	for _, access := range s.PluginStatuses() {
 		details.Plugins = append(details.Plugins, newAgentPlugin(cfg, access))
 	}
 	if output == cli.JSON {
@@ -165,7 +165,7 @@ func showAgent(f *cli.Factory, id string, output cli.OutputFormat) error {
 	return printAgent(f, details, settings)
 }
 
-func newAgentPlugin(cfg *config.Config, h session.PluginAccess) agentPlugin {
+func newAgentPlugin(cfg *config.Config, h session.PluginStatus) agentPlugin {
 	p := agentPlugin{
 		ID: h.Plugin, Version: h.Version, Kind: h.Kind, Enabled: h.Enabled, Grants: h.Grants, From: grantOrigin(cfg, h),
 	}
@@ -176,7 +176,7 @@ func newAgentPlugin(cfg *config.Config, h session.PluginAccess) agentPlugin {
 }
 
 // grantOrigin returns where a plugin's grants come from: a place in the configuration, or the installation.
-func grantOrigin(cfg *config.Config, h session.PluginAccess) string {
+func grantOrigin(cfg *config.Config, h session.PluginStatus) string {
 	if cfg.Plugin(h.Plugin).Granted {
 		by := config.Origin{}
 		for _, s := range cfg.Settings() {

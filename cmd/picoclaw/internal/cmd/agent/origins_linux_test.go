@@ -66,16 +66,16 @@ func cliProvider(i clitest.Home, t *testing.T) {
 // The same read, write and command are refused by the same rules, whoever it is that asks.
 func TestEveryOriginObeysPolicy(t *testing.T) {
 	t.Parallel()
-	var script []modeltest.Step
+	var script []modeltest.ScriptedReply
 	for _, c := range forbidden {
 		script = append(script, clitest.ToolCallStep(c.tool, c.arguments))
 	}
-	script = append(script, modeltest.Step{Text: "done"})
-	task := func(tool string) []modeltest.Step {
-		return append(append([]modeltest.Step{clitest.ToolCallStep(tool, `{"task":"do it","agent_id":"other"}`)}, script...),
-			modeltest.Step{Text: "all done"})
+	script = append(script, modeltest.ScriptedReply{Text: "done"})
+	task := func(tool string) []modeltest.ScriptedReply {
+		return append(append([]modeltest.ScriptedReply{clitest.ToolCallStep(tool, `{"task":"do it","agent_id":"other"}`)}, script...),
+			modeltest.ScriptedReply{Text: "all done"})
 	}
-	subagent := append(append([]modeltest.Step{clitest.ToolCallStep("subagent", `{"task":"do it"}`)}, script...), modeltest.Step{Text: "all done"})
+	subagent := append(append([]modeltest.ScriptedReply{clitest.ToolCallStep("subagent", `{"task":"do it"}`)}, script...), modeltest.ScriptedReply{Text: "all done"})
 	once := func(t *testing.T, in clitest.Home) {
 		if out, code := in.Run(t, "agent", "-m", "do it"); code != 0 {
 			t.Fatal(out)
@@ -98,7 +98,7 @@ func TestEveryOriginObeysPolicy(t *testing.T) {
 	for _, c := range []struct {
 		name          string
 		origin, agent string
-		script        []modeltest.Step
+		script        []modeltest.ScriptedReply
 		besides       string
 		run           func(t *testing.T, in clitest.Home)
 	}{
@@ -199,7 +199,7 @@ func TestDelegateNeedsPermission(t *testing.T) {
 			in := clitest.NewHome(t)
 			in.UseFakeModel(t, `, "agents": {"list": [{"id": "main", "subagents": {"allow_agents": `+c.allowed+`}}, {"id": "other"}, {"id": "third"}]}`,
 				clitest.ToolCallStep("delegate", `{"task":"do it","agent_id":"other"}`), clitest.ToolCallStep("list_dir", `{"path":"."}`),
-				modeltest.Step{Text: "done"}, modeltest.Step{Text: "done"})
+				modeltest.ScriptedReply{Text: "done"}, modeltest.ScriptedReply{Text: "done"})
 			if out, code := in.Run(t, "agent", "-m", "do it"); code != 0 {
 				t.Fatal(out)
 			}

@@ -10,14 +10,14 @@ import (
 	"github.com/picoclaw/picoclaw/host/agent"
 )
 
-// turnView prints a turn while it runs: the model's text, if wanted, and a line for each call and notice.
-type turnView struct {
+// turnPrinter prints a turn while it runs: the model's text, if wanted, and a line for each call and notice.
+type turnPrinter struct {
 	out        *terminal.Writer
 	showText   bool // show the model's text
 	unfinished bool // the last line has no newline
 }
 
-func (v *turnView) showEvent(e agent.TurnEvent) {
+func (v *turnPrinter) showEvent(e agent.TurnEvent) {
 	switch e.Kind {
 	case agent.TextEvent:
 		if v.showText {
@@ -47,12 +47,12 @@ func (v *turnView) showEvent(e agent.TurnEvent) {
 // maxCallWidth is the maximum length of a printed call.
 const maxCallWidth = 200
 
-func (v *turnView) printLine(style terminal.Style, text string) {
+func (v *turnPrinter) printLine(style terminal.Style, text string) {
 	v.finishLine()
 	fmt.Fprintln(v.out, v.out.Paint(style, terminal.Shorten(terminal.CleanLine(text), maxCallWidth)))
 }
 
-func (v *turnView) finishLine() {
+func (v *turnPrinter) finishLine() {
 	if v.unfinished {
 		fmt.Fprintln(v.out)
 	}

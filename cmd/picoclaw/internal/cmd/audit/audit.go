@@ -69,7 +69,7 @@ func (o *Options) runAudit(ctx context.Context) error {
 	}
 	latest := &latestRecords{max: o.limit}
 	show := latest.addRecord
-	var names loggedNames
+	var names agentAndToolNames
 	if o.follow {
 		var failed error
 		err = audit.FollowLog(ctx, path, names.filterRecords(o.filter, func(r audit.Record) error { return show(r) }), func() {
@@ -104,7 +104,7 @@ func (o *Options) showLatest(cfg *config.Config, path string) error {
 		broken, q.After = broken+page.Broken, page.Next
 	}
 	if len(found) == 0 { // perhaps there is nobody of that name
-		var names loggedNames
+		var names agentAndToolNames
 		if _, err := audit.ReadLog(path, func(r audit.Record) error { names.addRecord(r); return nil }); err != nil {
 			return cli.FailedError(err)
 		}

@@ -69,7 +69,7 @@ func (o *Options) showStats() error {
 		return err
 	}
 	var sums audit.ToolStatsCollector
-	var names loggedNames
+	var names agentAndToolNames
 	if err = names.readLog(o.Factory, cfg, o.filter, func(r audit.Record) error { sums.AddRecord(r); return nil }); err != nil {
 		return err
 	}
@@ -111,10 +111,10 @@ func completeTools(f *cli.Factory) cli.Completer {
 	}
 }
 
-// loggedNames collects the agents and tools in a log, to warn about unknown names in a filter.
-type loggedNames struct{ agents, tools []string }
+// agentAndToolNames collects the agents and tools in a log, to warn about unknown names in a filter.
+type agentAndToolNames struct{ agents, tools []string }
 
-func (n *loggedNames) addRecord(r audit.Record) {
+func (n *agentAndToolNames) addRecord(r audit.Record) {
 	if !slices.Contains(n.agents, r.Agent) {
 		n.agents = append(n.agents, r.Agent)
 	}
@@ -124,7 +124,7 @@ func (n *loggedNames) addRecord(r audit.Record) {
 }
 
 // filterRecords notes the names of all records, and passes on those that match the filter.
-func (n *loggedNames) filterRecords(filter audit.Filter, found func(audit.Record) error) func(audit.Record) error {
+func (n *agentAndToolNames) filterRecords(filter audit.Filter, found func(audit.Record) error) func(audit.Record) error {
 	return func(r audit.Record) error {
 		n.addRecord(r)
 		if filter.Matches(r) {
@@ -135,7 +135,7 @@ func (n *loggedNames) filterRecords(filter audit.Filter, found func(audit.Record
 }
 
 // readLog calls found for the records that match the filter, and warns about invalid lines.
-func (n *loggedNames) readLog(f *cli.Factory, cfg *config.Config, filter audit.Filter, found func(audit.Record) error) error {
+func (n *agentAndToolNames) readLog(f *cli.Factory, cfg *config.Config, filter audit.Filter, found func(audit.Record) error) error {
 	broken, err := audit.ReadLog(audit.LogPath(cfg.Home().Path), n.filterRecords(filter, found))
 	if err == nil {
 		warnInvalidLines(f, broken)
@@ -144,7 +144,7 @@ func (n *loggedNames) readLog(f *cli.Factory, cfg *config.Config, filter audit.F
 }
 
 // warnUnknownNames warns if a filter names an agent or tool that is neither in the log nor configured.
-func (n *loggedNames) warnUnknownNames(f *cli.Factory, cfg *config.Config, filter audit.Filter) {
+func (n *agentAndToolNames) warnUnknownNames(f *cli.Factory, cfg *config.Config, filter audit.Filter) {
 	if agents := append(cfg.AgentIDs(), n.agents...); filter.Agent != "" && !slices.Contains(agents, filter.Agent) {
 		fmt.Fprintf(f.Err, "picoclaw: no agent %q is configured, and no call of one is in the log%s\n", filter.Agent,
 			suggest.DidYouMean(filter.Agent, agents))

@@ -107,17 +107,17 @@ type explanation struct {
 	Softened []string `json:"softened,omitempty"`
 
 	// What more there is to say of a refused command.
-	File    string           `json:"file,omitempty"`    // that the rule stands in
-	Tier    string           `json:"tier,omitempty"`    // whether a custom allow pattern lifts the rule: soft or hard
-	Command string           `json:"command,omitempty"` // the simple command that decided, as custom patterns see it
-	Argv    []string         `json:"argv,omitempty"`
-	Span    *explanationSpan `json:"span,omitempty"`
-	Safer   string           `json:"safer,omitempty"`
-	Setting string           `json:"setting,omitempty"`
+	File    string      `json:"file,omitempty"`    // that the rule stands in
+	Tier    string      `json:"tier,omitempty"`    // whether a custom allow pattern lifts the rule: soft or hard
+	Command string      `json:"command,omitempty"` // the simple command that decided, as custom patterns see it
+	Argv    []string    `json:"argv,omitempty"`
+	Span    *reasonSpan `json:"span,omitempty"`
+	Safer   string      `json:"safer,omitempty"`
+	Setting string      `json:"setting,omitempty"`
 }
 
-// explanationSpan is the position of the reason in the command: bytes start to end, line and column of the start.
-type explanationSpan struct {
+// reasonSpan is the position of the reason in the command: bytes start to end, line and column of the start.
+type reasonSpan struct {
 	Start  int    `json:"start"`
 	End    int    `json:"end"`
 	Line   int    `json:"line"`
@@ -137,7 +137,7 @@ func newExplanation(d guard.Decision, e *session.Error) explanation {
 	out := explanation{Decision: d.Verdict.String(), Rule: d.Rule, Reason: d.Reason, Hint: d.Hint,
 		Softened: d.Softened, File: d.File, Tier: d.Tier, Command: d.CanonicalCommand(), Argv: d.Argv, Safer: d.Safer, Setting: d.Setting}
 	if s := d.Span; s != nil {
-		out.Span = &explanationSpan{Start: s.Start, End: s.End, Line: s.Line, Column: s.Column, Text: s.Text}
+		out.Span = &reasonSpan{Start: s.Start, End: s.End, Line: s.Line, Column: s.Column, Text: s.Text}
 	}
 	return out
 }

@@ -68,14 +68,14 @@ func (v *Options) openStore() error {
 	return nil
 }
 
-// idleReason says why no job of the agent runs; empty if jobs run.
+// idleReason returns the reason why no job of the agent runs, as a sentence; empty if jobs run.
 func (v *Options) idleReason() string {
 	if !v.agentConfig.Tools.Cron.Enabled {
 		return fmt.Sprintf("No job of agent %s runs: tools.cron.enabled is false.", v.agentConfig.ID)
 	}
 	_, err := pidfile.ReadPidFileWithCheck(v.home)
 	if stale := (*pidfile.StaleError)(nil); errors.As(err, &stale) || errors.Is(err, fs.ErrNotExist) {
-		return "No job runs now, since no gateway does: `picoclaw gateway` starts it."
+		return "No job runs: no gateway is running. Start it with `picoclaw gateway`."
 	}
 	return ""
 }

@@ -20,7 +20,7 @@ func TestGatewayRunsJobs(t *testing.T) {
 	in.UseFakeModel(t, quiet,
 		clitest.ToolCallStep("cron", `{"action":"add","name":"count","every_seconds":1,"command":"echo x >> count; echo counted"}`),
 		clitest.ToolCallStep("cron", `{"action":"add","name":"reboot","every_seconds":1,"command":"sudo reboot"}`),
-		modeltest.Step{Text: "Noted."}, modeltest.Step{Text: "The tea is ready."})
+		modeltest.ScriptedReply{Text: "Noted."}, modeltest.ScriptedReply{Text: "The tea is ready."})
 	good := func(args ...string) {
 		t.Helper()
 		if out, code := in.Run(t, args...); code != 0 {
@@ -70,7 +70,7 @@ func TestGatewayRunsJobs(t *testing.T) {
 	good("gateway", "reload")
 	logged("count", "tools.cron.allow_command is false")
 	clitest.StopServer(t, gateway)
-	if out, _ := in.Run(t, "cron", "list"); !strings.Contains(out, "No job runs now, since no gateway does") {
+	if out, _ := in.Run(t, "cron", "list"); !strings.Contains(out, "No job runs: no gateway is running") {
 		t.Errorf("%s", out)
 	}
 }

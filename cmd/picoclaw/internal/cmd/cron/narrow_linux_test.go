@@ -30,7 +30,7 @@ func TestJobsKeepRestrictedPolicy(t *testing.T) {
 	t.Parallel()
 	in := clitest.NewHome(t)
 	in.UseFakeModel(t, `, "heartbeat": {"enabled": false}`, clitest.ToolCallStep("exec", `{"command":"sh try.sh message"}`),
-		modeltest.Step{Text: "Done."})
+		modeltest.ScriptedReply{Text: "Done."})
 	sub := filepath.Join(in.Workspace, "sub")
 	if err := os.Mkdir(sub, 0o700); err != nil {
 		t.Fatal(err)

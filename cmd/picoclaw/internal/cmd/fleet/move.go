@@ -14,7 +14,7 @@ import (
 )
 
 // joinAsAdmin joins the fleet as an admin.
-func (o *Options) joinAsAdmin(ctx context.Context) (*membership.FleetMember, error) {
+func (o *Options) joinAsAdmin(ctx context.Context) (*membership.FleetMembership, error) {
 	cfg, err := o.Config("")
 	if err != nil {
 		return nil, err

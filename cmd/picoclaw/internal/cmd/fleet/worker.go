@@ -57,7 +57,7 @@ may continue for gateway.drain_seconds.`,
 // runningWorker is a worker that serves its agents.
 type runningWorker struct {
 	fleet  *WorkerOptions
-	member *membership.FleetMember
+	member *membership.FleetMembership
 	logger hclog.Logger
 	home   string
 
@@ -65,12 +65,12 @@ type runningWorker struct {
 	changes  chan struct{} // an agent's tools may have changed
 	trusts   chan struct{} // the trusted keys have changed
 	reloadMu sync.Mutex    // serializes reloads
-	current  *configAssembly
-	closing  sync.WaitGroup // assemblies that are closing
+	current  *workerRuntime
+	closing  sync.WaitGroup // runtimes that are closing
 }
 
-// configAssembly makes a worker's calls with one version of the configuration.
-type configAssembly struct {
+// workerRuntime is the part of a worker that runs calls with one version of the configuration.
+type workerRuntime struct {
 	app          *cli.Factory
 	all          *host.Runtime // for calls of gateway clients
 	cli          *host.Runtime // for picoclaw call, without built-in tools
@@ -144,8 +144,8 @@ func (w *runningWorker) serveAgents(ctx context.Context, cfg *config.Config) err
 }
 
 // openConfig opens the hosts for a configuration.
-func (w *runningWorker) openConfig(cfg *config.Config) (*configAssembly, error) {
-	s := &configAssembly{app: w.fleet.Factory, file: cfg.File(), agents: cfg.AgentIDs(), trust: cfg.Fleet().Trust}
+func (w *runningWorker) openConfig(cfg *config.Config) (*workerRuntime, error) {
+	s := &workerRuntime{app: w.fleet.Factory, file: cfg.File(), agents: cfg.AgentIDs(), trust: cfg.Fleet().Trust}
 	var options host.Options
 	if id := w.member.Id; id != nil {
 		var err error
@@ -195,7 +195,7 @@ func (w *runningWorker) openConfig(cfg *config.Config) (*configAssembly, error) 
 }
 
 // OpenSession opens a session for a call from the fleet.
-func (s *configAssembly) OpenSession(agent string, origin session.Origin) (*session.Session, error) {
+func (s *workerRuntime) OpenSession(agent string, origin session.Origin) (*session.Session, error) {
 	switch origin {
 	case session.MCP:
 		return s.all.OpenSession(agent, origin)
@@ -205,7 +205,7 @@ func (s *configAssembly) OpenSession(agent string, origin session.Origin) (*sess
 	return nil, fmt.Errorf("a call of origin %q can't come from another machine", origin)
 }
 
-func (s *configAssembly) closeHosts() {
+func (s *workerRuntime) closeHosts() {
 	s.stopWatching()
 	hosts.CloseHost(s.app, s.cli)
 	hosts.CloseHost(s.app, s.all)
@@ -293,12 +293,12 @@ func (w *runningWorker) followFleetConfig(ctx context.Context) {
 		w.worker.SetConfig(serial, nil)
 	}
 	for ctx.Err() == nil {
-		w.followWithTrust(ctx)
+		w.applySignedConfigs(ctx)
 	}
 }
 
-// followWithTrust applies them until the trusted keys change.
-func (w *runningWorker) followWithTrust(ctx context.Context) {
+// applySignedConfigs applies the fleet's configurations signed with a trusted key, until the trusted keys change.
+func (w *runningWorker) applySignedConfigs(ctx context.Context) {
 	logger := w.logger.Named("worker")
 	ctx, stop := context.WithCancel(ctx)
 	var background sync.WaitGroup

@@ -39,9 +39,9 @@ type Options struct {
 	port int
 
 	fleet            membership.FleetFlags
-	configFile       string                                 // the last configuration file
-	member           atomic.Pointer[membership.FleetMember] // of the fleet
-	onConnectionLost func(error)                            // ends the gateway
+	configFile       string                                     // the last configuration file
+	member           atomic.Pointer[membership.FleetMembership] // of the fleet
+	onConnectionLost func(error)                                // ends the gateway
 	hostOptions      host.Options
 	console          *web.Console // nil for none
 	operator         host.ConsoleActions
@@ -179,17 +179,17 @@ func (o *Options) openLocalInstance() (gateway.Runtime, error) {
 	if o.console != nil {
 		options.Observe = func(r audit.Record, result *session.Result) { o.console.KeepResult(r, host.ResultText(result)) }
 	}
-	assembly, err := hosts.AssembleHost(o.Factory, cfg, options)
+	runtime, err := hosts.AssembleHost(o.Factory, cfg, options)
 	if err != nil {
 		return nil, err
 	}
-	if err := assembly.PrepareForCalls(); err != nil {
+	if err := runtime.PrepareForCalls(); err != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), hosts.CloseTimeout)
 		defer cancel()
-		return nil, errors.Join(err, assembly.Close(ctx))
+		return nil, errors.Join(err, runtime.Close(ctx))
 	}
-	o.operator.SetRuntime(assembly)
-	return assembly, nil
+	o.operator.SetRuntime(runtime)
+	return runtime, nil
 }
 
 // openFleetInstance opens an instance that serves the agents of a fleet.

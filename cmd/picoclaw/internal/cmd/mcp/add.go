@@ -96,7 +96,7 @@ func (o *serverOptions) addSpecFlags(cmd *cobra.Command) {
 // addServer installs the server that the command line describes as a plugin.
 func (o *AddOptions) addServer(ctx context.Context) error {
 	name := o.name
-	s, err := install.OpenPlugins(o.Factory)
+	s, err := install.OpenPluginInventory(o.Factory)
 	if err != nil {
 		return err
 	}
@@ -139,7 +139,7 @@ func (o *serverOptions) parseServerSpec() error {
 }
 
 // installServer builds the package and installs it, or updates the plugin of the pin.
-func (o *serverOptions) installServer(ctx context.Context, s *install.Plugins, name string, pin *store.InstalledPlugin) error {
+func (o *serverOptions) installServer(ctx context.Context, s *install.PluginInventory, name string, pin *store.InstalledPlugin) error {
 	if err := s.CheckStoreOutsideWorkspaces(); err != nil {
 		return cli.FailedError(err)
 	}
@@ -200,7 +200,7 @@ func (o *serverOptions) installServer(ctx context.Context, s *install.Plugins, n
 }
 
 // newPackageBuilder returns a package builder that runs the server in a sandbox. done closes the builder's host.
-func (o *serverOptions) newPackageBuilder(s *install.Plugins) (*mcpservers.PackageBuilder, func(), error) {
+func (o *serverOptions) newPackageBuilder(s *install.PluginInventory) (*mcpservers.PackageBuilder, func(), error) {
 	exe, err := os.Executable()
 	if err == nil {
 		exe, err = filepath.EvalSymlinks(exe)
@@ -222,13 +222,13 @@ func (o *serverOptions) newPackageBuilder(s *install.Plugins) (*mcpservers.Packa
 		return nil, nil, cli.StartError(err)
 	}
 	return &mcpservers.PackageBuilder{
-		Store: s.Store, Run: sess.RunSandboxedProgram, Program: program, Logs: filepath.Join(s.Config.Home().Path, "logs"),
+		Store: s.Store, Run: sess.RunOperatorProgram, Program: program, Logs: filepath.Join(s.Config.Home().Path, "logs"),
 		Progress: func(text string) { fmt.Fprintln(o.Err, text+" …") },
 	}, func() { hosts.CloseHost(o.Factory, h) }, nil
 }
 
 // newToolOwnerLookup returns a function that names the plugin, other than id, that has a tool.
-func newToolOwnerLookup(s *install.Plugins, id string) func(string) string {
+func newToolOwnerLookup(s *install.PluginInventory, id string) func(string) string {
 	others := map[string]string{}
 	for _, p := range s.Catalog.Plugins() {
 		for _, t := range p.Tools {

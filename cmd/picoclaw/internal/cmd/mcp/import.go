@@ -59,7 +59,7 @@ func (o *ImportOptions) importServers(ctx context.Context) error {
 		fmt.Fprintf(out, "picoclaw: %s was not added: %s\n", terminal.CleanLine(name), terminal.CleanLine(skipped[name].Error()))
 	}
 	for _, name := range slices.Sorted(maps.Keys(found)) {
-		s, err := install.OpenPlugins(o.Factory)
+		s, err := install.OpenPluginInventory(o.Factory)
 		if err != nil {
 			return err
 		}

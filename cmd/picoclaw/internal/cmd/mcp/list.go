@@ -22,7 +22,7 @@ import (
 )
 
 // clearQuarantine removes a server's quarantined tools and observed definitions, after they were accepted.
-func clearQuarantine(s *install.Plugins, id string) error {
+func clearQuarantine(s *install.PluginInventory, id string) error {
 	if err := session.RemoveToolWithdrawals(s.Config.Home().Path, id); err != nil {
 		return err
 	}
@@ -36,7 +36,7 @@ func clearQuarantine(s *install.Plugins, id string) error {
 }
 
 // findServer returns the lock file's entry for an MCP server.
-func findServer(s *install.Plugins, name string) (*store.InstalledPlugin, error) {
+func findServer(s *install.PluginInventory, name string) (*store.InstalledPlugin, error) {
 	if pin := s.Lock.Plugins[name]; pin != nil && pin.Files[mcpservers.DefinitionFile] != "" {
 		return pin, nil
 	}
@@ -45,7 +45,7 @@ func findServer(s *install.Plugins, name string) (*store.InstalledPlugin, error)
 }
 
 // serverNames returns the names of the MCP servers.
-func serverNames(s *install.Plugins) (names []string) {
+func serverNames(s *install.PluginInventory) (names []string) {
 	for _, one := range s.ListServers() {
 		names = append(names, one.Name)
 	}
@@ -72,7 +72,7 @@ func NewCmdList(f *cli.Factory, runF func(*ListOptions) error) *cobra.Command {
 }
 
 func (o *ListOptions) listServers() error {
-	s, err := install.OpenPlugins(o.Factory)
+	s, err := install.OpenPluginInventory(o.Factory)
 	if err != nil {
 		return err
 	}
@@ -130,7 +130,7 @@ func NewCmdShow(f *cli.Factory, runF func(*ShowOptions) error) *cobra.Command {
 }
 
 func (o *ShowOptions) showServer() error {
-	s, err := install.OpenPlugins(o.Factory)
+	s, err := install.OpenPluginInventory(o.Factory)
 	if err != nil {
 		return err
 	}
@@ -164,7 +164,7 @@ func (o *ShowOptions) showServer() error {
 }
 
 // printAcceptedTools prints the accepted grants and tools of a server.
-func printAcceptedTools(s *install.Plugins, out *terminal.Writer, server inventory.ServerInfo, pin *store.InstalledPlugin) {
+func printAcceptedTools(s *install.PluginInventory, out *terminal.Writer, server inventory.ServerInfo, pin *store.InstalledPlugin) {
 	fmt.Fprintf(out, "  granted   %s\n", terminal.CleanLine(inventory.SummariseGrants(&pin.Grants)))
 	for _, text := range inventory.ExplainGrants(pin.Grants) {
 		fmt.Fprintf(out, "            %s\n", terminal.CleanLine(text))
@@ -216,7 +216,7 @@ func serverArgument(name *string) cobra.PositionalArgs {
 // completeServers proposes servers.
 func completeServers(f *cli.Factory) cli.Completer {
 	return cli.CompleteFirstArgument(func() []cobra.Completion {
-		s, err := install.OpenPlugins(f)
+		s, err := install.OpenPluginInventory(f)
 		if err != nil {
 			return nil
 		}

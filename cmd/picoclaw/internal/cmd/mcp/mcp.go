@@ -112,8 +112,8 @@ func bridgeToSocket(f *cli.Factory, ctx context.Context, path string) error {
 	}
 	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
 	go func() {
-		_, _ = io.Copy(conn, f.In) // what is lost there, the other end misses
-		_ = conn.CloseWrite()      // it answers what it was asked, and ends
+		_, _ = io.Copy(conn, f.In) // an error here closes the connection's writing side, and the session ends
+		_ = conn.CloseWrite()      // the session answers pending requests, then closes the connection
 	}()
 	_, err = io.Copy(f.Out, conn)
 	_ = conn.Close()

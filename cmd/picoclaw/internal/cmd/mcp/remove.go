@@ -41,7 +41,7 @@ func NewCmdRemove(f *cli.Factory, runF func(*RemoveOptions) error) *cobra.Comman
 }
 
 func (o *RemoveOptions) removeServer() error {
-	s, err := install.OpenPlugins(o.Factory)
+	s, err := install.OpenPluginInventory(o.Factory)
 	if err != nil {
 		return err
 	}
@@ -92,7 +92,7 @@ func hasFiles(dir string) bool {
 }
 
 // programHomeDirs returns the home directories of a plugin's programs, one per policy.
-func programHomeDirs(s *install.Plugins, id string) (dirs []string) {
+func programHomeDirs(s *install.PluginInventory, id string) (dirs []string) {
 	const policy = 16 // digits, and a hyphen
 	all := isolation.UserEnvDir(s.Config.Home().Path, "")
 	entries, _ := os.ReadDir(all) // without it, nothing ran

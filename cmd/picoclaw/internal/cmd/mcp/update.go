@@ -53,7 +53,7 @@ time.`,
 }
 
 func (o *TrustOptions) trustServer(ctx context.Context) error {
-	s, err := install.OpenPlugins(o.Factory)
+	s, err := install.OpenPluginInventory(o.Factory)
 	if err != nil {
 		return err
 	}
@@ -69,7 +69,7 @@ func (o *TrustOptions) trustServer(ctx context.Context) error {
 // rebuildServer builds a server's package again from its specification.
 func (o *serverOptions) rebuildServer(ctx context.Context) error {
 	name := o.name
-	s, err := install.OpenPlugins(o.Factory)
+	s, err := install.OpenPluginInventory(o.Factory)
 	if err != nil {
 		return err
 	}

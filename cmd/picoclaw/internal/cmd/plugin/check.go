@@ -53,7 +53,7 @@ func (o *CheckOptions) checkPlugin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	findings, err := trial.RunTrial(ctx, trial.TrialOptions{Source: o.source, Logger: logger})
+	findings, err := trial.TestPlugin(ctx, trial.TrialOptions{Source: o.source, Logger: logger})
 	if err != nil {
 		return cli.StartError(err)
 	}

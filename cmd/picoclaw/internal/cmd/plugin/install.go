@@ -41,7 +41,7 @@ grants.`,
 }
 
 func (o *InstallOptions) installPlugin() error {
-	s, err := install.OpenPlugins(o.Factory)
+	s, err := install.OpenPluginInventory(o.Factory)
 	if err != nil {
 		return err
 	}
@@ -69,7 +69,7 @@ func (o *InstallOptions) installPlugin() error {
 }
 
 // stagePackage copies a package into the store's staging directory, and checks for conflicts with other plugins.
-func stagePackage(s *install.Plugins, source string) (*store.StagedPackage, error) {
+func stagePackage(s *install.PluginInventory, source string) (*store.StagedPackage, error) {
 	if err := s.CheckStoreOutsideWorkspaces(); err != nil {
 		return nil, cli.FailedError(err)
 	}
@@ -134,7 +134,7 @@ accept them, the new version waits in the store and the old one runs.`,
 }
 
 func (o *UpdateOptions) runUpdate() error {
-	s, err := install.OpenPlugins(o.Factory)
+	s, err := install.OpenPluginInventory(o.Factory)
 	if err != nil {
 		return err
 	}

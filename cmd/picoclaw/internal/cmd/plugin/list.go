@@ -31,7 +31,7 @@ func NewCmdList(f *cli.Factory, runF func(*ListOptions) error) *cobra.Command {
 }
 
 func (o *ListOptions) listPlugins() error {
-	s, err := install.OpenPlugins(o.Factory)
+	s, err := install.OpenPluginInventory(o.Factory)
 	if err != nil {
 		return err
 	}
@@ -87,7 +87,7 @@ func NewCmdInfo(f *cli.Factory, runF func(*InfoOptions) error) *cobra.Command {
 }
 
 func (o *InfoOptions) showInfo() error {
-	s, err := install.OpenPlugins(o.Factory)
+	s, err := install.OpenPluginInventory(o.Factory)
 	if err != nil {
 		return err
 	}

@@ -74,11 +74,11 @@ func (o *NewOptions) createPlugin() error {
 	if err != nil {
 		return cli.FailedError(err)
 	}
-	p := scaffold.NewPlugin{ID: o.id, Dir: dir, Module: o.module, Picoclaw: "picoclaw"}
+	p := scaffold.PluginSpec{ID: o.id, Dir: dir, Module: o.module, Picoclaw: "picoclaw"}
 	if err = p.CheckNames(); err != nil {
 		return cli.UsageErrorf("%w", err)
 	}
-	if s, openErr := install.OpenPlugins(o.Factory); openErr == nil && s.IsBundled(o.id) {
+	if s, openErr := install.OpenPluginInventory(o.Factory); openErr == nil && s.IsBundled(o.id) {
 		return cli.UsageErrorf("picoclaw comes with a plugin %s, and two can't have one id; choose another name", o.id)
 	}
 	if p.SDK, err = o.chooseSDK(); err != nil {
@@ -97,26 +97,26 @@ func (o *NewOptions) createPlugin() error {
 }
 
 // chooseSDK returns the SDK in --sdk, the release of this picoclaw, or the sources it was built from.
-func (o *NewOptions) chooseSDK() (scaffold.SDK, error) {
+func (o *NewOptions) chooseSDK() (scaffold.SDKSource, error) {
 	if o.sdk != "" {
 		dir, err := filepath.Abs(o.sdk)
 		if err == nil {
 			err = scaffold.CheckSourceDir(dir)
 		}
-		return scaffold.SDK{Source: dir}, err
+		return scaffold.SDKSource{Source: dir}, err
 	}
 	if scaffold.IsReleased(o.Version) {
-		return scaffold.SDK{Version: o.Version}, nil
+		return scaffold.SDKSource{Version: o.Version}, nil
 	}
 	if o.Source == "" {
-		return scaffold.SDK{}, errors.New("this picoclaw is no release and does not know the sources that it was built from; " +
+		return scaffold.SDKSource{}, errors.New("this picoclaw is no release and does not know the sources that it was built from; " +
 			"name their directory with --sdk, or build picoclaw with `make build`")
 	}
 	if err := scaffold.CheckSourceDir(o.Source); err != nil {
-		return scaffold.SDK{}, fmt.Errorf("this picoclaw is no release, and plugins are built with the sources that it was built from: %w; "+
+		return scaffold.SDKSource{}, fmt.Errorf("this picoclaw is no release, and plugins are built with the sources that it was built from: %w; "+
 			"name another directory with --sdk", err)
 	}
-	return scaffold.SDK{Source: o.Source}, nil
+	return scaffold.SDKSource{Source: o.Source}, nil
 }
 
 func (o *NewOptions) printCreated(result newPluginResult) error {

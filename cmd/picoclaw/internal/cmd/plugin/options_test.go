@@ -47,7 +47,7 @@ func TestNewCmdPlugin(t *testing.T) {
 		newCmd := func(f *cli.Factory, runF func(*EnableOptions) error) *cobra.Command { return NewCmdEnable(f, on, runF) }
 		clitest.CheckOptions(t, newCmd,
 			clitest.OptionsCase[EnableOptions]{Line: "shell --tool exec --agent guest",
-				Want: EnableOptions{off: store.DisabledTool{Plugin: "shell", Tool: "exec", Agent: "guest"}, output: cli.Text}},
+				Want: EnableOptions{off: store.DisableRule{Plugin: "shell", Tool: "exec", Agent: "guest"}, output: cli.Text}},
 			clitest.OptionsCase[EnableOptions]{Line: "", Usage: "takes the id of one plugin"})
 	}
 }

@@ -11,7 +11,7 @@ import (
 // EnableOptions are the options of `picoclaw plugin enable` and `disable`.
 type EnableOptions struct {
 	*cli.Factory
-	off    store.DisabledTool
+	off    store.DisableRule
 	output cli.OutputFormat
 }
 
@@ -36,12 +36,12 @@ new picoclaw.lock if it is missing or damaged.`
 		Args:              pluginArgument(&o.off.Plugin),
 		ValidArgsFunction: completePlugins(f),
 		RunE: func(*cobra.Command, []string) error {
-			if on && o.off == (store.DisabledTool{Plugin: "*"}) {
+			if on && o.off == (store.DisableRule{Plugin: "*"}) {
 				if err := replaceBrokenLock(f); err != nil {
 					return err
 				}
 			}
-			s, err := install.OpenPlugins(f)
+			s, err := install.OpenPluginInventory(f)
 			if err != nil {
 				return err
 			}

@@ -36,7 +36,7 @@ func NewCmdRemove(f *cli.Factory, runF func(*RemoveOptions) error) *cobra.Comman
 }
 
 func (o *RemoveOptions) removePlugin() error {
-	s, err := install.OpenPlugins(o.Factory)
+	s, err := install.OpenPluginInventory(o.Factory)
 	if err != nil {
 		return err
 	}
@@ -84,7 +84,7 @@ func NewCmdVerify(f *cli.Factory, runF func(*VerifyOptions) error) *cobra.Comman
 }
 
 func (o *VerifyOptions) verifyPlugins() error {
-	s, err := install.OpenPlugins(o.Factory)
+	s, err := install.OpenPluginInventory(o.Factory)
 	if err != nil {
 		return err
 	}
@@ -156,7 +156,7 @@ func NewCmdReset(f *cli.Factory, runF func(*ResetOptions) error) *cobra.Command 
 }
 
 func (o *ResetOptions) resetCrashes() error {
-	s, err := install.OpenPlugins(o.Factory)
+	s, err := install.OpenPluginInventory(o.Factory)
 	if err != nil {
 		return err
 	}

@@ -128,7 +128,7 @@ func parseEnvFlags(entries []string) (map[string]string, error) {
 }
 
 // printSummary prints what the program changed and which accesses were refused, if standard error is a terminal.
-func (o *Options) printSummary(preset *run.Preset, r *run.RunResult, failure error) {
+func (o *Options) printSummary(preset *run.ProgramPreset, r *run.RunResult, failure error) {
 	out := terminal.NewWriter(o.Err)
 	if failure != nil {
 		fmt.Fprintln(o.Err, "picoclaw:", failure)

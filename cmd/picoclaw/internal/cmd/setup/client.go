@@ -102,7 +102,7 @@ func (o *InitOptions) printRunCommand(client clients.Client) error {
 
 // writeChange shows the planned change of a client's settings, asks, and writes it.
 func (o *InitOptions) writeChange(client clients.Client, change *clients.FileChange, m *setupResult) (err error) {
-	result := clientResult{Client: client.ID, File: change.Path, Note: client.Note}
+	result := clientSetupResult{Client: client.ID, File: change.Path, Note: client.Note}
 	out := terminal.NewWriter(o.Out)
 	if !change.ChangesFile() {
 		if o.output == cli.JSON {
@@ -147,8 +147,8 @@ func newReasonError(what string, why error) error {
 	return fmt.Errorf("%s: %w", what, why)
 }
 
-// clientResult is the JSON output about a client's changed settings.
-type clientResult struct {
+// clientSetupResult is the JSON output about a client's changed settings.
+type clientSetupResult struct {
 	Client  string `json:"client"`
 	File    string `json:"file"`
 	Written bool   `json:"written"` // false if the entry existed

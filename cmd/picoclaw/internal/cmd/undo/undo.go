@@ -26,13 +26,13 @@ import (
 
 // Options are the options of `picoclaw undo`.
 type Options struct {
-	toolOptions
+	commonOptions
 	id            string // of the change; empty for the last one
 	force, dryRun bool
 }
 
 func NewCmdUndo(f *cli.Factory, runF func(*Options) error) *cobra.Command {
-	v := &Options{toolOptions: toolOptions{Factory: f, tool: "undo"}}
+	v := &Options{commonOptions: commonOptions{Factory: f, tool: "undo"}}
 	cmd := &cobra.Command{
 		Use:        "undo [ID]",
 		SuggestFor: []string{"restore", "revert"},
@@ -67,12 +67,12 @@ func (v *Options) runUndo(cmd *cobra.Command) error {
 
 // HistoryOptions are the options of `picoclaw history`.
 type HistoryOptions struct {
-	toolOptions
+	commonOptions
 	limit int
 }
 
 func NewCmdHistory(f *cli.Factory, runF func(*HistoryOptions) error) *cobra.Command {
-	v := &HistoryOptions{toolOptions: toolOptions{Factory: f, tool: "history"}}
+	v := &HistoryOptions{commonOptions: commonOptions{Factory: f, tool: "history"}}
 	cmd := &cobra.Command{
 		Use:   "history",
 		Short: "List an agent's changes to files, latest first",
@@ -87,8 +87,8 @@ func NewCmdHistory(f *cli.Factory, runF func(*HistoryOptions) error) *cobra.Comm
 	return cli.NewCommand(cmd, v, runF)
 }
 
-// toolOptions are the options that undo and history share; each calls the tool of its name.
-type toolOptions struct {
+// commonOptions are the options that undo and history share; each calls the tool of its name.
+type commonOptions struct {
 	*cli.Factory
 	tool   string
 	agent  string
@@ -98,13 +98,13 @@ type toolOptions struct {
 	precheck func(context.Context, *session.Session) (*session.Error, error)
 }
 
-func (v *toolOptions) addFlags(cmd *cobra.Command) {
+func (v *commonOptions) addFlags(cmd *cobra.Command) {
 	v.AddAgentFlag(cmd, &v.agent, "the agent with the changes (default: the newest run of the project, or the first agent)")
 	cmd.Flags().StringVar(&v.run, "run", "", "`id` of the run with the changes")
 	v.AddOutputFlag(cmd, &v.output)
 }
 
-func (v *toolOptions) callTool(cmd *cobra.Command, arguments map[string]any) error {
+func (v *commonOptions) callTool(cmd *cobra.Command, arguments map[string]any) error {
 	of, err := v.findRun()
 	if err != nil {
 		return cli.FailedError(err)
@@ -141,7 +141,7 @@ func (v *toolOptions) callTool(cmd *cobra.Command, arguments map[string]any) err
 }
 
 // findRun returns the run in --run, or else the newest of the current project; nil for changes outside runs.
-func (v *toolOptions) findRun() (*run.RunRecord, error) {
+func (v *commonOptions) findRun() (*run.RunRecord, error) {
 	if v.run == "" && (v.agent != "" || v.Workspace != "") {
 		return nil, nil
 	}
@@ -180,8 +180,8 @@ func agentOfRun(r *run.RunRecord) string {
 	return r.Agent
 }
 
-// changeList is the structured result of the tool history.
-type changeList struct {
+// historyResult is the structured result of the tool history.
+type historyResult struct {
 	Operations []historyChange `json:"operations"`
 }
 
@@ -217,7 +217,7 @@ func checkUntrackedCommand(ctx context.Context, s *session.Session) (*session.Er
 	if r.Err != nil {
 		return nil, nil // undo says what is wrong
 	}
-	var known changeList
+	var known historyResult
 	if err := json.Unmarshal(r.Structured, &known); err != nil {
 		return nil, fmt.Errorf("read the history: %w", err)
 	}

@@ -96,7 +96,7 @@ func TestBrokenFilesAreNamed(t *testing.T) {
 func usedHome(t *testing.T) clitest.Home {
 	home := clitest.NewHome(t)
 	home.UseFakeModel(t, `, "audit": {"max_size": 1500}, "agents": {"agents": [{"id": "main"}, {"id": "other"}]},
-		"isolation": {"enabled": false}, "tools": {"disabled": ["exec"]}`, slices.Repeat([]modeltest.Step{{Text: "done"}}, 1000)...)
+		"isolation": {"enabled": false}, "tools": {"disabled": ["exec"]}`, slices.Repeat([]modeltest.ScriptedReply{{Text: "done"}}, 1000)...)
 	for _, args := range [][]string{
 		{"call", "write_file", "path=a", "content=one"}, {"call", "write_file", "path=a", "content=two"},
 		{"call", "read_file", "path=a"}, {"call", "exec", "command=true"}, {"call", "write_file", "path=b", "content=b"},

@@ -16,9 +16,9 @@ import (
 	"github.com/picoclaw/picoclaw/isolation"
 )
 
-// SandboxedProgram is a program an operator runs in a sandbox without an agent's access, for example to inspect a
+// OperatorProgram is a program an operator runs in a sandbox without an agent's access, for example to inspect a
 // plugin before installing it.
-type SandboxedProgram struct {
+type OperatorProgram struct {
 	Name string // in messages
 	// Command is the process to start. Its standard streams are files. Env is its whole environment, except for proxy
 	// variables.
@@ -29,10 +29,10 @@ type SandboxedProgram struct {
 	Secrets             []string // operator secrets the proxy inserts; the program never sees them
 }
 
-// RunSandboxedProgram runs a program in a sandbox until it exits or ctx is done, even if the configuration turns
+// RunOperatorProgram runs a program in a sandbox until it exits or ctx is done, even if the configuration turns
 // isolation off. The program has the limits of a command and limited disk space. A failing program returns an
 // *isolation.ExitError.
-func (s *Session) RunSandboxedProgram(ctx context.Context, a SandboxedProgram) error {
+func (s *Session) RunOperatorProgram(ctx context.Context, a OperatorProgram) error {
 	iso, err := isolation.Configure(isolation.Config{
 		Enabled: true, Home: s.policy.HomePath(), UseCgroups: true,
 	}, s.host.logger.Named("isolation"))
@@ -49,7 +49,7 @@ func (s *Session) RunSandboxedProgram(ctx context.Context, a SandboxedProgram) e
 	cmd := *a.Command
 	var n *sandboxNetwork
 	if len(a.Hosts)+len(a.HostsFrom) > 0 {
-		if n, err = s.newSandboxedProgramNetwork(a); err != nil {
+		if n, err = s.newOperatorProgramNetwork(a); err != nil {
 			return err
 		}
 		env, attachErr := n.attachToProfile(&profile)
@@ -127,9 +127,9 @@ func checkDiskUse(ctx context.Context, dirs []string) error {
 	return nil
 }
 
-// newSandboxedProgramNetwork returns the network of a sandboxed program. Its connections are not logged, since they
+// newOperatorProgramNetwork returns the network of a sandboxed program. Its connections are not logged, since they
 // belong to no call.
-func (s *Session) newSandboxedProgramNetwork(a SandboxedProgram) (*sandboxNetwork, error) {
+func (s *Session) newOperatorProgramNetwork(a OperatorProgram) (*sandboxNetwork, error) {
 	rules := policy.NetworkRules{PolicyRules: egress.PolicyRules{Allow: a.Hosts}, From: a.HostsFrom}
 	if own := s.policy.NetworkRules(); own != nil {
 		rules.Hosts = own.Hosts // addresses that the operator has given names
