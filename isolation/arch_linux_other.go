@@ -14,7 +14,7 @@ const auditArch, foreignBit = 0, 0
 var archRefusedCalls, forkCalls []uint32
 
 // addArgumentRules adds rules that check arguments of system calls.
-func (syscallRules) addArgumentRules(filterNeeds) {}
+func (syscallRules) addArgumentRules(filterOptions) {}
 
 var archMutationCalls []mutationCall
 

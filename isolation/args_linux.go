@@ -48,7 +48,7 @@ func (a *bwrapArguments) closeFiles() {
 	}
 }
 
-func (a *bwrapArguments) addMount(m viewMount) error {
+func (a *bwrapArguments) addMount(m plannedMount) error {
 	switch m.kind {
 	case bindRO, bindRW, symlink:
 		a.addWords("--"+string(m.kind), m.source, m.target)

@@ -11,7 +11,7 @@ import (
 )
 
 // weakened takes walls away: all but the namespaces and the mount view.
-func weakened(i *Isolation, flags ...string) {
+func weakened(i *Starter, flags ...string) {
 	i.starter.filter, i.starter.landlock = withoutFilter, 0
 	i.starter.flags = withFlags(flags...)
 }
@@ -21,7 +21,7 @@ func TestRootCannotRemount(t *testing.T) {
 	base := realTemp(t)
 	docs := filepath.Join(base, "docs")
 	put(t, filepath.Join(docs, "a"), "a")
-	attack := func(i *Isolation) result {
+	attack := func(i *Starter) result {
 		return outcome(t, i, shell("mount -o remount,rw,bind "+docs+" && echo x > "+docs+"/new && rm "+docs+"/new"),
 			Profile{Name: "test", ReadOnly: []string{docs}, Exec: true, Confine: true})
 	}
@@ -170,7 +170,7 @@ func TestProtectedPathsCannotBeMoved(t *testing.T) {
 	put(t, filepath.Join(hooks, "sample"), "")
 	put(t, filepath.Join(work, ".git", "config"), "")
 	const attack = "mv .git x && mkdir -p .git/hooks && echo x > .git/hooks/pre-commit"
-	inside := func(i *Isolation, attack string) result {
+	inside := func(i *Starter, attack string) result {
 		cmd := shell(attack)
 		cmd.Dir = work
 		return outcome(t, i, cmd, Profile{Exec: true, Confine: true, ReadWrite: []string{work}, ReadOnly: []string{hooks}})

@@ -9,14 +9,14 @@ import (
 	"syscall"
 )
 
-// machineConfig lists the programs of this machine that the sandbox depends on.
-type machineConfig struct {
+// sandboxPrograms lists the programs of this machine that the sandbox depends on.
+type sandboxPrograms struct {
 	// paths of bubblewrap, best first. PATH is not used, since its directories may be writable by others.
 	bwrap []string
 }
 
-func defaultMachineConfig() machineConfig {
-	return machineConfig{bwrap: []string{
+func defaultMachineConfig() sandboxPrograms {
+	return sandboxPrograms{bwrap: []string{
 		"/usr/bin/bwrap",
 		"/bin/bwrap",
 		"/usr/local/bin/bwrap",

@@ -15,7 +15,7 @@ import (
 // descendants signals from inside the Landlock domain.
 //
 // On a kernel without Landlock it logs a warning and applies the other restrictions.
-func (pl *processStarter) startConfined(child *exec.Cmd, p Profile, in *cgroupMember, atDeath syscall.Signal) (*landlockDomain, error) {
+func (pl *processStarter) startConfined(child *exec.Cmd, p Profile, in *cgroupMembership, atDeath syscall.Signal) (*landlockDomain, error) {
 	restrict, err := pl.newThreadRestriction(child, p)
 	if err != nil {
 		return nil, err
@@ -125,7 +125,7 @@ func dropCapabilities() error {
 // newProfileRules converts a profile to Landlock rules.
 func (pl *processStarter) newProfileRules(child *exec.Cmd, p Profile) (*landlockRuleset, error) {
 	if !p.Exec {
-		if err := (&mountView{profile: p}).checkStatic(child.Path); err != nil {
+		if err := (&mountPlanner{profile: p}).checkStatic(child.Path); err != nil {
 			return nil, err
 		}
 	}

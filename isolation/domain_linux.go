@@ -81,13 +81,13 @@ func (d *landlockDomain) filterInside(pids []int) []int {
 	return found
 }
 
-// landlockTree is the processes of a child in a Landlock domain that confines signals.
-type landlockTree struct {
+// landlockProcessTree is the processes of a child in a Landlock domain that confines signals.
+type landlockProcessTree struct {
 	leader int
 	domain *landlockDomain
 }
 
-func (t landlockTree) signalAll(sig os.Signal) error {
+func (t landlockProcessTree) signalAll(sig os.Signal) error {
 	number, ok := sig.(unix.Signal)
 	if !ok {
 		return fmt.Errorf("send %v: not a signal of this system", sig)
@@ -96,6 +96,6 @@ func (t landlockTree) signalAll(sig os.Signal) error {
 	return nil
 }
 
-func (t landlockTree) killAll() { t.domain.signalAll(unix.SIGKILL) }
+func (t landlockProcessTree) killAll() { t.domain.signalAll(unix.SIGKILL) }
 
-func (t landlockTree) filterPIDs(pids []int) []int { return t.domain.filterInside(pids) }
+func (t landlockProcessTree) filterPIDs(pids []int) []int { return t.domain.filterInside(pids) }

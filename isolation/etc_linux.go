@@ -41,11 +41,11 @@ func newEtcCopyCache(dir string) *etcCopyCache {
 
 // replaceMounts replaces a view's mounts in /etc by one mount of the copies. It does nothing if the profile or the
 // operator shows /etc itself.
-func (c *etcCopyCache) replaceMounts(v *mountView) error {
+func (c *etcCopyCache) replaceMounts(v *mountPlanner) error {
 	if c == nil {
 		return nil
 	}
-	var parts, rest []viewMount
+	var parts, rest []plannedMount
 	for _, m := range v.mounts {
 		switch {
 		case !paths.Within(etc, m.target):
@@ -62,7 +62,7 @@ func (c *etcCopyCache) replaceMounts(v *mountView) error {
 	if len(parts) == 0 {
 		return nil
 	}
-	slices.SortFunc(parts, func(a, b viewMount) int { return strings.Compare(a.target, b.target) })
+	slices.SortFunc(parts, func(a, b plannedMount) int { return strings.Compare(a.target, b.target) })
 	kept := slices.DeleteFunc(slices.Clone(parts), isCopyable)
 	var public []etcEntry
 	if v.profile.Exec {
@@ -75,13 +75,13 @@ func (c *etcCopyCache) replaceMounts(v *mountView) error {
 	if err != nil {
 		return fmt.Errorf("copy what sandboxes see of /etc: %w", err)
 	}
-	v.mounts = append(append(rest, viewMount{kind: bindRO, source: path, target: etc}), kept...)
+	v.mounts = append(append(rest, plannedMount{kind: bindRO, source: path, target: etc}), kept...)
 	return nil
 }
 
 // isCopyable reports whether a copy can replace a mount. Files that change while a sandbox runs, and paths that the
 // operator exposes, stay mounts.
-func isCopyable(m viewMount) bool {
+func isCopyable(m plannedMount) bool {
 	if m.origin != fromSystem {
 		return false
 	}
@@ -94,7 +94,7 @@ func isCopyable(m viewMount) bool {
 
 // copiesDir returns a directory with copies of these mounts and of the public files in /etc. It creates the directory
 // if the cache lacks it.
-func (c *etcCopyCache) copiesDir(parts []viewMount, public []etcEntry) (string, error) {
+func (c *etcCopyCache) copiesDir(parts []plannedMount, public []etcEntry) (string, error) {
 	key, err := etcCacheKey(parts, public)
 	if err != nil {
 		return "", err
@@ -142,7 +142,7 @@ func lockDirShared(path string) (*os.File, error) {
 }
 
 // makeCopies fills a temporary directory and renames it to path, so that path appears complete.
-func (c *etcCopyCache) makeCopies(path string, parts []viewMount, public []etcEntry) error {
+func (c *etcCopyCache) makeCopies(path string, parts []plannedMount, public []etcEntry) error {
 	c.removeUnused()
 	draft, err := os.MkdirTemp(c.dir, "draft-"+etcPrefix)
 	if err != nil {
@@ -180,7 +180,7 @@ func (c *etcCopyCache) makeCopies(path string, parts []viewMount, public []etcEn
 
 // copyMount writes what a mount would show into root: a symlink, a file or a directory. For mounts that can't be
 // copied it creates an empty mount point.
-func copyMount(root *os.Root, m viewMount) error {
+func copyMount(root *os.Root, m plannedMount) error {
 	path := relativePath(etc, m.target)
 	if err := root.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
@@ -240,7 +240,7 @@ func (c *etcCopyCache) releaseDirs() {
 }
 
 // etcCacheKey returns a hash of the mounts and of the metadata of the files to copy.
-func etcCacheKey(parts []viewMount, public []etcEntry) (string, error) {
+func etcCacheKey(parts []plannedMount, public []etcEntry) (string, error) {
 	sum, files := sha256.New(), 0
 	for _, entry := range public {
 		fmt.Fprintln(sum, entry.stateIdentity())

@@ -39,7 +39,7 @@ func TestEtcCopiesMatchOriginals(t *testing.T) {
 func TestExposedPathsInEtc(t *testing.T) {
 	base := realTemp(t)
 	put(t, filepath.Join(base, "x"), "exposed")
-	i := configured(t, Config{Enabled: true, ExposePaths: []ExposePath{{Source: filepath.Join(base, "x"),
+	i := configured(t, Config{Enabled: true, ExposePaths: []ExposedPath{{Source: filepath.Join(base, "x"),
 		Target: "/etc/a/b", Mode: ModeReadOnly}}})
 	r := outcome(t, i, shell("cat /etc/a/b && test -s /etc/nsswitch.conf"),
 		Profile{Name: "test", Exec: true, Confine: true})
@@ -52,7 +52,7 @@ func TestExposedPathsInEtc(t *testing.T) {
 func TestEtcCopiesFollowChanges(t *testing.T) {
 	source, cache := realTemp(t), realTemp(t)
 	file := put(t, filepath.Join(source, "dir", "deep", "file"), "old")
-	parts := []viewMount{
+	parts := []plannedMount{
 		{kind: bindRO, source: filepath.Join(source, "dir"), target: "/etc/dir"},
 		{kind: bindData, target: "/etc/passwd", data: []byte("root")},
 	}

@@ -11,15 +11,15 @@ const (
 	ModeReadWrite = "rw"
 )
 
-// ExposePath makes a host path visible in every sandbox.
-type ExposePath struct {
+// ExposedPath makes a host path visible in every sandbox.
+type ExposedPath struct {
 	Source string `json:"source"` // absolute path on the host
 	Target string `json:"target"` // absolute path inside; empty means the same as Source
 	Mode   string `json:"mode"`   // ModeReadOnly or ModeReadWrite
 }
 
 // CheckExposed returns the *ConfigError that Configure would return for these rules on this machine.
-func CheckExposed(rules []ExposePath) error {
+func CheckExposed(rules []ExposedPath) error {
 	final, err := normalizeExposed(rules)
 	if err != nil {
 		return err
@@ -28,8 +28,8 @@ func CheckExposed(rules []ExposePath) error {
 }
 
 // normalizeExposed checks rules, cleans their paths and sets defaults. It keeps only the last rule for each target.
-func normalizeExposed(rules []ExposePath) ([]ExposePath, error) {
-	var final []ExposePath
+func normalizeExposed(rules []ExposedPath) ([]ExposedPath, error) {
+	var final []ExposedPath
 	place := map[string]int{}
 	for n, given := range rules {
 		rule, err := checkExposeRule(given, fmt.Sprintf("isolation.expose_paths[%d]", n))
@@ -46,7 +46,7 @@ func normalizeExposed(rules []ExposePath) ([]ExposePath, error) {
 	return final, nil
 }
 
-func checkExposeRule(rule ExposePath, key string) (ExposePath, error) {
+func checkExposeRule(rule ExposedPath, key string) (ExposedPath, error) {
 	if rule.Mode != ModeReadOnly && rule.Mode != ModeReadWrite {
 		return rule, &ConfigError{Key: key + ".mode", Problem: fmt.Sprintf("%q is not a mode", rule.Mode),
 			Cure: `write "ro" or "rw"`}

@@ -15,7 +15,7 @@ func TestExposedPaths(t *testing.T) {
 	shared := filepath.Join(base, "shared")
 	put(t, filepath.Join(shared, "f"), "shared")
 	file := put(t, filepath.Join(base, "file"), "file")
-	i := configured(t, Config{Enabled: true, ExposePaths: []ExposePath{
+	i := configured(t, Config{Enabled: true, ExposePaths: []ExposedPath{
 		{Source: tool, Mode: "ro"},
 		{Source: tool, Target: "/exposed/shared", Mode: "ro"},
 		{Source: shared, Target: "/exposed/shared", Mode: "rw"},
@@ -49,16 +49,16 @@ func TestConfigureRefusesExposedPaths(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, test := range []struct {
-		rule ExposePath
+		rule ExposedPath
 		says string
 	}{
-		{ExposePath{Source: filepath.Join(base, "none"), Mode: "ro"}, "does not exist"},
-		{ExposePath{Source: link, Mode: "ro"}, "leads through a symbolic link"},
-		{ExposePath{Source: base, Target: "/", Mode: "ro"}, "reserved"},
-		{ExposePath{Source: base, Target: "/proc/x", Mode: "ro"}, "reserved"},
-		{ExposePath{Source: base, Mode: "wr"}, "is not a mode"},
+		{ExposedPath{Source: filepath.Join(base, "none"), Mode: "ro"}, "does not exist"},
+		{ExposedPath{Source: link, Mode: "ro"}, "leads through a symbolic link"},
+		{ExposedPath{Source: base, Target: "/", Mode: "ro"}, "reserved"},
+		{ExposedPath{Source: base, Target: "/proc/x", Mode: "ro"}, "reserved"},
+		{ExposedPath{Source: base, Mode: "wr"}, "is not a mode"},
 	} {
-		_, err := Configure(Config{Enabled: true, Home: filepath.Join(base, "home"), ExposePaths: []ExposePath{test.rule}},
+		_, err := Configure(Config{Enabled: true, Home: filepath.Join(base, "home"), ExposePaths: []ExposedPath{test.rule}},
 			nil)
 		var wrong *ConfigError
 		if !errors.As(err, &wrong) || !strings.Contains(err.Error(), test.says) {
@@ -75,17 +75,17 @@ func TestExposedPathsInWritablePaths(t *testing.T) {
 	put(t, filepath.Join(data, "f"), "")
 	home := filepath.Join(base, "home")
 	for _, test := range []struct {
-		rule ExposePath
+		rule ExposedPath
 		says string
 	}{
-		{ExposePath{Source: data, Target: filepath.Join(work, "assets"), Mode: "rw"}, "can write"},
-		{ExposePath{Source: data, Target: filepath.Join(work, "assets", "new"), Mode: "ro"}, "can write"},
-		{ExposePath{Source: data, Target: work, Mode: "ro"}, "can write"},
-		{ExposePath{Source: filepath.Join(work, "assets"), Target: "/exposed", Mode: "ro"}, "can write"},
-		{ExposePath{Source: filepath.Join(home, "logs"), Target: "/exposed", Mode: "ro"}, "no sandbox may see"},
-		{ExposePath{Source: home, Mode: "ro"}, "no sandbox may see"},
+		{ExposedPath{Source: data, Target: filepath.Join(work, "assets"), Mode: "rw"}, "can write"},
+		{ExposedPath{Source: data, Target: filepath.Join(work, "assets", "new"), Mode: "ro"}, "can write"},
+		{ExposedPath{Source: data, Target: work, Mode: "ro"}, "can write"},
+		{ExposedPath{Source: filepath.Join(work, "assets"), Target: "/exposed", Mode: "ro"}, "can write"},
+		{ExposedPath{Source: filepath.Join(home, "logs"), Target: "/exposed", Mode: "ro"}, "no sandbox may see"},
+		{ExposedPath{Source: home, Mode: "ro"}, "no sandbox may see"},
 	} {
-		i := configured(t, Config{Enabled: true, Home: home, ExposePaths: []ExposePath{test.rule}})
+		i := configured(t, Config{Enabled: true, Home: home, ExposePaths: []ExposedPath{test.rule}})
 		_, err := i.Start(child("env"), Profile{Name: "fs", ReadWrite: []string{work}})
 		var wrong *ConfigError
 		if !errors.As(err, &wrong) || !strings.Contains(err.Error(), test.says) {
@@ -102,13 +102,13 @@ func TestExposedPathReplacesReadOnlyPath(t *testing.T) {
 	outer, inner := filepath.Join(base, "outer"), filepath.Join(base, "inner")
 	put(t, filepath.Join(outer, "place", "f"), "outer")
 	put(t, filepath.Join(inner, "f"), "inner")
-	i := configured(t, Config{Enabled: true, ExposePaths: []ExposePath{{Source: inner, Target: filepath.Join(outer,
+	i := configured(t, Config{Enabled: true, ExposePaths: []ExposedPath{{Source: inner, Target: filepath.Join(outer,
 		"place"), Mode: "ro"}}})
 	r := outcome(t, i, child("read", filepath.Join(outer, "place", "f")), Profile{ReadOnly: []string{outer}})
 	if r.stdout != "inner" {
 		t.Errorf("got %q %q", r.stdout, r.stderr)
 	}
-	i = configured(t, Config{Enabled: true, ExposePaths: []ExposePath{{Source: inner, Target: filepath.Join(outer, "none"),
+	i = configured(t, Config{Enabled: true, ExposePaths: []ExposedPath{{Source: inner, Target: filepath.Join(outer, "none"),
 		Mode: "ro"}}})
 	if _, err := i.Start(child("env"), Profile{ReadOnly: []string{outer}}); err == nil || !strings.Contains(err.Error(),
 		"does not exist there") {

@@ -13,7 +13,7 @@ import (
 )
 
 func TestExposeRules(t *testing.T) {
-	got, err := normalizeExposed([]ExposePath{
+	got, err := normalizeExposed([]ExposedPath{
 		{Source: "/opt/go", Mode: "ro"},
 		{Source: "/data/a", Target: "/shared", Mode: "ro"},
 		{Source: "/opt/other/", Target: "/opt/../opt/go", Mode: "rw"},
@@ -21,7 +21,7 @@ func TestExposeRules(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []ExposePath{
+	want := []ExposedPath{
 		{Source: "/opt/other", Target: "/opt/go", Mode: "rw"},
 		{Source: "/data/a", Target: "/shared", Mode: "ro"},
 	}
@@ -32,19 +32,19 @@ func TestExposeRules(t *testing.T) {
 
 func TestExposeRulesRefuse(t *testing.T) {
 	for _, test := range []struct {
-		rule ExposePath
+		rule ExposedPath
 		key  string
 		says string
 	}{
-		{ExposePath{Source: "/a", Mode: "rx"}, "isolation.expose_paths[0].mode", `"rx" is not a mode`},
-		{ExposePath{Source: "/a"}, "isolation.expose_paths[0].mode", `"" is not a mode`},
-		{ExposePath{Source: "a/b", Mode: "ro"}, "isolation.expose_paths[0].source", `"a/b" is not an absolute path`},
-		{ExposePath{Mode: "ro"}, "isolation.expose_paths[0].source", `"" is not an absolute path`},
-		{ExposePath{Source: "/a", Target: "b", Mode: "ro"}, "isolation.expose_paths[0].target",
+		{ExposedPath{Source: "/a", Mode: "rx"}, "isolation.expose_paths[0].mode", `"rx" is not a mode`},
+		{ExposedPath{Source: "/a"}, "isolation.expose_paths[0].mode", `"" is not a mode`},
+		{ExposedPath{Source: "a/b", Mode: "ro"}, "isolation.expose_paths[0].source", `"a/b" is not an absolute path`},
+		{ExposedPath{Mode: "ro"}, "isolation.expose_paths[0].source", `"" is not an absolute path`},
+		{ExposedPath{Source: "/a", Target: "b", Mode: "ro"}, "isolation.expose_paths[0].target",
 			`"b" is not an absolute path`},
-		{ExposePath{Source: "/a\x00b", Mode: "ro"}, "isolation.expose_paths[0].source", "NUL"},
+		{ExposedPath{Source: "/a\x00b", Mode: "ro"}, "isolation.expose_paths[0].source", "NUL"},
 	} {
-		_, err := normalizeExposed([]ExposePath{test.rule})
+		_, err := normalizeExposed([]ExposedPath{test.rule})
 		var wrong *ConfigError
 		if !errors.As(err, &wrong) || wrong.Key != test.key || !strings.Contains(err.Error(), test.says) {
 			t.Errorf("%+v: got %v", test.rule, err)

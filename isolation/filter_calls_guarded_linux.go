@@ -100,7 +100,7 @@ var sysvCalls = []uint32{
 }
 
 // addArgumentRules adds rules that check arguments of system calls.
-func (calls syscallRules) addArgumentRules(needs filterNeeds) {
+func (calls syscallRules) addArgumentRules(needs filterOptions) {
 	for _, call := range append(chmodCalls, archChmodCalls...) {
 		calls.setRules(call.number, call.filterRules()...)
 	}

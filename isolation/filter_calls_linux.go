@@ -35,7 +35,7 @@ var refusedCalls = slices.Concat([]uint32{
 }, archRefusedCalls)
 
 // newSyscallRules returns the rules for all system calls that are not always allowed.
-func newSyscallRules(needs filterNeeds) syscallRules {
+func newSyscallRules(needs filterOptions) syscallRules {
 	calls := syscallRules{}
 	calls.addArgumentRules(needs)
 	for _, number := range refusedCalls {

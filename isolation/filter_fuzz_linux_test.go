@@ -76,7 +76,7 @@ func FuzzFilter(f *testing.F) {
 	f.Add(uint32(unix.SYS_FCHMOD), uint32(auditArch), uint64(3), uint64(0o4755), uint64(0), uint64(1)<<32, true)
 	f.Add(uint32(unix.SYS_PRLIMIT64), uint32(auditArch), uint64(9), uint64(0), uint64(1)<<32, uint64(0), true)
 	f.Fuzz(func(t *testing.T, number, arch uint32, a, b, c, high uint64, all bool) {
-		calls := newSyscallFilter(filterNeeds{programs: all, processes: all, internet: all, ownNamespaces: all})
+		calls := newSyscallFilter(filterOptions{programs: all, processes: all, internet: all, ownNamespaces: all})
 		got := decide(t, calls, number, arch, [6]uint64{a, b, c})
 		high &^= 1<<32 - 1
 		if with := decide(t, calls, number, arch, [6]uint64{a ^ high, b ^ high, c ^ high}); with != got &&

@@ -14,8 +14,8 @@ import (
 // deny-list, since programs need most calls. It denies calls that attack the kernel or bypass the other layers.
 type syscallFilter []unix.SockFilter
 
-// filterNeeds lists what a filter must allow.
-type filterNeeds struct {
+// filterOptions tells which groups of system calls a filter must allow.
+type filterOptions struct {
 	programs      bool // programs that are no files in the view
 	processes     bool // new processes, not only threads
 	internet      bool // internet sockets
@@ -23,7 +23,7 @@ type filterNeeds struct {
 }
 
 // newSyscallFilter returns a filter that allows needs; nil on unsupported architectures.
-func newSyscallFilter(needs filterNeeds) syscallFilter {
+func newSyscallFilter(needs filterOptions) syscallFilter {
 	if auditArch == 0 {
 		return nil
 	}
@@ -162,6 +162,6 @@ func (pl *processStarter) applyFilterToSelf(p Profile) error {
 
 // confinedFilterNeeds returns what the filter of a child without a sandbox must allow. It always allows processes,
 // since the filtered thread itself starts the child.
-func confinedFilterNeeds(p Profile) filterNeeds {
-	return filterNeeds{programs: p.allowsAnyProgram(), processes: true, internet: p.Network, ownNamespaces: p.Nested}
+func confinedFilterNeeds(p Profile) filterOptions {
+	return filterOptions{programs: p.allowsAnyProgram(), processes: true, internet: p.Network, ownNamespaces: p.Nested}
 }

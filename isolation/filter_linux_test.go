@@ -7,10 +7,10 @@ import (
 )
 
 // withoutFilter is what builds a wall that is not there.
-func withoutFilter(filterNeeds) syscallFilter { return nil }
+func withoutFilter(filterOptions) syscallFilter { return nil }
 
 // callsIn runs every attempt in a child and returns how each ended.
-func callsIn(t *testing.T, i *Isolation, p Profile) map[string]string {
+func callsIn(t *testing.T, i *Starter, p Profile) map[string]string {
 	t.Helper()
 	r := outcome(t, i, child("calls"), p)
 	if !r.exit.Success() {

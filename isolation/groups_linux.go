@@ -63,15 +63,15 @@ func (gs *cgroupManager) closeGroups() {
 	}
 }
 
-// cgroupMember is a child's membership in a control group; nil for a child without one.
-type cgroupMember struct {
+// cgroupMembership is a child's membership in a control group; nil for a child without one.
+type cgroupMembership struct {
 	groups *cgroupManager
 	group  *cgroup.Group
 }
 
 // createChildGroup creates the control group of a profile's child; nil without group limits, or if groups are
 // unavailable.
-func (gs *cgroupManager) createChildGroup(p Profile) *cgroupMember {
+func (gs *cgroupManager) createChildGroup(p Profile) *cgroupMembership {
 	if !gs.enabled || p.Group == (GroupLimits{}) {
 		return nil
 	}
@@ -84,12 +84,12 @@ func (gs *cgroupManager) createChildGroup(p Profile) *cgroupMember {
 		gs.log.Warn("a process has no control group of its own", "profile", p.Name, "error", err)
 		return nil
 	}
-	return &cgroupMember{gs, group}
+	return &cgroupMembership{gs, group}
 }
 
 // startInCgroup calls start, which starts cmd, so that cmd begins in the group. direct allows the kernel to clone cmd
 // into a cgroup v2 group.
-func (m *cgroupMember) startInCgroup(cmd *exec.Cmd, direct bool, start func() error) error {
+func (m *cgroupMembership) startInCgroup(cmd *exec.Cmd, direct bool, start func() error) error {
 	if m == nil {
 		return start()
 	}
@@ -121,33 +121,33 @@ func (m *cgroupMember) startInCgroup(cmd *exec.Cmd, direct bool, start func() er
 }
 
 // killGroup kills the group's processes, if the kernel supports it.
-func (m *cgroupMember) killGroup() {
+func (m *cgroupMembership) killGroup() {
 	if m != nil {
 		m.group.KillProcesses()
 	}
 }
 
 // removeGroup kills the group's processes and removes the group in the background.
-func (m *cgroupMember) removeGroup() {
+func (m *cgroupMembership) removeGroup() {
 	if m != nil {
 		m.groups.runBackground(m.group.RemoveGroup)
 	}
 }
 
-// cgroupTree is a process tree whose child is also in a control group.
-type cgroupTree struct {
+// cgroupProcessTree is a process tree whose child is also in a control group.
+type cgroupProcessTree struct {
 	processTree
-	member *cgroupMember
+	member *cgroupMembership
 }
 
 // killAll kills the tree, and then the remaining processes of the group.
-func (t cgroupTree) killAll() {
+func (t cgroupProcessTree) killAll() {
 	t.processTree.killAll()
 	t.member.killGroup()
 }
 
 // CgroupSupport describes the effect of control groups on this machine.
-func (i *Isolation) CgroupSupport() CgroupSupport {
+func (i *Starter) CgroupSupport() CgroupSupport {
 	gs := i.starter.groups
 	if !gs.enabled {
 		return CgroupSupport{Cause: "nobody asked for them"}

@@ -78,7 +78,7 @@ func TestGroup(t *testing.T) {
 // allInGroups reports whether whatever belongs to the process is in a group.
 func allInGroups(p *Process) bool {
 	members := []int{p.pid}
-	if tree, ok := p.tree.(*sandboxTree); ok {
+	if tree, ok := p.tree.(*sandboxProcessTree); ok {
 		members = tree.listMembers()
 	}
 	return !slices.ContainsFunc(members, func(pid int) bool { return groupOf(pid) == "" })

@@ -19,7 +19,7 @@ import (
 const patience = 30 * time.Second
 
 // configured returns an isolation with a fresh instance root.
-func configured(t testing.TB, cfg Config) *Isolation {
+func configured(t testing.TB, cfg Config) *Starter {
 	t.Helper()
 	if cfg.Home == "" {
 		cfg.Home = filepath.Join(realTemp(t), "home")
@@ -60,7 +60,7 @@ type result struct {
 }
 
 // outcome runs cmd to its end.
-func outcome(t testing.TB, i *Isolation, cmd *exec.Cmd, p Profile) result {
+func outcome(t testing.TB, i *Starter, cmd *exec.Cmd, p Profile) result {
 	t.Helper()
 	out, stdout := pipe(t)
 	errs, stderr := pipe(t)

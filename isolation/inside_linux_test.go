@@ -76,7 +76,7 @@ func TestReplacedMountIsDetected(t *testing.T) {
 	if _, err := io.ReadFull(out, make([]byte, 3)); err != nil { // the mounts are there
 		t.Fatal(err)
 	}
-	tree := begun.tree.(*sandboxTree)
+	tree := begun.tree.(*sandboxProcessTree)
 	tree.awaitInitPID()
 	if err := tree.status.checkMounts(held); err != nil {
 		t.Errorf("nothing was replaced: %v", err)

@@ -18,14 +18,14 @@ type Config struct {
 	// Home is the absolute path of PICOCLAW_HOME. It is hidden in sandboxes, except paths named in a profile.
 	Home string
 	// ExposePaths are host paths visible in every sandbox, if Enabled is set.
-	ExposePaths []ExposePath
+	ExposePaths []ExposedPath
 	// UseCgroups creates control groups for children whose profile has group limits, if possible. This process may move
 	// to another group for that, until Close. See Isolation.CgroupSupport.
 	UseCgroups bool
 }
 
-// Isolation starts isolated processes. It is safe for concurrent use. Close kills all processes it started.
-type Isolation struct {
+// Starter starts isolated processes. It is safe for concurrent use. Close kills all processes it started.
+type Starter struct {
 	cfg     Config
 	log     hclog.Logger
 	layout  homeLayout
@@ -43,11 +43,11 @@ type Isolation struct {
 // machine can't isolate, and a *ConfigError if cfg is wrong.
 //
 // It marks all inherited descriptors above stderr close-on-exec.
-func Configure(cfg Config, log hclog.Logger) (*Isolation, error) {
+func Configure(cfg Config, log hclog.Logger) (*Starter, error) {
 	return configureForMachine(cfg, log, defaultMachineConfig())
 }
 
-func configureForMachine(cfg Config, log hclog.Logger, m machineConfig) (*Isolation, error) {
+func configureForMachine(cfg Config, log hclog.Logger, m sandboxPrograms) (*Starter, error) {
 	if log == nil {
 		log = hclog.NewNullLogger()
 	}
@@ -62,7 +62,7 @@ func configureForMachine(cfg Config, log hclog.Logger, m machineConfig) (*Isolat
 	if err = markCloseOnExec(); err != nil {
 		return nil, fmt.Errorf("keep inherited descriptors from children: %w", err)
 	}
-	i := &Isolation{cfg: cfg, log: log, processes: map[*Process]struct{}{}}
+	i := &Starter{cfg: cfg, log: log, processes: map[*Process]struct{}{}}
 	if cfg.Home != "" {
 		if i.layout, err = newHomeLayout(cfg.Home); err != nil {
 			return nil, err
@@ -91,15 +91,15 @@ func checkHome(cfg Config) error {
 }
 
 // Enabled reports whether children run in namespaces with a mount view.
-func (i *Isolation) Enabled() bool { return i.cfg.Enabled }
+func (i *Starter) Enabled() bool { return i.cfg.Enabled }
 
 // FilterSelf applies the system call filter of p's children to this process permanently. Children then inherit it,
 // which saves most of the start time of commands. FilterSelf does nothing if such children have no filter, or if
 // bubblewrap installs it. Call it before the first Start.
-func (i *Isolation) FilterSelf(p Profile) error { return i.starter.applyFilterToSelf(p) }
+func (i *Starter) FilterSelf(p Profile) error { return i.starter.applyFilterToSelf(p) }
 
 // Close kills all processes that Start started, with their descendants, and waits for them. Start fails afterwards.
-func (i *Isolation) Close() error {
+func (i *Starter) Close() error {
 	i.starting.Lock()
 	again := i.closed
 	i.closed = true

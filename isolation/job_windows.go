@@ -116,7 +116,7 @@ func (j *jobObject) openSuspended(child *exec.Cmd) (*suspendedProcess, error) {
 }
 
 // CgroupSupport describes the effect of control groups on this machine.
-func (i *Isolation) CgroupSupport() CgroupSupport {
+func (i *Starter) CgroupSupport() CgroupSupport {
 	if !i.cfg.UseCgroups {
 		return CgroupSupport{Cause: "nobody asked for them"}
 	}

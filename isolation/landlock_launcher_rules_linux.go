@@ -47,7 +47,7 @@ func (p *mountPlan) landlockLauncherRules(handled uint64, program string) []land
 				path = real // a mount of what is above shows the link, and Landlock takes no rule for one
 			}
 			if _, err := os.Stat(path); err == nil {
-				rules = append(rules, landlockLauncherRule{path, viewMount{source: path}.limitRights(rights)})
+				rules = append(rules, landlockLauncherRule{path, plannedMount{source: path}.limitRights(rights)})
 			}
 		}
 	}
@@ -77,7 +77,7 @@ func (p *mountPlan) landlockLauncherRules(handled uint64, program string) []land
 }
 
 // limitRights removes rights that do not apply to the file type of a bind mount.
-func (m viewMount) limitRights(rights uint64) uint64 {
+func (m plannedMount) limitRights(rights uint64) uint64 {
 	if info, err := os.Stat(m.source); err == nil && !info.IsDir() {
 		return rights & fileRights
 	}

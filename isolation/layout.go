@@ -91,8 +91,8 @@ func (l homeLayout) redirectEnv(env []string, id string) []string {
 	return redirected
 }
 
-// userEnvVar is an environment variable and its directory in the user environment.
-type userEnvVar struct {
+// userDirVariable is an environment variable and its directory in the user environment.
+type userDirVariable struct {
 	name, dir string
 }
 

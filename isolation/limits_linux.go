@@ -93,7 +93,7 @@ func (p *Process) enforceLimits(l ProcessLimits, members func() []int, left *orp
 	}
 	timer := time.NewTimer(fastWatchInterval)
 	defer timer.Stop()
-	var before treeUsage
+	var before processTreeUsage
 	var inFiles memfdUsage
 	for {
 		select {
@@ -128,7 +128,7 @@ func (p *Process) enforceLimits(l ProcessLimits, members func() []int, left *orp
 
 // findExceededLimit returns the usage of a tree, and a description of the exceeded limit or "". before is the CPU time
 // of ended processes, and files the size of open memory files.
-func findExceededLimit(l ProcessLimits, pids []int, before time.Duration, files int64) (sum treeUsage, what string) {
+func findExceededLimit(l ProcessLimits, pids []int, before time.Duration, files int64) (sum processTreeUsage, what string) {
 	sum.cpu = before
 	for _, pid := range pids {
 		sum.addProcess(pid)
@@ -145,8 +145,8 @@ func findExceededLimit(l ProcessLimits, pids []int, before time.Duration, files 
 	return sum, ""
 }
 
-// treeUsage is the resource usage of a process tree.
-type treeUsage struct {
+// processTreeUsage is the resource usage of a process tree.
+type processTreeUsage struct {
 	threads  int
 	resident int64 // bytes; shared memory counts several times
 	cpu      time.Duration
@@ -156,7 +156,7 @@ type treeUsage struct {
 const ticksPerSecond = 100
 
 // addProcess adds the usage of a process and its reaped children.
-func (u *treeUsage) addProcess(pid int) {
+func (u *processTreeUsage) addProcess(pid int) {
 	e, ok := proctable.Read(pid)
 	if !ok {
 		return

@@ -17,8 +17,8 @@ func TestMountTargetsInWorkspace(t *testing.T) {
 	put(t, filepath.Join(work, "assets", "f"), "covered")
 	put(t, filepath.Join(data, "f"), "data")
 	put(t, filepath.Join(victim, "f"), "")
-	rule := ExposePath{Source: data, Target: filepath.Join(work, "assets"), Mode: ModeReadOnly}
-	i := configured(t, Config{Enabled: true, ExposePaths: []ExposePath{rule}})
+	rule := ExposedPath{Source: data, Target: filepath.Join(work, "assets"), Mode: ModeReadOnly}
+	i := configured(t, Config{Enabled: true, ExposePaths: []ExposedPath{rule}})
 	p := Profile{Name: "fs", ReadWrite: []string{work}}
 
 	// What a bubblewrap does that follows links: the agent makes one, and something is made on the host.

@@ -16,7 +16,7 @@ func sharedAwareMemory(pids []int, held, enough int64) int64 {
 	for _, pid := range pids {
 		rollup, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/smaps_rollup")
 		if err != nil {
-			var own treeUsage
+			var own processTreeUsage
 			own.addProcess(pid)
 			all += own.resident
 			continue

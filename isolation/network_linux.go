@@ -62,7 +62,7 @@ func (s *bwrapCommand) prepareNetwork(bwrap string, ports []uint16) (*os.File, e
 // process, and executes bubblewrap. first is the first free descriptor; first-1 is the socket that takes the
 // listeners.
 func buildNetworkLauncher(bwrap string, first int, ports []uint16) []byte {
-	s := &syscallLauncher{}
+	s := &syscallLauncherBuilder{}
 	next := uint64(first) //nolint:gosec // small, as all numbers here
 	everything := uint64(math.MaxInt32)
 	socket := func(kind uint64, address [4]byte, port uint16) {

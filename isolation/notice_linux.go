@@ -15,19 +15,19 @@ import (
 // mutationListener reports the system calls that a mutation filter stops, and lets them continue.
 type mutationListener struct {
 	fd     int
-	notice func(mutation.Mutation) error
+	notice func(mutation.FileMutation) error
 	text   [unix.PathMax]byte
-	memory threadMemory
+	memory threadMemoryFile
 }
 
-// threadMemory is the open memory file of the last inspected thread. Often the next call comes from the same thread.
-type threadMemory struct {
+// threadMemoryFile is the open memory file of the last inspected thread. Often the next call comes from the same thread.
+type threadMemoryFile struct {
 	thread uint32
 	fd     int // -1 for none
 }
 
 // openThread opens a thread's memory in /proc. The file becomes unreadable when the program ends or executes another.
-func (m *threadMemory) openThread(thread uint32) (err error) {
+func (m *threadMemoryFile) openThread(thread uint32) (err error) {
 	if m.fd >= 0 && m.thread == thread {
 		return nil
 	}
@@ -41,7 +41,7 @@ func (m *threadMemory) openThread(thread uint32) (err error) {
 }
 
 // readAt reads from a thread's memory, and reopens the memory if the thread executes another program now.
-func (m *threadMemory) readAt(thread uint32, into []byte, at uint64) (int, error) {
+func (m *threadMemoryFile) readAt(thread uint32, into []byte, at uint64) (int, error) {
 	for again := m.fd >= 0 && m.thread == thread; ; again = false {
 		if err := m.openThread(thread); err != nil {
 			return 0, err
@@ -54,7 +54,7 @@ func (m *threadMemory) readAt(thread uint32, into []byte, at uint64) (int, error
 	}
 }
 
-func (m *threadMemory) closeMemory() {
+func (m *threadMemoryFile) closeMemory() {
 	if m.fd >= 0 {
 		_ = unix.Close(m.fd)
 		m.fd = -1
@@ -66,13 +66,13 @@ func (m *threadMemory) closeMemory() {
 // Err.
 //
 // Another thread can change the arguments after the check, so this works for cooperating programs only.
-func listenMutations(notice func(mutation.Mutation) error) error {
+func listenMutations(notice func(mutation.FileMutation) error) error {
 	fd, err := mutationFilter().installListener()
 	if err != nil {
-		_ = notice(mutation.Mutation{Err: fmt.Errorf("this machine does not tell of changes to files: %w", err)})
+		_ = notice(mutation.FileMutation{Err: fmt.Errorf("this machine does not tell of changes to files: %w", err)})
 		return nil
 	}
-	go (&mutationListener{fd: fd, notice: notice, memory: threadMemory{fd: -1}}).serveCalls()
+	go (&mutationListener{fd: fd, notice: notice, memory: threadMemoryFile{fd: -1}}).serveCalls()
 	return nil
 }
 
@@ -109,8 +109,8 @@ func (f syscallFilter) installListener() (int, error) {
 	return int(fd), nil
 }
 
-// stoppedCall is a system call that waits for an answer: the kernel's struct seccomp_notif.
-type stoppedCall struct {
+// stoppedSyscall is a system call that waits for an answer: the kernel's struct seccomp_notif.
+type stoppedSyscall struct {
 	id    uint64
 	pid   uint32 // of the thread
 	flags uint32
@@ -122,8 +122,8 @@ type stoppedCall struct {
 	}
 }
 
-// callResponse lets a stopped call continue or fail: the kernel's struct seccomp_notif_resp.
-type callResponse struct {
+// syscallResponse lets a stopped call continue or fail: the kernel's struct seccomp_notif_resp.
+type syscallResponse struct {
 	id    uint64
 	value int64
 	errno int32
@@ -144,11 +144,11 @@ func (l *mutationListener) serveCalls() {
 			}
 			continue
 		}
-		var s stoppedCall
+		var s stoppedSyscall
 		if l.ioctl(unix.SECCOMP_IOCTL_NOTIF_RECV, unsafe.Pointer(&s)) != 0 {
 			continue // it was killed meanwhile
 		}
-		answer := callResponse{id: s.id, flags: unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE}
+		answer := syscallResponse{id: s.id, flags: unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE}
 		if err := l.notifyCall(&s); err != nil {
 			answer.flags, answer.errno = 0, -int32(errnoOf(err))
 		}
@@ -173,7 +173,7 @@ func errnoOf(err error) unix.Errno {
 var errNoNamedFile = errors.New("no file with a name is changed")
 
 // notifyCall reports a stopped call. If it returns an error, the call fails with it.
-func (l *mutationListener) notifyCall(s *stoppedCall) error {
+func (l *mutationListener) notifyCall(s *stoppedSyscall) error {
 	c := findMutationCall(uint32(s.call.number))
 	if c == nil {
 		return nil
@@ -184,14 +184,14 @@ func (l *mutationListener) notifyCall(s *stoppedCall) error {
 		errors.Is(err, unix.EFAULT):
 		return nil // the call will fail
 	case err != nil:
-		m = mutation.Mutation{Err: err}
+		m = mutation.FileMutation{Err: err}
 	}
 	return l.notice(m)
 }
 
 // decodeCall returns the change that a stopped call makes.
-func (l *mutationListener) decodeCall(c *mutationCall, s *stoppedCall) (mutation.Mutation, error) {
-	m := mutation.Mutation{Kind: c.kind, Thread: int(s.pid), Dir: c.makesDir()}
+func (l *mutationListener) decodeCall(c *mutationCall, s *stoppedSyscall) (mutation.FileMutation, error) {
+	m := mutation.FileMutation{Kind: c.kind, Thread: int(s.pid), Dir: c.makesDir()}
 	flags := uint64(0)
 	if c.flags != noArgument {
 		flags = s.call.args[c.flags]

@@ -15,12 +15,12 @@ import (
 )
 
 // changes runs a shell script in a directory and returns what was noticed of it, relative to the directory.
-func changes(t *testing.T, dir, script string, answer func(mutation.Mutation) error) []string {
+func changes(t *testing.T, dir, script string, answer func(mutation.FileMutation) error) []string {
 	t.Helper()
 	iso := configured(t, Config{})
 	var mu sync.Mutex
 	var all []string
-	p := Profile{Name: "noticed", Exec: true, Confine: true, ReadWrite: []string{dir}, Notice: func(m mutation.Mutation) error {
+	p := Profile{Name: "noticed", Exec: true, Confine: true, ReadWrite: []string{dir}, Notice: func(m mutation.FileMutation) error {
 		mu.Lock()
 		defer mu.Unlock()
 		line := fmt.Sprintf("%d %s", m.Kind, strings.TrimPrefix(m.Path, dir+"/"))
@@ -71,7 +71,7 @@ func TestNoticePrecedesChange(t *testing.T) {
 		{"mkdir q; cd q; rmdir ../q; echo x > ../p8", "2 q|3 q|0 its path begins at a deleted directory"},
 		{"f=$(printf './%.0s' $(seq 2000)); echo x > ${f}p6; rmdir nothing/; mkdir -p x//y/./z/", "1 p6|3 nothing|2 x|2 x/y|2 x/y/z"},
 	} {
-		got := strings.Join(changes(t, dir, c.script, func(mutation.Mutation) error { return nil }), "|")
+		got := strings.Join(changes(t, dir, c.script, func(mutation.FileMutation) error { return nil }), "|")
 		if got != c.want {
 			t.Errorf("%s: %s; want %s", c.script, got, c.want)
 		}
@@ -84,7 +84,7 @@ func TestNoticeRefusesChange(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := changes(t, dir, "echo x > no; echo x > yes", func(m mutation.Mutation) error {
+	got := changes(t, dir, "echo x > no; echo x > yes", func(m mutation.FileMutation) error {
 		if filepath.Base(m.Path) == "no" {
 			return unix.EPERM
 		}
@@ -104,7 +104,7 @@ func TestUnnoticedChangesAreReported(t *testing.T) {
 	var mu sync.Mutex
 	var said error
 	cmd := shell("true")
-	if err := iso.Run(t.Context(), cmd, Profile{Name: "open", Exec: true, Notice: func(m mutation.Mutation) error {
+	if err := iso.Run(t.Context(), cmd, Profile{Name: "open", Exec: true, Notice: func(m mutation.FileMutation) error {
 		mu.Lock()
 		defer mu.Unlock()
 		said = m.Err
@@ -125,7 +125,7 @@ func TestCanNoticeChanges(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	noticed := changes(t, dir, "echo x > a", func(mutation.Mutation) error { return nil })
+	noticed := changes(t, dir, "echo x > a", func(mutation.FileMutation) error { return nil })
 	if told := CanNoticeChanges(); told != slices.Equal(noticed, []string{"1 a"}) {
 		t.Errorf("%v, but what was noticed is %q", told, noticed)
 	}

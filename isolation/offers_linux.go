@@ -15,7 +15,7 @@ func DetectFeatures() KernelFeatures {
 
 // SandboxIdentity returns text that identifies kernel, bubblewrap and layers of this process's sandboxes. Sandboxes
 // with equal identities have equal protection.
-func (i *Isolation) SandboxIdentity() string {
+func (i *Starter) SandboxIdentity() string {
 	var kernel unix.Utsname
 	_ = unix.Uname(&kernel) // it can't fail
 	text := fmt.Sprintf("%s %s %s uid=%d landlock=%d", unix.ByteSliceToString(kernel.Release[:]),

@@ -71,7 +71,7 @@ func (d detached) letEnd(t *testing.T) {
 
 // detach starts a script that prints the number of what it detaches, and ends
 // when its standard input does.
-func detach(t *testing.T, i *Isolation, script string) (detached, int) {
+func detach(t *testing.T, i *Starter, script string) (detached, int) {
 	t.Helper()
 	r, w, err := os.Pipe()
 	if err != nil {

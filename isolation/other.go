@@ -29,7 +29,7 @@ func DetectFeatures() KernelFeatures { return KernelFeatures{} }
 
 // SandboxIdentity returns text that identifies kernel, bubblewrap and layers of this process's sandboxes. Sandboxes
 // with equal identities have equal protection.
-func (i *Isolation) SandboxIdentity() string { return runtime.GOOS + " " + runtime.GOARCH }
+func (i *Starter) SandboxIdentity() string { return runtime.GOOS + " " + runtime.GOARCH }
 
 // FileIdentity returns text that changes whenever the file changes.
 func FileIdentity(path string) string {
@@ -46,4 +46,4 @@ func accessOf(Config, Profile, string) (PathAccess, error) {
 }
 
 // checkExposeSources refuses rules whose source is missing or contains a symlink.
-func checkExposeSources(rules []ExposePath) error { return refuseExposed(rules) }
+func checkExposeSources(rules []ExposedPath) error { return refuseExposed(rules) }

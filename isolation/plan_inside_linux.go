@@ -17,7 +17,7 @@ type expectedMount struct {
 }
 
 // mountProtected mounts protected files in writable directories read-only.
-func (v *mountView) mountProtected() error {
+func (v *mountPlanner) mountProtected() error {
 	if v.profile.Protect == nil {
 		return nil
 	}
@@ -30,7 +30,7 @@ func (v *mountView) mountProtected() error {
 		if !ok || outer.kind != bindRW || v.hasMount(path) || checkPathHasNoLinks(path) != nil { // gone since, or a link
 			continue
 		}
-		v.setMount(viewMount{kind: bindRO, source: path, target: path, origin: fromInside})
+		v.setMount(plannedMount{kind: bindRO, source: path, target: path, origin: fromInside})
 	}
 	return nil
 }

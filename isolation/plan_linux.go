@@ -26,8 +26,8 @@ const (
 	remountRO mountKind = "remount-ro" // the mount that stands there, from now on
 )
 
-// viewMount is one entry of the mount view.
-type viewMount struct {
+// plannedMount is one entry of the mount view.
+type plannedMount struct {
 	kind   mountKind
 	source string // path on the host, or where a symbolic link points
 	target string // path inside
@@ -48,11 +48,11 @@ const (
 // mountPlan is the mount view of a child in build order, parents first.
 type mountPlan struct {
 	profile Profile
-	mounts  []viewMount
+	mounts  []plannedMount
 }
 
 // newMountPlan converts a profile and the operator's rules to the mounts of cmd. A non-nil pack may combine mounts.
-func newMountPlan(cmd *exec.Cmd, p Profile, rules []ExposePath, linkSafe func() bool, pack func(*mountView)) (*mountPlan, error) {
+func newMountPlan(cmd *exec.Cmd, p Profile, rules []ExposedPath, linkSafe func() bool, pack func(*mountPlanner)) (*mountPlan, error) {
 	v, err := newMountView(p, rules, linkSafe)
 	if err != nil {
 		return nil, err
@@ -76,8 +76,8 @@ func newMountPlan(cmd *exec.Cmd, p Profile, rules []ExposePath, linkSafe func() 
 
 // newMountView collects the mounts of a profile and the operator's rules. linkSafe reports whether bubblewrap can mount
 // safely where others can create symlinks.
-func newMountView(p Profile, rules []ExposePath, linkSafe func() bool) (*mountView, error) {
-	v := &mountView{profile: p, linkSafe: linkSafe}
+func newMountView(p Profile, rules []ExposedPath, linkSafe func() bool) (*mountPlanner, error) {
+	v := &mountPlanner{profile: p, linkSafe: linkSafe}
 	if p.Exec && !slices.Contains(p.ReadOnly, "/") && !slices.Contains(p.ReadWrite, "/") {
 		v.addSystemPaths()
 	}
@@ -102,7 +102,7 @@ func newMountView(p Profile, rules []ExposePath, linkSafe func() bool) (*mountVi
 }
 
 // finishView adds the mounts that protect and hide paths. Add no mounts afterwards.
-func (v *mountView) finishView() error {
+func (v *mountPlanner) finishView() error {
 	v.dropRedundant()
 	v.bindFilesInHostDirs()
 	if err := v.protectMounts(); err != nil {
@@ -112,8 +112,8 @@ func (v *mountView) finishView() error {
 }
 
 // dropRedundant removes system mounts inside other mounts that show the same files.
-func (v *mountView) dropRedundant() {
-	v.mounts = slices.DeleteFunc(slices.Clone(v.mounts), func(m viewMount) bool {
+func (v *mountPlanner) dropRedundant() {
+	v.mounts = slices.DeleteFunc(slices.Clone(v.mounts), func(m plannedMount) bool {
 		if m.origin != fromSystem || m.kind == tmpfs || m.kind == procfs || m.kind == devfs {
 			return false
 		}
@@ -122,18 +122,18 @@ func (v *mountView) dropRedundant() {
 	})
 }
 
-// mountView collects the mounts of a plan.
-type mountView struct {
+// mountPlanner collects the mounts of a plan.
+type mountPlanner struct {
 	profile  Profile
 	linkSafe func() bool
 	proc     bool // the profile names something in /proc
 	dev      bool // or in /dev
-	mounts   []viewMount
-	last     []viewMount // remounts, which come after everything else
+	mounts   []plannedMount
+	last     []plannedMount // remounts, which come after everything else
 }
 
 // setMount adds m, or replaces the mount at its target.
-func (v *mountView) setMount(m viewMount) {
+func (v *mountPlanner) setMount(m plannedMount) {
 	for n := range v.mounts {
 		if v.mounts[n].target == m.target {
 			v.mounts[n] = m
@@ -144,14 +144,14 @@ func (v *mountView) setMount(m viewMount) {
 }
 
 // orderedMounts returns the mounts in build order: parents first, then remounts.
-func (v *mountView) orderedMounts() []viewMount {
-	slices.SortStableFunc(v.mounts, func(a, b viewMount) int { return cmp.Compare(a.target, b.target) })
+func (v *mountPlanner) orderedMounts() []plannedMount {
+	slices.SortStableFunc(v.mounts, func(a, b plannedMount) int { return cmp.Compare(a.target, b.target) })
 	return append(v.mounts, v.last...)
 }
 
 // innermostMount returns the innermost mount that contains path. It ignores a mount exactly at path.
-func (v *mountView) innermostMount(path string) (viewMount, bool) {
-	var found viewMount
+func (v *mountPlanner) innermostMount(path string) (plannedMount, bool) {
+	var found plannedMount
 	ok := false
 	for _, m := range v.mounts {
 		if isStrictlyBelow(m.target, path) && m.kind != symlink && (!ok || isStrictlyBelow(found.target, m.target)) {
@@ -162,17 +162,17 @@ func (v *mountView) innermostMount(path string) (viewMount, bool) {
 }
 
 // hasMount reports whether a mount is exactly at path.
-func (v *mountView) hasMount(path string) bool {
-	return slices.ContainsFunc(v.mounts, func(m viewMount) bool { return m.target == path })
+func (v *mountPlanner) hasMount(path string) bool {
+	return slices.ContainsFunc(v.mounts, func(m plannedMount) bool { return m.target == path })
 }
 
 // coversPath reports whether a mount is at or above path.
-func (v *mountView) coversPath(path string) bool {
-	return slices.ContainsFunc(v.mounts, func(m viewMount) bool { return paths.Within(m.target, path) })
+func (v *mountPlanner) coversPath(path string) bool {
+	return slices.ContainsFunc(v.mounts, func(m plannedMount) bool { return paths.Within(m.target, path) })
 }
 
 // showsHostFile reports whether path in the sandbox is the host's file at the same path.
-func (v *mountView) showsHostFile(path string) bool {
+func (v *mountPlanner) showsHostFile(path string) bool {
 	if v.hasMount(path) {
 		return true
 	}
@@ -181,7 +181,7 @@ func (v *mountView) showsHostFile(path string) bool {
 }
 
 // checkWorkDir refuses a working directory that does not exist in the sandbox.
-func checkWorkDir(dir string, mounts []viewMount, p Profile) error {
+func checkWorkDir(dir string, mounts []plannedMount, p Profile) error {
 	if dir == "" {
 		return nil
 	}

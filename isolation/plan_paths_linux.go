@@ -15,7 +15,7 @@ import (
 )
 
 // addProfilePaths adds the profile's paths.
-func (v *mountView) addProfilePaths() error {
+func (v *mountPlanner) addProfilePaths() error {
 	for _, path := range v.profile.ReadWrite {
 		if err := v.addProfilePath(bindRW, path); err != nil {
 			return err
@@ -31,13 +31,13 @@ func (v *mountView) addProfilePaths() error {
 		if err := v.checkProfilePath(source); err != nil {
 			return err
 		}
-		v.setMount(viewMount{kind: bindRW, source: source, target: target, origin: fromProfile})
+		v.setMount(plannedMount{kind: bindRW, source: source, target: target, origin: fromProfile})
 	}
 	return nil
 }
 
 // addProfilePath adds a path of the profile. For kernel file systems such as /proc it adds the sandbox's own.
-func (v *mountView) addProfilePath(kind mountKind, path string) error {
+func (v *mountPlanner) addProfilePath(kind mountKind, path string) error {
 	switch {
 	case paths.Within("/proc", path):
 		v.proc = true
@@ -49,12 +49,12 @@ func (v *mountView) addProfilePath(kind mountKind, path string) error {
 	if err := v.checkProfilePath(path); err != nil {
 		return err
 	}
-	v.setMount(viewMount{kind: kind, source: path, target: path, origin: fromProfile})
+	v.setMount(plannedMount{kind: kind, source: path, target: path, origin: fromProfile})
 	return nil
 }
 
 // checkProfilePath refuses a profile path that is missing, contains a symlink, or would show hidden paths.
-func (v *mountView) checkProfilePath(path string) error {
+func (v *mountPlanner) checkProfilePath(path string) error {
 	for _, hidden := range v.profile.Hide {
 		if path == hidden {
 			return v.profileError(path, "is to be visible and hidden at once", "grant a directory inside it or another one")
@@ -64,7 +64,7 @@ func (v *mountView) checkProfilePath(path string) error {
 }
 
 // checkNoLinks refuses a path that is missing or contains a symlink.
-func (v *mountView) checkNoLinks(path string) error {
+func (v *mountPlanner) checkNoLinks(path string) error {
 	err := checkPathHasNoLinks(path)
 	switch {
 	case err == nil:
@@ -98,12 +98,12 @@ func checkPathHasNoLinks(path string) error {
 	return nil
 }
 
-func (v *mountView) profileError(path, problem, cure string) error {
+func (v *mountPlanner) profileError(path, problem, cure string) error {
 	return &ProfileError{Profile: v.profile.Name, Path: path, Problem: problem, Cure: cure}
 }
 
 // addExposedPaths adds the paths that the operator exposes.
-func (v *mountView) addExposedPaths(rules []ExposePath) error {
+func (v *mountPlanner) addExposedPaths(rules []ExposedPath) error {
 	for n, rule := range rules {
 		m, err := v.exposedMount(rule, fmt.Sprintf("isolation.expose_paths: %s to %s (%d)", rule.Source, rule.Target, n))
 		if err != nil {
@@ -114,7 +114,7 @@ func (v *mountView) addExposedPaths(rules []ExposePath) error {
 	return nil
 }
 
-func (v *mountView) exposedMount(rule ExposePath, key string) (viewMount, error) {
+func (v *mountPlanner) exposedMount(rule ExposedPath, key string) (plannedMount, error) {
 	kind := bindRO
 	if rule.Mode == ModeReadWrite {
 		kind = bindRW
@@ -127,14 +127,14 @@ func (v *mountView) exposedMount(rule ExposePath, key string) (viewMount, error)
 			if m.source == "/" {
 				cure = "it has the whole file system but /tmp without the rule: take the rule out, or restrict the agent to a workspace"
 			}
-			return viewMount{}, &ConfigError{
+			return plannedMount{}, &ConfigError{
 				Key:     key,
 				Problem: fmt.Sprintf("the source lies in %s, which the sandbox %s can write", m.source, v.profile.Name),
 				Cure:    cure,
 			}
 		}
 		if m.kind == bindRW && (rule.Target == m.target || isStrictlyBelow(m.target, rule.Target) && !v.linkSafe()) {
-			return viewMount{}, &ConfigError{
+			return plannedMount{}, &ConfigError{
 				Key:     key,
 				Problem: fmt.Sprintf("the target lies in %s, which the sandbox %s can write, and bubblewrap would follow a link there", m.target, v.profile.Name),
 				Cure: "choose a target outside every writable directory, such as /exposed/" + filepath.Base(rule.Target) +
@@ -142,20 +142,20 @@ func (v *mountView) exposedMount(rule ExposePath, key string) (viewMount, error)
 			}
 		}
 	}
-	return viewMount{kind: kind, source: rule.Source, target: rule.Target, origin: fromConfig}, nil
+	return plannedMount{kind: kind, source: rule.Source, target: rule.Target, origin: fromConfig}, nil
 }
 
 // addSymlinks adds the profile's symlinks, except in directories that a mount shows.
-func (v *mountView) addSymlinks() {
+func (v *mountPlanner) addSymlinks() {
 	for path, target := range v.profile.Links {
 		if outer, ok := v.innermostMount(path); !v.hasMount(path) && (!ok || !outer.isBind()) {
-			v.setMount(viewMount{kind: symlink, source: target, target: path, origin: fromProfile})
+			v.setMount(plannedMount{kind: symlink, source: target, target: path, origin: fromProfile})
 		}
 	}
 }
 
 // addProgram adds the program's file, unless a mount already shows it.
-func (v *mountView) addProgram(path string) error {
+func (v *mountPlanner) addProgram(path string) error {
 	if err := checkPath(path); err != nil {
 		return v.profileError("", "cannot start a program: "+err.Error(), "")
 	}
@@ -170,13 +170,13 @@ func (v *mountView) addProgram(path string) error {
 		}
 	}
 	if !v.showsHostFile(real) {
-		v.setMount(viewMount{kind: bindRO, source: real, target: path, origin: fromProfile})
+		v.setMount(plannedMount{kind: bindRO, source: real, target: path, origin: fromProfile})
 	}
 	return nil
 }
 
 // checkStatic refuses a dynamically linked program if its sandbox lacks the libraries.
-func (v *mountView) checkStatic(path string) error {
+func (v *mountPlanner) checkStatic(path string) error {
 	file, err := elf.Open(path)
 	if format := (*elf.FormatError)(nil); errors.As(err, &format) {
 		return v.profileError(path, "is a script or something else that needs a program to run it, and its sandbox has none",

@@ -11,7 +11,7 @@ import (
 
 // protectMounts makes nested mounts irreplaceable. The target must exist in the outer mount. If that is writable, the
 // directories in between become mount points, which can't be renamed.
-func (v *mountView) protectMounts() error {
+func (v *mountPlanner) protectMounts() error {
 	for _, m := range slices.Clone(v.mounts) {
 		outer, ok := v.innermostMount(m.target)
 		if !ok || !outer.isBind() || m.kind == symlink {
@@ -42,7 +42,7 @@ func (v *mountView) protectMounts() error {
 }
 
 // pinParents mounts the directories between outer and target onto themselves, so that they can't be renamed.
-func (v *mountView) pinParents(outer viewMount, target string, origin mountOrigin) error {
+func (v *mountPlanner) pinParents(outer plannedMount, target string, origin mountOrigin) error {
 	for dir := filepath.Dir(target); isStrictlyBelow(outer.target, dir); dir = filepath.Dir(dir) {
 		inside := filepath.Join(outer.source, relativePath(outer.target, dir))
 		if err := v.checkNoLinks(inside); err != nil {
@@ -51,13 +51,13 @@ func (v *mountView) pinParents(outer viewMount, target string, origin mountOrigi
 		if origin != fromInside {
 			origin = outer.origin
 		}
-		v.setMount(viewMount{kind: bindRW, source: inside, target: dir, origin: origin})
+		v.setMount(plannedMount{kind: bindRW, source: inside, target: dir, origin: origin})
 	}
 	return nil
 }
 
 // hidePaths covers hidden directories wherever a mount would show them.
-func (v *mountView) hidePaths() error {
+func (v *mountPlanner) hidePaths() error {
 	for _, hidden := range v.profile.Hide {
 		if info, err := os.Lstat(hidden); err != nil || !info.IsDir() {
 			continue
@@ -85,14 +85,14 @@ func (v *mountView) hidePaths() error {
 					return err
 				}
 			}
-			v.setMount(viewMount{kind: tmpfs, target: at})
-			v.last = append(v.last, viewMount{kind: remountRO, target: at})
+			v.setMount(plannedMount{kind: tmpfs, target: at})
+			v.last = append(v.last, plannedMount{kind: remountRO, target: at})
 		}
 	}
 	return nil
 }
 
-func (m viewMount) isBind() bool { return m.kind == bindRO || m.kind == bindRW }
+func (m plannedMount) isBind() bool { return m.kind == bindRO || m.kind == bindRW }
 
 // relativePath returns path relative to dir, which must contain it.
 func relativePath(dir, path string) string {

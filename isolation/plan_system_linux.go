@@ -35,30 +35,30 @@ var changingFiles = []string{"hosts", "resolv.conf"}
 var systemDirs = []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store"}
 
 // addSystemPaths adds the system directories, or only those that the profile's list of programs needs.
-func (v *mountView) addSystemPaths() {
+func (v *mountPlanner) addSystemPaths() {
 	shown := systemDirs
 	if len(v.profile.Programs) > 0 {
 		shown = libraryDirs
 	}
 	for _, dir := range systemDirs {
 		if to, err := os.Readlink(dir); err == nil {
-			v.setMount(viewMount{kind: symlink, source: to, target: dir})
+			v.setMount(plannedMount{kind: symlink, source: to, target: dir})
 		}
 	}
 	for _, dir := range shown {
 		if info, err := os.Lstat(dir); err == nil && info.IsDir() {
-			v.setMount(viewMount{kind: bindRO, source: dir, target: dir})
+			v.setMount(plannedMount{kind: bindRO, source: dir, target: dir})
 		}
 	}
 	v.addPrograms()
 	v.addEtcFiles(etcFiles)
 	uid, gid := strconv.Itoa(os.Getuid()), strconv.Itoa(os.Getgid())
-	v.setMount(viewMount{kind: bindData, target: "/etc/passwd", data: passwdContent(uid, gid)})
-	v.setMount(viewMount{kind: bindData, target: "/etc/group", data: groupContent(gid)})
+	v.setMount(plannedMount{kind: bindData, target: "/etc/passwd", data: passwdContent(uid, gid)})
+	v.setMount(plannedMount{kind: bindData, target: "/etc/group", data: groupContent(gid)})
 }
 
 // addPrograms adds the profile's programs, under the names by which they are called, and their dynamic linkers.
-func (v *mountView) addPrograms() {
+func (v *mountPlanner) addPrograms() {
 	for _, name := range v.profile.Programs {
 		path, real, ok := findProgram(name)
 		if !ok {
@@ -66,30 +66,30 @@ func (v *mountView) addPrograms() {
 		}
 		for _, file := range []string{real, dynamicLinker(real)} {
 			if file != "" && !v.showsHostFile(file) {
-				v.setMount(viewMount{kind: bindRO, source: file, target: file})
+				v.setMount(plannedMount{kind: bindRO, source: file, target: file})
 			}
 		}
 		if dir, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil && path != real {
 			if at := filepath.Join(dir, filepath.Base(path)); at != real {
-				v.setMount(viewMount{kind: symlink, source: real, target: at})
+				v.setMount(plannedMount{kind: symlink, source: real, target: at})
 			}
 		}
 	}
 }
 
-func (v *mountView) addNetworkFiles() { v.addEtcFiles(networkFiles) }
+func (v *mountPlanner) addNetworkFiles() { v.addEtcFiles(networkFiles) }
 
 // addResolverFiles adds files that direct name resolution to the proxied network.
-func (v *mountView) addResolverFiles() {
+func (v *mountPlanner) addResolverFiles() {
 	for path, text := range map[string]string{
 		"/etc/resolv.conf":   "nameserver 127.0.0.1\n",
 		"/etc/hosts":         etcHostsContent(),
 		"/etc/nsswitch.conf": "passwd: files\ngroup: files\nhosts: files dns\nservices: files\nprotocols: files\n",
 	} {
-		v.setMount(viewMount{kind: bindData, target: path, data: []byte(text)})
+		v.setMount(plannedMount{kind: bindData, target: path, data: []byte(text)})
 	}
 	if certificates := v.profile.Proxied.Certificates; len(certificates) > 0 {
-		v.setMount(viewMount{kind: bindData, target: CertificatesPath, data: certificates})
+		v.setMount(plannedMount{kind: bindData, target: CertificatesPath, data: certificates})
 	}
 }
 
@@ -102,7 +102,7 @@ func etcHostsContent() string {
 	return "127.0.0.1 " + names + "\n::1 " + names + "\n"
 }
 
-func (v *mountView) addEtcFiles(names []string) {
+func (v *mountPlanner) addEtcFiles(names []string) {
 	for _, name := range names {
 		path := filepath.Join("/etc", name)
 		real, err := filepath.EvalSymlinks(path)
@@ -113,11 +113,11 @@ func (v *mountView) addEtcFiles(names []string) {
 		switch {
 		case err != nil:
 		case real != path && v.showsHostFile(real):
-			v.setMount(viewMount{kind: symlink, source: real, target: path})
+			v.setMount(plannedMount{kind: symlink, source: real, target: path})
 		case info.Mode().IsRegular() && info.Size() <= maxCopyBytes && !slices.Contains(changingFiles, name):
-			v.setMount(viewMount{kind: copied, source: real, target: path})
+			v.setMount(plannedMount{kind: copied, source: real, target: path})
 		default:
-			v.setMount(viewMount{kind: bindRO, source: real, target: path})
+			v.setMount(plannedMount{kind: bindRO, source: real, target: path})
 		}
 	}
 }
@@ -127,7 +127,7 @@ const maxCopyBytes = 256 << 10
 
 // bindFilesInHostDirs turns copied files and symlinks inside mounted host directories into read-only bind mounts.
 // bubblewrap would create the copies and symlinks in the host's directory.
-func (v *mountView) bindFilesInHostDirs() {
+func (v *mountPlanner) bindFilesInHostDirs() {
 	for n, m := range v.mounts {
 		if m.kind != copied && m.kind != symlink {
 			continue
@@ -161,7 +161,7 @@ const scratchBytes = 512 << 20
 // bindTmpDir makes the user environment's temporary directory the private /tmp. It does nothing if something else is
 // mounted below /tmp, since a command could place a symlink there first. The directory is also mounted at its own
 // path, so that no process in a sandbox can replace it.
-func (v *mountView) bindTmpDir() {
+func (v *mountPlanner) bindTmpDir() {
 	dir := v.profile.temporary
 	for _, m := range v.mounts {
 		if isStrictlyBelow("/tmp", m.target) || m.target == "/tmp" && m.kind != tmpfs {
@@ -171,8 +171,8 @@ func (v *mountView) bindTmpDir() {
 	if dir == "" || !v.hasMount("/tmp") || checkPathHasNoLinks(dir) != nil {
 		return
 	}
-	v.setMount(viewMount{kind: bindRW, source: dir, target: dir, origin: fromProfile})
-	v.setMount(viewMount{kind: bindRW, source: dir, target: "/tmp", origin: fromProfile})
+	v.setMount(plannedMount{kind: bindRW, source: dir, target: dir, origin: fromProfile})
+	v.setMount(plannedMount{kind: bindRW, source: dir, target: "/tmp", origin: fromProfile})
 }
 
 // shortenTmpDirEnv returns env with TMPDIR=/tmp, if the sandbox's /tmp is the temporary directory.
@@ -187,23 +187,23 @@ func (p *mountPlan) shortenTmpDirEnv(env []string) []string {
 
 // addKernelMounts adds /proc, /dev and, unless the profile lists it, a private /tmp. It never adds the host's /proc,
 // which contains the environments of host processes.
-func (v *mountView) addKernelMounts() {
+func (v *mountPlanner) addKernelMounts() {
 	exec := v.profile.Exec
 	if exec || v.proc || v.coversPath("/proc") {
 		// Root owns the kernel's settings by uid, without any capability, and could otherwise set core_pattern.
-		v.setMount(viewMount{kind: procfs, target: "/proc"})
-		v.last = append(v.last, viewMount{kind: remountRO, target: "/proc"})
+		v.setMount(plannedMount{kind: procfs, target: "/proc"})
+		v.last = append(v.last, plannedMount{kind: remountRO, target: "/proc"})
 	}
 	if exec || v.dev || v.coversPath("/dev") {
-		v.setMount(viewMount{kind: devfs, target: "/dev"})
+		v.setMount(plannedMount{kind: devfs, target: "/dev"})
 	}
 	if exec && !v.hasMount("/tmp") {
-		v.setMount(viewMount{kind: tmpfs, target: "/tmp"})
+		v.setMount(plannedMount{kind: tmpfs, target: "/tmp"})
 	}
 	if _, inside := v.innermostMount("/run"); inside && !v.hasMount("/run") {
 		// With the whole root visible, the sockets of the host's services
 		// would be as well.
-		v.setMount(viewMount{kind: tmpfs, target: "/run"})
-		v.last = append(v.last, viewMount{kind: remountRO, target: "/run"})
+		v.setMount(plannedMount{kind: tmpfs, target: "/run"})
+		v.last = append(v.last, plannedMount{kind: remountRO, target: "/run"})
 	}
 }

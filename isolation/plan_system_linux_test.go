@@ -8,7 +8,7 @@ import (
 
 // Files and links are made in the sandbox's own directories and in none of the host's, whatever is exposed there.
 func TestHostDirectoriesStayUnchanged(t *testing.T) {
-	for _, rules := range [][]ExposePath{
+	for _, rules := range [][]ExposedPath{
 		nil,
 		{{Source: "/etc", Target: "/etc", Mode: ModeReadWrite}},
 		{{Source: "/usr/share", Target: "/etc", Mode: ModeReadOnly}},
@@ -36,7 +36,7 @@ func TestHostDirectoriesStayUnchanged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !slices.ContainsFunc(v.mounts, func(m viewMount) bool { return m.kind == copied && m.target == "/etc/nsswitch.conf" }) {
+	if !slices.ContainsFunc(v.mounts, func(m plannedMount) bool { return m.kind == copied && m.target == "/etc/nsswitch.conf" }) {
 		t.Error("/etc/nsswitch.conf is not copied")
 	}
 }

@@ -26,17 +26,17 @@ type processStarter struct {
 	aroundStart func(start func() error) error // wraps the start of a sandbox on its thread
 	marker      processMarker
 	groups      *cgroupManager
-	etc         *etcCopyCache               // nil without isolation, or to mount files separately
-	ownFilter   atomic.Pointer[filterNeeds] // filter of this process; nil for none
+	etc         *etcCopyCache                 // nil without isolation, or to mount files separately
+	ownFilter   atomic.Pointer[filterOptions] // filter of this process; nil for none
 
 	// Parts of the layers, which tests remove one at a time.
-	flags    []string                        // of bubblewrap
-	landlock int                             // the version of Landlock; 0 for none
-	filter   func(filterNeeds) syscallFilter // of system calls
-	linkSafe func() bool                     // bubblewrap mounts where others can make links, and does not follow them
+	flags    []string                          // of bubblewrap
+	landlock int                               // the version of Landlock; 0 for none
+	filter   func(filterOptions) syscallFilter // of system calls
+	linkSafe func() bool                       // bubblewrap mounts where others can make links, and does not follow them
 }
 
-func newProcessStarter(cfg Config, l homeLayout, log hclog.Logger, m machineConfig) (*processStarter, error) {
+func newProcessStarter(cfg Config, l homeLayout, log hclog.Logger, m sandboxPrograms) (*processStarter, error) {
 	pl := &processStarter{cfg: cfg, log: log, flags: sandboxFlags, landlock: landlockABI(), filter: newSyscallFilter}
 	if cfg.Enabled {
 		bwrap, err := findBwrap(m.bwrap)
@@ -115,17 +115,17 @@ func (pl *processStarter) startChild(child *exec.Cmd, p Profile) (*Process, erro
 
 // trackChild returns the Process of a started child without a sandbox. It enforces the limits and, when the child
 // ends, kills and reaps its descendants.
-func (pl *processStarter) trackChild(child *exec.Cmd, inside *landlockDomain, mark processMark, in *cgroupMember, p Profile) *Process {
+func (pl *processStarter) trackChild(child *exec.Cmd, inside *landlockDomain, mark processMark, in *cgroupMembership, p Profile) *Process {
 	pid := child.Process.Pid
 	proc := &Process{pid: pid, done: make(chan struct{})}
 	var among func(pids []int) []int
 	var members func() []int
 	if inside != nil && inside.scoped {
-		own := landlockTree{leader: pid, domain: inside}
+		own := landlockProcessTree{leader: pid, domain: inside}
 		proc.tree, among = own, own.filterPIDs
 		members = func() []int { return own.filterPIDs(proctable.ListPIDs()) }
 	} else {
-		own := markedTree{leader: pid, mark: mark}
+		own := markedProcessTree{leader: pid, mark: mark}
 		proc.tree, among = own, own.filterPIDs
 		members = func() []int {
 			var pids []int
@@ -136,7 +136,7 @@ func (pl *processStarter) trackChild(child *exec.Cmd, inside *landlockDomain, ma
 		}
 	}
 	if in != nil {
-		proc.tree = cgroupTree{proc.tree, in}
+		proc.tree = cgroupProcessTree{proc.tree, in}
 	}
 	proc.oomKillLimit = newOOMKillCheck(p.Limits, vmstat)
 	go proc.enforceLimits(p.Limits, members, newOrphanReaper(pid, among))
@@ -179,7 +179,7 @@ func (pl *processStarter) startSandbox(child *exec.Cmd, p Profile) (*Process, er
 	st := followStatus(s.status)
 	held := s.held
 	proc := &Process{pid: s.cmd.Process.Pid, done: make(chan struct{}), contained: true}
-	tree := &sandboxTree{bwrap: proc, status: st}
+	tree := &sandboxProcessTree{bwrap: proc, status: st}
 	proc.tree = tree
 	proc.oomKillLimit = newOOMKillCheck(p.Limits, vmstat)
 	proc.check = func() error {
@@ -209,7 +209,7 @@ func (pl *processStarter) startSandbox(child *exec.Cmd, p Profile) (*Process, er
 
 // buildSandbox plans the mount view of child, and returns the bubblewrap command that creates it.
 func (pl *processStarter) buildSandbox(child *exec.Cmd, p Profile) (*bwrapCommand, error) {
-	plan, err := newMountPlan(child, p, pl.cfg.ExposePaths, pl.linkSafe, func(v *mountView) {
+	plan, err := newMountPlan(child, p, pl.cfg.ExposePaths, pl.linkSafe, func(v *mountPlanner) {
 		if err := pl.etc.replaceMounts(v); err != nil {
 			pl.log.Debug("the sandbox gets its files of /etc one by one", "error", err)
 		}

@@ -12,15 +12,15 @@ import (
 	"github.com/hashicorp/go-hclog"
 )
 
-// machineConfig lists the programs of this machine that the sandbox depends on.
-type machineConfig struct{}
+// sandboxPrograms lists the programs of this machine that the sandbox depends on.
+type sandboxPrograms struct{}
 
-func defaultMachineConfig() machineConfig { return machineConfig{} }
+func defaultMachineConfig() sandboxPrograms { return sandboxPrograms{} }
 
 // processStarter starts processes without isolation.
 type processStarter struct{ log hclog.Logger }
 
-func newProcessStarter(cfg Config, _ homeLayout, log hclog.Logger, _ machineConfig) (*processStarter, error) {
+func newProcessStarter(cfg Config, _ homeLayout, log hclog.Logger, _ sandboxPrograms) (*processStarter, error) {
 	if cfg.Enabled {
 		return nil, &UnavailableError{
 			Cause: "there is no isolation for " + runtime.GOOS + " yet",
@@ -45,7 +45,7 @@ func (pl *processStarter) startChild(child *exec.Cmd, p Profile) (*Process, erro
 	if err := child.Start(); err != nil {
 		return nil, err
 	}
-	tree := plainTree{process: child.Process}
+	tree := plainProcessTree{process: child.Process}
 	proc := &Process{pid: child.Process.Pid, tree: tree, done: make(chan struct{})}
 	go func() {
 		_, _ = child.Process.Wait()
@@ -62,14 +62,14 @@ func (*processStarter) prepareCommand(cmd, child *exec.Cmd, _ Profile) error {
 }
 
 // processTree signals and kills a child with all its descendants.
-var _ processTree = plainTree{}
+var _ processTree = plainProcessTree{}
 
-// plainTree is the process tree of a child without isolation.
-type plainTree struct {
+// plainProcessTree is the process tree of a child without isolation.
+type plainProcessTree struct {
 	process *os.Process
 }
 
-func (t plainTree) signalAll(sig os.Signal) error {
+func (t plainProcessTree) signalAll(sig os.Signal) error {
 	number, ok := sig.(syscall.Signal)
 	if !ok {
 		return fmt.Errorf("send %v: not a signal of this system", sig)
@@ -77,7 +77,7 @@ func (t plainTree) signalAll(sig os.Signal) error {
 	return syscall.Kill(-t.process.Pid, number)
 }
 
-func (t plainTree) killAll() { _ = syscall.Kill(-t.process.Pid, syscall.SIGKILL) }
+func (t plainProcessTree) killAll() { _ = syscall.Kill(-t.process.Pid, syscall.SIGKILL) }
 
 // childAttributes returns given, changed to start the child in its own session, without this process's terminal.
 func childAttributes(given *syscall.SysProcAttr) *syscall.SysProcAttr {
@@ -91,6 +91,6 @@ func childAttributes(given *syscall.SysProcAttr) *syscall.SysProcAttr {
 }
 
 // CgroupSupport describes the effect of control groups on this machine.
-func (i *Isolation) CgroupSupport() CgroupSupport {
+func (i *Starter) CgroupSupport() CgroupSupport {
 	return CgroupSupport{Cause: "there are none on " + runtime.GOOS, Never: true}
 }

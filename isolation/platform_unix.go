@@ -37,7 +37,7 @@ func exitStatus(state *os.ProcessState) ExitStatus {
 	return ExitStatus{Code: state.ExitCode()}
 }
 
-var userEnvVars = []userEnvVar{
+var userEnvVars = []userDirVariable{
 	{"HOME", "."},
 	{"TMPDIR", "tmp"},
 	{"XDG_CONFIG_HOME", ".config"},

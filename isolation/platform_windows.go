@@ -10,10 +10,10 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// machineConfig lists the programs of this machine that the sandbox depends on.
-type machineConfig struct{}
+// sandboxPrograms lists the programs of this machine that the sandbox depends on.
+type sandboxPrograms struct{}
 
-func defaultMachineConfig() machineConfig { return machineConfig{} }
+func defaultMachineConfig() sandboxPrograms { return sandboxPrograms{} }
 
 // processStarter starts processes on Windows, each in its own job. With isolation enabled, they have a restricted
 // token at low integrity.
@@ -22,7 +22,7 @@ type processStarter struct {
 	log hclog.Logger
 }
 
-func newProcessStarter(cfg Config, l homeLayout, log hclog.Logger, _ machineConfig) (*processStarter, error) {
+func newProcessStarter(cfg Config, l homeLayout, log hclog.Logger, _ sandboxPrograms) (*processStarter, error) {
 	if cfg.Enabled {
 		if err := refuseExposed(cfg.ExposePaths); err != nil {
 			return nil, err
@@ -151,7 +151,7 @@ func exitStatus(state *os.ProcessState) ExitStatus {
 	return ExitStatus{Code: state.ExitCode()}
 }
 
-var userEnvVars = []userEnvVar{
+var userEnvVars = []userDirVariable{
 	{"USERPROFILE", "."},
 	{"HOME", "."},
 	{"TEMP", `AppData\Local\Temp`},

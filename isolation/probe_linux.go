@@ -85,7 +85,7 @@ func firstLine(text string) string {
 }
 
 // checkExposeSources refuses rules whose source is missing or contains a symlink.
-func checkExposeSources(rules []ExposePath) error {
+func checkExposeSources(rules []ExposedPath) error {
 	for _, rule := range rules {
 		key := fmt.Sprintf("isolation.expose_paths: source %q", rule.Source)
 		switch err := checkPathHasNoLinks(rule.Source); {

@@ -71,11 +71,10 @@ type Profile struct {
 	// other end this process alone holds, it is continued besides, should it
 	// be stopped.
 	EndsItself bool
-	// Notice, if there is one, is told of each change that the child and its
-	// descendants make to files, before they make it and one after another. An
-	// error of its lets the change fail. It takes Confine, and a kernel that can
-	// tell; where nothing is told, it is told so by an Unseen change.
-	Notice func(mutation.Mutation) error `json:"-"`
+	// Notice, if set, is called before each file change by the child or a
+	// descendant, one at a time. If it returns an error, the change fails. It
+	// requires Confine and kernel support; without them, it gets an Unseen change.
+	Notice func(mutation.FileMutation) error `json:"-"`
 	// Limits bound what the child and its descendants may use.
 	Limits ProcessLimits
 	// Group bounds what they use together, whoever else bounds what. It takes

@@ -18,7 +18,7 @@ func TestSetuidFilesAreRefused(t *testing.T) {
 	}
 	for mode, enabled := range modes {
 		t.Run(mode, func(t *testing.T) {
-			attack := func(i *Isolation) result {
+			attack := func(i *Starter) result {
 				dir := realTemp(t)
 				cmd := child("setid")
 				cmd.Dir = dir
@@ -60,7 +60,7 @@ func TestLimitsOfOtherProcessesAreProtected(t *testing.T) {
 		return
 	}
 	pid := outsider(t)
-	attack := func(i *Isolation) result {
+	attack := func(i *Starter) result {
 		return outcome(t, i, child("limit", strconv.Itoa(pid)), Profile{Exec: true, Confine: true})
 	}
 	i := configured(t, Config{})
@@ -75,7 +75,7 @@ func TestLimitsOfOtherProcessesAreProtected(t *testing.T) {
 
 // Nor can the kernel be had to send them a signal, for something that happens to a file.
 func TestFileSignalsAreRefused(t *testing.T) {
-	attack := func(i *Isolation) (survived bool) {
+	attack := func(i *Starter) (survived bool) {
 		in, end := pipe(t)
 		victim := exec.Command("cat")
 		victim.Stdin = in
@@ -106,7 +106,7 @@ func TestProcessPrioritiesAreProtected(t *testing.T) {
 		return
 	}
 	pid := outsider(t)
-	attack := func(i *Isolation) result {
+	attack := func(i *Starter) result {
 		return outcome(t, i, child("slow", strconv.Itoa(pid)), Profile{Exec: true, Confine: true})
 	}
 	i := configured(t, Config{})
@@ -173,7 +173,7 @@ func TestSharedMemoryIsSeparate(t *testing.T) {
 	}
 	defer func() { _ = unix.SysvShmDetach(memory) }()
 	copy(memory, "canary")
-	attack := func(i *Isolation, p Profile) result {
+	attack := func(i *Starter, p Profile) result {
 		p.Exec, p.Confine = true, true
 		return outcome(t, i, child("shared", strconv.Itoa(id)), p)
 	}

@@ -35,7 +35,7 @@ func isMissing(path string) bool {
 }
 
 // pathAccess returns the access that the mounts allow to a path.
-func (v *mountView) pathAccess(path string) PathAccess {
+func (v *mountPlanner) pathAccess(path string) PathAccess {
 	m, ok := v.innermostMount(path)
 	for _, at := range v.mounts {
 		if at.target == path {
@@ -53,7 +53,7 @@ func (v *mountView) pathAccess(path string) PathAccess {
 		return PathAccess{Read: true, Why: "the mount view shows " + m.target + " read-only"}
 	case m.kind == copied:
 		return PathAccess{Read: true, Why: "the sandbox has a copy of " + m.source}
-	case m.kind == tmpfs && slices.ContainsFunc(v.last, func(last viewMount) bool { return last.target == m.target }):
+	case m.kind == tmpfs && slices.ContainsFunc(v.last, func(last plannedMount) bool { return last.target == m.target }):
 		return PathAccess{Why: "the mount view hides " + m.target}
 	}
 	return PathAccess{Why: "the sandbox has a " + m.target + " of its own, and not the host's"}

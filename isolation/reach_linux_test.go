@@ -20,7 +20,7 @@ func TestAccessOfMatchesRealAccess(t *testing.T) {
 	for _, mode := range []struct{ enabled, confine bool }{{true, false}, {true, true}, {false, true}, {false, false}} {
 		for _, exec := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%+v exec %t", mode, exec), func(t *testing.T) {
-				cfg := Config{Enabled: mode.enabled, Home: home, ExposePaths: []ExposePath{{Source: filepath.Join(base, "shown"),
+				cfg := Config{Enabled: mode.enabled, Home: home, ExposePaths: []ExposedPath{{Source: filepath.Join(base, "shown"),
 					Mode: ModeReadOnly}}}
 				p := Profile{ReadOnly: []string{docs, filepath.Join(work, "hooks")}, ReadWrite: []string{work}, Exec: exec,
 					Confine: mode.confine}

@@ -74,31 +74,31 @@ func releaseSuspended(p suspendedChild, restricted bool) error {
 	return err
 }
 
-// lowIntegrityRule is the access of a low-integrity process to a path.
-type lowIntegrityRule struct {
+// lowIntegrityAccess is the access of a low-integrity process to a path.
+type lowIntegrityAccess struct {
 	path string
 	mode string // ModeReadOnly or ModeReadWrite
 }
 
 // lowIntegrityRules returns the rules of a profile. It refuses whole volumes, which all such processes could write.
-func lowIntegrityRules(p Profile) ([]lowIntegrityRule, error) {
-	var rules []lowIntegrityRule
+func lowIntegrityRules(p Profile) ([]lowIntegrityAccess, error) {
+	var rules []lowIntegrityAccess
 	for _, path := range p.ReadWrite {
 		if path == filepath.VolumeName(path)+string(filepath.Separator) {
 			return nil, &ProfileError{Profile: p.Name, Path: path,
 				Problem: "is a whole volume and cannot be writable at low integrity",
 				Cure:    "grant a directory, or set isolation.enabled to false"}
 		}
-		rules = append(rules, lowIntegrityRule{path, ModeReadWrite})
+		rules = append(rules, lowIntegrityAccess{path, ModeReadWrite})
 	}
 	for _, path := range p.ReadOnly {
-		rules = append(rules, lowIntegrityRule{path, ModeReadOnly})
+		rules = append(rules, lowIntegrityAccess{path, ModeReadOnly})
 	}
 	return rules, nil
 }
 
 // refuseExposed refuses rules on systems without a mount view.
-func refuseExposed(rules []ExposePath) error {
+func refuseExposed(rules []ExposedPath) error {
 	if len(rules) == 0 {
 		return nil
 	}

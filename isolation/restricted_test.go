@@ -78,7 +78,7 @@ func TestAccessRules(t *testing.T) {
 	root := filepath.VolumeName(t.TempDir()) + string(filepath.Separator)
 	work, docs := filepath.Join(root, "work"), filepath.Join(root, "docs")
 	got, err := lowIntegrityRules(Profile{ReadWrite: []string{work}, ReadOnly: []string{docs, root}})
-	if want := []lowIntegrityRule{{work, "rw"}, {docs, "ro"}, {root, "ro"}}; err != nil || !reflect.DeepEqual(got, want) {
+	if want := []lowIntegrityAccess{{work, "rw"}, {docs, "ro"}, {root, "ro"}}; err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%v %v", got, err)
 	}
 	if _, err := lowIntegrityRules(Profile{ReadWrite: []string{root}}); err == nil || !strings.Contains(err.Error(),
@@ -92,7 +92,7 @@ func TestExposedPathsRequireMountView(t *testing.T) {
 		t.Error(err)
 	}
 	var wrong *ConfigError
-	if err := refuseExposed([]ExposePath{{Source: "/a"}}); !errors.As(err, &wrong) || !strings.Contains(err.Error(),
+	if err := refuseExposed([]ExposedPath{{Source: "/a"}}); !errors.As(err, &wrong) || !strings.Contains(err.Error(),
 		"/a") {
 		t.Errorf("%v", err)
 	}

@@ -81,7 +81,7 @@ func (s *bwrapCommand) addArguments(pl *processStarter, child *exec.Cmd, plan *m
 		s.program = at
 	}
 	a.addWords("--remount-ro", "/")
-	if calls := pl.filter(filterNeeds{programs: plan.profile.allowsAnyProgram(), processes: plan.profile.Exec, internet: true,
+	if calls := pl.filter(filterOptions{programs: plan.profile.allowsAnyProgram(), processes: plan.profile.Exec, internet: true,
 		ownNamespaces: true}); calls != nil {
 		fd, err := a.passData("filter", calls.encodeForBwrap())
 		if err != nil {

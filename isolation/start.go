@@ -14,7 +14,7 @@ import (
 // Start starts cmd with the rights of p. It uses Path, Args, Env, Dir, Stdin, Stdout, Stderr, ExtraFiles and
 // SysProcAttr of cmd, and does not modify cmd. A nil Env is empty, not this process's. The standard streams must be
 // *os.File or nil, which means the null device.
-func (i *Isolation) Start(cmd *exec.Cmd, p Profile) (*Process, error) {
+func (i *Starter) Start(cmd *exec.Cmd, p Profile) (*Process, error) {
 	child, p, err := i.newChildCommand(cmd, p)
 	if err != nil {
 		return nil, err
@@ -25,7 +25,7 @@ func (i *Isolation) Start(cmd *exec.Cmd, p Profile) (*Process, error) {
 		return nil, ErrClosed
 	}
 	if p.Notice != nil && (!p.Confine || i.cfg.Enabled) {
-		_ = p.Notice(mutation.Mutation{Err: errors.New("the command is not confined by itself")})
+		_ = p.Notice(mutation.FileMutation{Err: errors.New("the command is not confined by itself")})
 		p.Notice = nil
 	}
 	if p.Proxied != nil && !i.cfg.Enabled {
@@ -41,7 +41,7 @@ func (i *Isolation) Start(cmd *exec.Cmd, p Profile) (*Process, error) {
 }
 
 // trackRunning adds p to the processes that Close ends, until p ends.
-func (i *Isolation) trackRunning(p *Process) {
+func (i *Starter) trackRunning(p *Process) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.processes[p] = struct{}{}
@@ -55,7 +55,7 @@ func (i *Isolation) trackRunning(p *Process) {
 
 // Run starts cmd like Start and waits for it. When ctx is done it kills all processes and returns ctx's error. If the
 // program fails it returns an *ExitError.
-func (i *Isolation) Run(ctx context.Context, cmd *exec.Cmd, p Profile) error {
+func (i *Starter) Run(ctx context.Context, cmd *exec.Cmd, p Profile) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -77,7 +77,7 @@ func (i *Isolation) Run(ctx context.Context, cmd *exec.Cmd, p Profile) error {
 
 // PrepareCommand rewrites cmd to run in the sandbox of p, for callers that must start it themselves. Prefer Start,
 // which also ends the child's processes with this process. Profiles with Confine can't be prepared.
-func (i *Isolation) PrepareCommand(cmd *exec.Cmd, p Profile) error {
+func (i *Starter) PrepareCommand(cmd *exec.Cmd, p Profile) error {
 	child, p, err := i.newChildCommand(cmd, p)
 	if err != nil {
 		return err
@@ -86,7 +86,7 @@ func (i *Isolation) PrepareCommand(cmd *exec.Cmd, p Profile) error {
 }
 
 // newChildCommand checks cmd and p, and returns a copy of cmd with environment and standard streams.
-func (i *Isolation) newChildCommand(cmd *exec.Cmd, p Profile) (*exec.Cmd, Profile, error) {
+func (i *Starter) newChildCommand(cmd *exec.Cmd, p Profile) (*exec.Cmd, Profile, error) {
 	p, err := p.normalizeProfile()
 	if err != nil {
 		return nil, p, err
@@ -126,7 +126,7 @@ func (i *Isolation) newChildCommand(cmd *exec.Cmd, p Profile) (*exec.Cmd, Profil
 
 // setStreams sets child's standard streams to cmd's files, or to the null device. It refuses other readers and
 // writers: os/exec would copy them in a goroutine, and Wait would block until every process has closed its end.
-func (i *Isolation) setStreams(child, cmd *exec.Cmd) error {
+func (i *Starter) setStreams(child, cmd *exec.Cmd) error {
 	for _, s := range []struct {
 		name string
 		from any

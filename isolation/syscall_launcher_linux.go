@@ -5,15 +5,15 @@ import (
 	"encoding/binary"
 )
 
-// syscallLauncher builds a small program that makes a list of system calls and then executes another program. The
+// syscallLauncherBuilder builds a small program that makes a list of system calls and then executes another program. The
 // machine code is in syscall_launcher_linux_*.s.
-type syscallLauncher struct {
-	calls []syscallEntry
+type syscallLauncherBuilder struct {
+	calls []launcherSyscall
 	data  []byte // target of pointer arguments
 }
 
-// syscallEntry is a system call number with its arguments. If the call fails, the program ends.
-type syscallEntry [7]uint64
+// launcherSyscall is a system call number with its arguments. If the call fails, the program ends.
+type launcherSyscall [7]uint64
 
 // The table of a syscall launcher has a header, maxScriptCalls calls, and then the data. The header holds the error
 // message and its length.
@@ -24,14 +24,14 @@ const (
 )
 
 // addCall adds a system call.
-func (s *syscallLauncher) addCall(number uint64, args ...uint64) {
-	c := syscallEntry{number}
+func (s *syscallLauncherBuilder) addCall(number uint64, args ...uint64) {
+	c := launcherSyscall{number}
 	copy(c[1:], args)
 	s.calls = append(s.calls, c)
 }
 
 // addData adds data for an argument, and returns its address.
-func (s *syscallLauncher) addData(data []byte) uint64 {
+func (s *syscallLauncherBuilder) addData(data []byte) uint64 {
 	s.data = append(s.data, make([]byte, -len(s.data)&7)...)
 	address := scriptData + uint64(len(s.data))
 	s.data = append(s.data, data...)
@@ -39,7 +39,7 @@ func (s *syscallLauncher) addData(data []byte) uint64 {
 }
 
 // addNumbers adds numbers as data for an argument, and returns their address.
-func (s *syscallLauncher) addNumbers(words ...uint64) uint64 {
+func (s *syscallLauncherBuilder) addNumbers(words ...uint64) uint64 {
 	var data []byte
 	for _, w := range words {
 		data = binary.NativeEndian.AppendUint64(data, w)
@@ -49,7 +49,7 @@ func (s *syscallLauncher) addNumbers(words ...uint64) uint64 {
 
 // buildELF returns the ELF image of the launcher, which finally executes path with its own arguments and no
 // environment. It returns nil on unsupported architectures and for too many calls.
-func (s *syscallLauncher) buildELF(path, complaint string) []byte {
+func (s *syscallLauncherBuilder) buildELF(path, complaint string) []byte {
 	code := syscallLauncherCode()
 	if len(code) == 0 || len(s.calls) >= maxScriptCalls {
 		return nil

@@ -9,14 +9,14 @@ import (
 	"github.com/picoclaw/picoclaw/internal/proctable"
 )
 
-// markedTree is the processes of a child without pid namespace or Landlock domain: its descendants, its process group
+// markedProcessTree is the processes of a child without pid namespace or Landlock domain: its descendants, its process group
 // and session, and processes with its mark.
-type markedTree struct {
+type markedProcessTree struct {
 	leader int // also its group and session; not reaped while it is used
 	mark   processMark
 }
 
-func (t markedTree) listMembers() []proctable.Entry {
+func (t markedProcessTree) listMembers() []proctable.ProcessEntry {
 	table := proctable.ReadAll()
 	found := proctable.Descendants(table, t.leader)
 	known := map[int]bool{}
@@ -35,9 +35,9 @@ func (t markedTree) listMembers() []proctable.Entry {
 	return found
 }
 
-func (t markedTree) filterPIDs(pids []int) []int { return t.mark.filterPIDs(pids) }
+func (t markedProcessTree) filterPIDs(pids []int) []int { return t.mark.filterPIDs(pids) }
 
-func (t markedTree) signalAll(sig os.Signal) error {
+func (t markedProcessTree) signalAll(sig os.Signal) error {
 	number, ok := sig.(unix.Signal)
 	if !ok {
 		return fmt.Errorf("send %v: not a signal of this system", sig)
@@ -53,7 +53,7 @@ func (t markedTree) signalAll(sig os.Signal) error {
 
 // killAll stops all processes before it kills them. Otherwise a parent could start a process when its child dies, and
 // a process that forks constantly could escape between the search and the kill.
-func (t markedTree) killAll() {
+func (t markedProcessTree) killAll() {
 	stopped := map[int]int64{}
 	for again := true; again; {
 		again = false

@@ -12,7 +12,7 @@ import (
 )
 
 // start starts a script that is killed at the end of the test.
-func start(t testing.TB, i *Isolation, script string, p Profile) *Process {
+func start(t testing.TB, i *Starter, script string, p Profile) *Process {
 	t.Helper()
 	proc, err := i.Start(shell(script), p)
 	if err != nil {

@@ -10,14 +10,14 @@ import (
 	"github.com/picoclaw/picoclaw/internal/proctable"
 )
 
-// sandboxTree is the processes of a sandbox. They end with pid 1 of its pid namespace.
-type sandboxTree struct {
+// sandboxProcessTree is the processes of a sandbox. They end with pid 1 of its pid namespace.
+type sandboxProcessTree struct {
 	bwrap  *Process // bubblewrap outside, our child
 	status *sandboxStatus
 }
 
 // signalAll sends sig to all processes inside except pid 1, which belongs to bubblewrap.
-func (t *sandboxTree) signalAll(sig os.Signal) error {
+func (t *sandboxProcessTree) signalAll(sig os.Signal) error {
 	number, ok := sig.(unix.Signal)
 	if !ok {
 		return fmt.Errorf("send %v: not a signal of this system", sig)
@@ -32,7 +32,7 @@ func (t *sandboxTree) signalAll(sig os.Signal) error {
 }
 
 // listMembers returns all processes of the sandbox, including bubblewrap.
-func (t *sandboxTree) listMembers() []int {
+func (t *sandboxProcessTree) listMembers() []int {
 	pids := []int{t.bwrap.pid}
 	for _, e := range proctable.Descendants(proctable.ReadAll(), t.bwrap.pid) {
 		pids = append(pids, e.PID)
@@ -41,7 +41,7 @@ func (t *sandboxTree) listMembers() []int {
 }
 
 // limitProcesses lowers the kernel's limits of all processes in the sandbox. New processes inherit them.
-func (t *sandboxTree) limitProcesses(l ProcessLimits) error {
+func (t *sandboxProcessTree) limitProcesses(l ProcessLimits) error {
 	if l.FileSize <= 0 && l.OpenFiles <= 0 {
 		return nil
 	}
@@ -65,26 +65,26 @@ func (t *sandboxTree) limitProcesses(l ProcessLimits) error {
 }
 
 // killAll kills pid 1, so that the kernel kills all processes inside. bubblewrap itself ends after them.
-func (t *sandboxTree) killAll() {
+func (t *sandboxProcessTree) killAll() {
 	t.awaitInitPID()
 	if t.status.killInit() {
 		go t.killBwrap(time.After(sandboxEndTimeout))
 		return
 	}
-	markedTree{leader: t.bwrap.pid}.killAll()
+	markedProcessTree{leader: t.bwrap.pid}.killAll()
 }
 
 // killBwrap kills bubblewrap and its descendants if it still runs at the given time.
-func (t *sandboxTree) killBwrap(when <-chan time.Time) {
+func (t *sandboxProcessTree) killBwrap(when <-chan time.Time) {
 	select {
 	case <-t.bwrap.done:
 	case <-when:
-		t.bwrap.callUnlessReaped(markedTree{leader: t.bwrap.pid}.killAll)
+		t.bwrap.callUnlessReaped(markedProcessTree{leader: t.bwrap.pid}.killAll)
 	}
 }
 
 // awaitInitPID waits until pid 1 is known. A bubblewrap killed earlier would leave a half-made sandbox behind.
-func (t *sandboxTree) awaitInitPID() {
+func (t *sandboxProcessTree) awaitInitPID() {
 	select {
 	case <-t.status.known:
 	case <-t.bwrap.done:

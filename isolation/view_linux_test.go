@@ -194,7 +194,7 @@ func TestWiderMountsReplaceSystemMounts(t *testing.T) {
 		}
 	}
 	for _, expose := range []string{"/etc", "/usr/share", "/var"} {
-		i := configured(t, Config{Enabled: true, ExposePaths: []ExposePath{{Source: expose, Target: expose,
+		i := configured(t, Config{Enabled: true, ExposePaths: []ExposedPath{{Source: expose, Target: expose,
 			Mode: ModeReadOnly}}})
 		if r := outcome(t, i, shell("cat /etc/passwd && ls "+expose),
 			Profile{ReadWrite: []string{work}, Exec: true, Confine: true}); !r.exit.Success() {

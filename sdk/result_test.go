@@ -69,7 +69,7 @@ func TestUndoID(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	spec := sdk.NewSpecTool(pluginpb.Spec{Name: "spec", Doc: "Changes.", Input: schema},
+	spec := sdk.NewSpecTool(pluginpb.ToolSpec{Name: "spec", Doc: "Changes.", Input: schema},
 		func(context.Context, *sdk.Request[json.RawMessage]) (sdk.Result, error) {
 			return sdk.Result{Structured: json.RawMessage(`{"undo":"2"}`), Undo: "1"}, nil
 		})

@@ -56,12 +56,12 @@ type Traits struct {
 func NewTool[In, Out any](
 	name, doc string, handler func(ctx context.Context, req *Request[In]) (Out, error), t Traits,
 ) Tool {
-	spec := pluginpb.Spec{
+	spec := pluginpb.ToolSpec{
 		Name: name, Doc: doc, Sets: t.Sets, Permissions: t.Permissions, Risk: t.Risk, SideEffects: t.SideEffects,
 		ReadOnly: t.ReadOnly, Destructive: t.Destructive, Idempotent: t.Idempotent || t.ReadOnly,
 		OpenWorld: t.OpenWorld, TextResult: t.TextResult,
 	}
-	schemas := func(s *pluginpb.Spec) (err error) {
+	schemas := func(s *pluginpb.ToolSpec) (err error) {
 		if s.Input, err = schema.InferInput(reflect.TypeFor[In]()); err != nil {
 			return err
 		}
@@ -76,9 +76,9 @@ func NewTool[In, Out any](
 // NewSpecTool returns a tool whose specification is known only at run time, for example from another server. The host
 // validates its JSON arguments against the specification's schema.
 func NewSpecTool(
-	spec pluginpb.Spec, handler func(ctx context.Context, req *Request[json.RawMessage]) (Result, error),
+	spec pluginpb.ToolSpec, handler func(ctx context.Context, req *Request[json.RawMessage]) (Result, error),
 ) Tool {
-	return serve.NewTool(spec, func(*pluginpb.Spec) error { return nil }, newRunFunc(spec.Name, handler))
+	return serve.NewTool(spec, func(*pluginpb.ToolSpec) error { return nil }, newRunFunc(spec.Name, handler))
 }
 
 // newRunFunc converts a handler to a run function, which decodes arguments and encodes the result.

@@ -52,7 +52,7 @@ func TestNobodyButTheHostConnects(t *testing.T) {
 }
 
 // introduce starts the plugin as a host does and returns its socket.
-func introduce(t *testing.T, given *pluginpb.Credentials) string {
+func introduce(t *testing.T, given *pluginpb.TLSCredentials) string {
 	t.Helper()
 	dir := hosttest.TempDir(t)
 	handshake := pluginpb.HandshakeConfig()

@@ -67,8 +67,8 @@ type Agent struct {
 	mu              sync.Mutex // held during a turn
 	transcript      *Transcript
 	repairsReported bool
-	schemas         map[*pluginpb.Spec]json.RawMessage // of the last tool list
-	bytesPerToken   float64                            // as measured from the model's token counts
+	schemas         map[*pluginpb.ToolSpec]json.RawMessage // of the last tool list
+	bytesPerToken   float64                                // as measured from the model's token counts
 }
 
 // New returns an agent.

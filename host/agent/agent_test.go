@@ -41,7 +41,7 @@ func tools(t testing.TB, names ...string) *toolbox {
 	box := &toolbox{}
 	for _, name := range names {
 		deferred := strings.HasSuffix(name, "_later")
-		box.list = append(box.list, session.Tool{Name: name, Spec: &pluginpb.Spec{Name: name, Doc: "does it", Input: schema}, Deferred: deferred})
+		box.list = append(box.list, session.Tool{Name: name, Spec: &pluginpb.ToolSpec{Name: name, Doc: "does it", Input: schema}, Deferred: deferred})
 	}
 	return box
 }

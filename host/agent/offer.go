@@ -25,7 +25,7 @@ type offeredTools struct {
 func (a *Agent) listTools() (*offeredTools, error) {
 	all := a.tools.Tools()
 	o := &offeredTools{tools: make([]ToolSpec, 0, len(all)), hostNames: make(map[string]string, len(all))}
-	schemas := make(map[*pluginpb.Spec]json.RawMessage, len(all))
+	schemas := make(map[*pluginpb.ToolSpec]json.RawMessage, len(all))
 	for _, t := range all {
 		name := o.nameForModel(t.Name)
 		o.hostNames[name] = t.Name

@@ -49,7 +49,7 @@ func BenchmarkAudit(b *testing.B) {
 		{"minute_in_the_middle", Filter{Since: begin.Add(500_000 * time.Second), Until: begin.Add(500_060 * time.Second)}},
 	} {
 		b.Run(filtered.name, func(b *testing.B) {
-			var times measure.Times
+			var times measure.RunDurations
 			pages := 0
 			for b.Loop() {
 				query := LogQuery{Filter: filtered.Filter, Limit: limit}

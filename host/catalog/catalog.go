@@ -51,7 +51,7 @@ type Plugin struct {
 // Tool is a tool, resource or prompt of a plugin.
 type Tool struct {
 	Plugin *Plugin
-	Spec   *pluginpb.Spec
+	Spec   *pluginpb.ToolSpec
 	Kind   string // such as [pluginpb.ToolKind]
 
 	prepare func() (*ArgumentSchema, error)
@@ -170,7 +170,7 @@ func identifyBinary(path string) (string, error) {
 	return fmt.Sprintf("%s:%d:%d", fileID(info), info.Size(), info.ModTime().UnixNano()), nil
 }
 
-func newTool(p *Plugin, spec *pluginpb.Spec, kind string) *Tool {
+func newTool(p *Plugin, spec *pluginpb.ToolSpec, kind string) *Tool {
 	return &Tool{
 		Plugin: p,
 		Spec:   spec,

@@ -34,7 +34,7 @@ type Config struct {
 	central   string
 	agents    []map[string]any // own settings of each agent; never empty
 	plugins   map[string]Plugin
-	exposed   []isolation.ExposePath
+	exposed   []isolation.ExposedPath
 	isolation bool // isolation.enabled
 	audit     Audit
 	log       Log
@@ -178,8 +178,8 @@ func decodeStruct(values map[string]any, out any) error {
 }
 
 // mergeExposePaths returns the last rule for each target, with defaults set.
-func mergeExposePaths(rules []isolation.ExposePath) []isolation.ExposePath {
-	out := make([]isolation.ExposePath, 0, len(rules))
+func mergeExposePaths(rules []isolation.ExposedPath) []isolation.ExposedPath {
+	out := make([]isolation.ExposedPath, 0, len(rules))
 	for _, rule := range rules {
 		if rule.Target == "" {
 			rule.Target = rule.Source
@@ -187,7 +187,7 @@ func mergeExposePaths(rules []isolation.ExposePath) []isolation.ExposePath {
 		if rule.Mode == "" {
 			rule.Mode = "ro"
 		}
-		out = slices.DeleteFunc(out, func(earlier isolation.ExposePath) bool { return earlier.Target == rule.Target })
+		out = slices.DeleteFunc(out, func(earlier isolation.ExposedPath) bool { return earlier.Target == rule.Target })
 		out = append(out, rule)
 	}
 	return out

@@ -101,7 +101,7 @@ func TestDefaults(t *testing.T) {
 			Cron: Cron{Enabled: true, AllowCommand: true, ExecTimeoutMinutes: 5},
 			Undo: Undo{Enabled: true, MaxSize: "2GiB", MaxAgeDays: 30},
 		},
-		Isolation: Isolation{Network: true, ExposePaths: []isolation.ExposePath{}},
+		Isolation: Isolation{Network: true, ExposePaths: []isolation.ExposedPath{}},
 		Heartbeat: Heartbeat{Enabled: true, Interval: 30},
 	}
 	if diff := cmp.Diff(want, a, cmp.FilterPath(func(p cmp.Path) bool { return p.String() == "settings" },
@@ -192,7 +192,7 @@ plugins:
 		if a.Workspace != "/home/user/ws" || !a.CustomWorkspace || !cmp.Equal(a.Tools.Disabled, []string{"exec", "w*"}) {
 			t.Errorf("the agent is %+v", a)
 		}
-		want := []isolation.ExposePath{{Source: "/home/user/go", Target: "/go", Mode: "rw"}}
+		want := []isolation.ExposedPath{{Source: "/home/user/go", Target: "/go", Mode: "rw"}}
 		if !c.IsolationEnabled() || !cmp.Equal(a.Isolation.ExposePaths, want) {
 			t.Errorf("the isolation is %+v", a.Isolation)
 		}
@@ -211,7 +211,7 @@ func TestExposePathsAreJoinedByTarget(t *testing.T) {
 	c := mustLoad(t, `{"isolation": {"expose_paths": [
 		{"source": "/a", "target": ""}, {"source": "/b", "target": "/t"}, {"source": "/c", "target": "/t/", "mode": "rw"}]}}`,
 		`PICOCLAW_ISOLATION_EXPOSE_PATHS=[{"source": "/d", "target": "/a", "mode": "rw"}, {"source": "/e"}]`)
-	want := []isolation.ExposePath{
+	want := []isolation.ExposedPath{
 		{Source: "/c", Target: "/t", Mode: "rw"},
 		{Source: "/d", Target: "/a", Mode: "rw"},
 		{Source: "/e", Target: "/e", Mode: "ro"},

@@ -90,9 +90,9 @@ type Undo struct {
 
 // Isolation are the settings of isolation.
 type Isolation struct {
-	Enabled     bool                   `koanf:"enabled"`
-	Network     bool                   `koanf:"network"`
-	ExposePaths []isolation.ExposePath `koanf:"expose_paths"` // one per target
+	Enabled     bool                    `koanf:"enabled"`
+	Network     bool                    `koanf:"network"`
+	ExposePaths []isolation.ExposedPath `koanf:"expose_paths"` // one per target
 }
 
 // Network are the settings of network.

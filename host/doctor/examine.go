@@ -65,7 +65,7 @@ type examination struct {
 	Options
 	report  *Report
 	machine isolation.KernelFeatures
-	iso     *isolation.Isolation // nil if the configured sandbox is unavailable
+	iso     *isolation.Starter // nil if the configured sandbox is unavailable
 }
 
 // Examine tests the protections of an agent's policy on this machine.
@@ -120,8 +120,8 @@ func (e *examination) checkSandbox() {
 	}
 }
 
-func (e *examination) configureIsolation(enabled bool) (*isolation.Isolation, error) {
-	var rules []isolation.ExposePath
+func (e *examination) configureIsolation(enabled bool) (*isolation.Starter, error) {
+	var rules []isolation.ExposedPath
 	if enabled {
 		rules = e.Policy.IsolationOptions().ExposePaths
 	}

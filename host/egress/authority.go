@@ -17,7 +17,7 @@ import (
 
 // CertificateAuthority issues certificates for hosts whose TLS the proxy terminates. Its key is never stored.
 type CertificateAuthority struct {
-	ca      *authority.Authority
+	ca      *authority.CertificateAuthority
 	leafKey *ecdsa.PrivateKey // key of all issued certificates
 
 	mu     sync.Mutex

@@ -242,7 +242,7 @@ func (c *Client) listed(ctx context.Context, m *nats.Msg) (*toolList, error) {
 
 // check says what is wrong with a list, which whoever has a worker's key may have made up.
 func (l *toolList) check() error {
-	plugins, names := map[string][]pluginpb.Spec{}, map[string]bool{}
+	plugins, names := map[string][]pluginpb.ToolSpec{}, map[string]bool{}
 	for _, t := range l.Tools {
 		switch {
 		case t.Spec == nil:

@@ -125,7 +125,7 @@ func measureGateway(b *testing.B, address string) {
 		b.Fatal(err)
 	}
 	defer client.Close()
-	var lookups measure.Times
+	var lookups measure.RunDurations
 	for pass := range 3 {
 		times, _ := doMany(b, 8, rand.Perm(scaleWorkers*scaleAgents), func(n int) error {
 			_, err := client.Where(ctx, simulatedAgent(n))
@@ -164,7 +164,7 @@ func heapInUse() float64 {
 }
 
 // doMany does something for each number, several at a time, and returns how long each took and all took together.
-func doMany(b *testing.B, workers int, numbers []int, do func(n int) error) (all measure.Times, total time.Duration) {
+func doMany(b *testing.B, workers int, numbers []int, do func(n int) error) (all measure.RunDurations, total time.Duration) {
 	b.Helper()
 	began := time.Now()
 	todo := make(chan int, len(numbers))
@@ -177,7 +177,7 @@ func doMany(b *testing.B, workers int, numbers []int, do func(n int) error) (all
 	var wg sync.WaitGroup
 	for range workers {
 		wg.Go(func() {
-			var times measure.Times
+			var times measure.RunDurations
 			var err error
 			for n := range todo {
 				if err = times.Time(func() error { return do(n) }); err != nil {

@@ -23,8 +23,8 @@ const maxLine = 1 << 20
 // hookChild is the running process of a process hook, with its pending calls.
 type hookChild struct {
 	process *isolation.Process
-	pipes   *stdio.Pipes
-	stderr  *stdio.Tail // tail of standard error
+	pipes   *stdio.ChildPipes
+	stderr  *stdio.TailBuffer // tail of standard error
 	log     hclog.Logger
 	done    chan struct{} // closed when the process has ended and all its output is read
 

@@ -277,7 +277,7 @@ func (o *commandResult) stderrSuffix() string {
 // cleanText shortens a hook's text and removes control characters, for people and models.
 func cleanText(text []byte) string { return stdio.PrintablePrefix(string(text), maxReason) }
 
-func startWithPipes(w sessionInfo, p session.AgentProgram) (*isolation.Process, *stdio.Pipes, error) {
+func startWithPipes(w sessionInfo, p session.AgentProgram) (*isolation.Process, *stdio.ChildPipes, error) {
 	pipes, err := stdio.AttachPipes(p.Command)
 	if err != nil {
 		return nil, nil, err

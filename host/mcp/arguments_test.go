@@ -46,7 +46,7 @@ type taking struct {
 }
 
 func (taking) Tools() []session.Tool {
-	return []session.Tool{{Name: "test.take", Plugin: "test", Spec: &pluginpb.Spec{Name: "take", Doc: "Takes."}}}
+	return []session.Tool{{Name: "test.take", Plugin: "test", Spec: &pluginpb.ToolSpec{Name: "take", Doc: "Takes."}}}
 }
 
 func (t taking) Call(_ context.Context, _ string, arguments json.RawMessage, _ func(session.CallEvent)) *session.Result {

@@ -86,10 +86,10 @@ func (ts *toolset) removeResourceOrPrompt(f session.ResourceOrPrompt) {
 
 func clientPromptName(f session.ResourceOrPrompt) string { return catalog.ClientName(f.Short) }
 
-func isResourceTemplate(s *pluginpb.Spec) bool { return strings.Contains(s.URI, "{") }
+func isResourceTemplate(s *pluginpb.ToolSpec) bool { return strings.Contains(s.URI, "{") }
 
 // promptArguments returns a prompt's arguments, sorted by name.
-func promptArguments(s *pluginpb.Spec) (all []*mcp.PromptArgument) {
+func promptArguments(s *pluginpb.ToolSpec) (all []*mcp.PromptArgument) {
 	input, err := s.Input.Parse()
 	if err != nil {
 		return nil // the call reports it

@@ -127,7 +127,7 @@ type roundsSession struct {
 }
 
 func (s *roundsSession) Tools() []session.Tool {
-	return []session.Tool{{Name: "test.rounds", Plugin: "test", Spec: &pluginpb.Spec{Name: "rounds"}}}
+	return []session.Tool{{Name: "test.rounds", Plugin: "test", Spec: &pluginpb.ToolSpec{Name: "rounds"}}}
 }
 
 func (s *roundsSession) Call(ctx context.Context, _ string, _ json.RawMessage, _ func(session.CallEvent)) *session.Result {

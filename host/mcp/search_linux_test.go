@@ -38,7 +38,7 @@ func (*stocked) Call(_ context.Context, tool string, _ json.RawMessage, _ func(s
 }
 
 func stockTool(plugin, name, doc string, deferred bool) session.Tool {
-	spec := &pluginpb.Spec{Name: name, Doc: doc, Input: new(pluginpb.Schema)}
+	spec := &pluginpb.ToolSpec{Name: name, Doc: doc, Input: new(pluginpb.Schema)}
 	const input = `{"type":"object","properties":{"amount":{"type":"integer"}}}`
 	if err := spec.Input.UnmarshalJSON([]byte(input)); err != nil {
 		panic(err) // it is a schema

@@ -244,9 +244,9 @@ type switching struct {
 }
 
 func (s *switching) Tools() []session.Tool {
-	tools := []session.Tool{{Name: "test.switch", Plugin: "test", Spec: &pluginpb.Spec{Name: "switch"}}}
+	tools := []session.Tool{{Name: "test.switch", Plugin: "test", Spec: &pluginpb.ToolSpec{Name: "switch"}}}
 	if s.more.Load() {
-		tools = append(tools, session.Tool{Name: "test.more", Plugin: "test", Spec: &pluginpb.Spec{Name: "more"}})
+		tools = append(tools, session.Tool{Name: "test.more", Plugin: "test", Spec: &pluginpb.ToolSpec{Name: "more"}})
 	}
 	return tools
 }

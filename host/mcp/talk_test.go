@@ -17,7 +17,7 @@ import (
 type telling struct{ nothing }
 
 func (telling) Tools() []session.Tool {
-	return []session.Tool{{Name: "test.tell", Plugin: "test", Spec: &pluginpb.Spec{Name: "tell", Doc: "Tells."}}}
+	return []session.Tool{{Name: "test.tell", Plugin: "test", Spec: &pluginpb.ToolSpec{Name: "tell", Doc: "Tells."}}}
 }
 
 func (telling) Call(ctx context.Context, _ string, arguments json.RawMessage, events func(session.CallEvent)) *session.Result {

@@ -29,7 +29,7 @@ func newToolDefinition(t session.Tool) *mcp.Tool {
 
 // toolAnnotations returns the MCP annotations for a tool's declared hints. It omits undeclared hints, so that MCP's
 // pessimistic defaults apply. A low or medium risk implies a tool that is neither destructive nor open-world.
-func toolAnnotations(s *pluginpb.Spec) *mcp.ToolAnnotations {
+func toolAnnotations(s *pluginpb.ToolSpec) *mcp.ToolAnnotations {
 	lowRisk := s.Risk == "low" || s.Risk == "medium"
 	h := &mcp.ToolAnnotations{ReadOnlyHint: s.ReadOnly, IdempotentHint: s.Idempotent}
 	if s.Destructive || s.ReadOnly || lowRisk {

@@ -14,20 +14,20 @@ import (
 func TestAnnotationsMatchDeclaredHints(t *testing.T) {
 	yes, no := new(true), new(false)
 	for name, test := range map[string]struct {
-		spec pluginpb.Spec
+		spec pluginpb.ToolSpec
 		want *mcp.ToolAnnotations
 	}{
-		"nothing":     {pluginpb.Spec{}, nil},
-		"words":       {pluginpb.Spec{Permissions: []string{"x"}, SideEffects: []string{"y"}}, nil},
-		"high":        {pluginpb.Spec{Risk: "high"}, nil},
-		"idempotent":  {pluginpb.Spec{Idempotent: true}, &mcp.ToolAnnotations{IdempotentHint: true}},
-		"destructive": {pluginpb.Spec{Destructive: true}, &mcp.ToolAnnotations{DestructiveHint: yes}},
-		"open":        {pluginpb.Spec{OpenWorld: true}, &mcp.ToolAnnotations{OpenWorldHint: yes}},
-		"read only":   {pluginpb.Spec{ReadOnly: true}, &mcp.ToolAnnotations{ReadOnlyHint: true, DestructiveHint: no}},
-		"low":         {pluginpb.Spec{Risk: "low"}, &mcp.ToolAnnotations{DestructiveHint: no, OpenWorldHint: no}},
-		"destructive again": {pluginpb.Spec{Risk: "medium", Destructive: true},
+		"nothing":     {pluginpb.ToolSpec{}, nil},
+		"words":       {pluginpb.ToolSpec{Permissions: []string{"x"}, SideEffects: []string{"y"}}, nil},
+		"high":        {pluginpb.ToolSpec{Risk: "high"}, nil},
+		"idempotent":  {pluginpb.ToolSpec{Idempotent: true}, &mcp.ToolAnnotations{IdempotentHint: true}},
+		"destructive": {pluginpb.ToolSpec{Destructive: true}, &mcp.ToolAnnotations{DestructiveHint: yes}},
+		"open":        {pluginpb.ToolSpec{OpenWorld: true}, &mcp.ToolAnnotations{OpenWorldHint: yes}},
+		"read only":   {pluginpb.ToolSpec{ReadOnly: true}, &mcp.ToolAnnotations{ReadOnlyHint: true, DestructiveHint: no}},
+		"low":         {pluginpb.ToolSpec{Risk: "low"}, &mcp.ToolAnnotations{DestructiveHint: no, OpenWorldHint: no}},
+		"destructive again": {pluginpb.ToolSpec{Risk: "medium", Destructive: true},
 			&mcp.ToolAnnotations{DestructiveHint: yes, OpenWorldHint: no}},
-		"low and open": {pluginpb.Spec{Risk: "low", OpenWorld: true},
+		"low and open": {pluginpb.ToolSpec{Risk: "low", OpenWorld: true},
 			&mcp.ToolAnnotations{DestructiveHint: no, OpenWorldHint: yes}},
 	} {
 		got := newToolDefinition(session.Tool{Name: "test.tool", Spec: &test.spec}).Annotations

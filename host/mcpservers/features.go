@@ -22,7 +22,7 @@ func (b *builtManifest) addResourceOrPrompt(id, name string, listed *ListedTool)
 			taken[short] = tool
 		}
 	}
-	spec := pluginpb.Spec{Name: makeToolName(id, d.Name, taken), Doc: cmp.Or(strings.TrimSpace(d.Description), d.Name), ReadOnly: true}
+	spec := pluginpb.ToolSpec{Name: makeToolName(id, d.Name, taken), Doc: cmp.Or(strings.TrimSpace(d.Description), d.Name), ReadOnly: true}
 	if spec.Name == "" {
 		return errors.New("its name is too similar to another's")
 	}

@@ -95,8 +95,8 @@ func buildManifest(id string, s *ServerSpec, info *ServerInfo, programs []string
 }
 
 // convertTool converts a server's tool description to the manifest's.
-func (b *builtManifest) convertTool(id string, s *ServerSpec, d *ToolDescription, known, unused map[string]string) (*pluginpb.Spec, error) {
-	out := &pluginpb.Spec{
+func (b *builtManifest) convertTool(id string, s *ServerSpec, d *ToolDescription, known, unused map[string]string) (*pluginpb.ToolSpec, error) {
+	out := &pluginpb.ToolSpec{
 		Name: makeToolName(id, d.Name, b.tools), Doc: strings.TrimSpace(d.Description), ReadOnly: d.Annotations.ReadOnly,
 		Destructive: d.Annotations.Destructive != nil && *d.Annotations.Destructive, Idempotent: d.Annotations.Idempotent,
 		OpenWorld: d.Annotations.OpenWorld != nil && *d.Annotations.OpenWorld,

@@ -60,7 +60,7 @@ func (s *ServerSpec) Validate() error {
 		return fmt.Errorf("workspace %q: want none, ro or rw", s.Workspace)
 	}
 	for _, at := range slices.Sorted(maps.Keys(s.Claims)) {
-		if claim := s.Claims[at]; claim != noClaim && !pluginpb.Claim(claim).IsValid() {
+		if claim := s.Claims[at]; claim != noClaim && !pluginpb.ArgumentClaim(claim).IsValid() {
 			return fmt.Errorf("the claim %q for %s: want read, write, list, delete, command, cwd, stdin, env or none", claim, at)
 		}
 		if !strings.Contains(at, ".") {

@@ -37,7 +37,7 @@ func (p *Policy) computeDigest() (*Policy, error) {
 		ExecEnv   []string
 		Isolation bool
 		Network   bool
-		Exposed   []isolation.ExposePath
+		Exposed   []isolation.ExposedPath
 		Rules     []string `json:",omitempty"`
 		Undo      UndoLimits
 		Reached   *NetworkRules            `json:",omitempty"`

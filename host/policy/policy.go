@@ -72,7 +72,7 @@ type UndoLimits struct {
 type IsolationOptions struct {
 	Enabled     bool // namespaces and a mount view
 	Network     bool // processes with the network grant get the network
-	ExposePaths []isolation.ExposePath
+	ExposePaths []isolation.ExposedPath
 }
 
 // AgentID returns the id of the agent.

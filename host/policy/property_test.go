@@ -132,7 +132,7 @@ func kernelAccess(k KernelPaths, path string) string {
 	return access
 }
 
-var accesses = map[guard.Access]string{guard.Read: "ro", guard.List: "ro", guard.Write: "rw", guard.Delete: "rw"}
+var accesses = map[guard.AccessKind]string{guard.Read: "ro", guard.List: "ro", guard.Write: "rw", guard.Delete: "rw"}
 
 func TestKernelPathsCoverGuard(t *testing.T) {
 	w := newWorld(t)

@@ -20,7 +20,7 @@ func TestHomeIsProtected(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, path := range []string{"config.json", "plugins/x/plugin.json", "logs/audit.jsonl", "workspace-other/a", "new"} {
-		for _, access := range []guard.Access{guard.Read, guard.Write, guard.List, guard.Delete} {
+		for _, access := range []guard.AccessKind{guard.Read, guard.Write, guard.List, guard.Delete} {
 			if d := g.DecidePath(access, filepath.Join(home, path)); d.Verdict != guard.Deny || d.Rule != "workspace.protected" {
 				t.Errorf("%s %s: %+v", access, path, d)
 			}

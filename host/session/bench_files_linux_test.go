@@ -168,7 +168,7 @@ func BenchmarkPlugins(b *testing.B) {
 	for _, n := range []int{1, 200} {
 		b.Run(fmt.Sprint("agents_", n), func(b *testing.B) {
 			file := benchConfig(b, agentNames("agent", n))
-			var opening measure.Times
+			var opening measure.RunDurations
 			var kept uint64
 			started := 0
 			for b.Loop() {

@@ -72,7 +72,7 @@ func compareSearches(b *testing.B, s *session.Session, dir string) {
 	compare("find", "ripgrep", "1", find, names)
 	compare("find_beside_walk", "walk", "3", find, func() error { return walkTree(dir) })
 	b.Run("first_result", func(b *testing.B) {
-		var first, whole measure.Times
+		var first, whole measure.RunDurations
 		for b.Loop() {
 			began := time.Now()
 			var once sync.Once

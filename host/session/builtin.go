@@ -24,7 +24,7 @@ type BuiltinPlugin struct {
 
 // BuiltinTool is a tool of a [BuiltinPlugin].
 type BuiltinTool struct {
-	Spec *pluginpb.Spec
+	Spec *pluginpb.ToolSpec
 	// Call runs the tool for a session. The arguments fit the schema and passed the guard. It must return soon after
 	// ctx is done; nothing else limits its time.
 	Call func(ctx context.Context, s *Session, arguments json.RawMessage, events func(CallEvent)) *Result
@@ -52,7 +52,7 @@ func NewBuiltinTool[In any](name, doc string, call func(ctx context.Context, s *
 		}
 		return result
 	}
-	return BuiltinTool{Spec: &pluginpb.Spec{Name: name, Doc: doc, Input: input}, Call: run}, nil
+	return BuiltinTool{Spec: &pluginpb.ToolSpec{Name: name, Doc: doc, Input: input}, Call: run}, nil
 }
 
 func builtinManifests(own []BuiltinPlugin) []*pluginpb.Manifest {

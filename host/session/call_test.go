@@ -21,7 +21,7 @@ import (
 
 func TestFormPausesCallTimeout(t *testing.T) {
 	s, tool := &Session{policy: &policy.Policy{}}, &catalog.Tool{
-		Plugin: &catalog.Plugin{Manifest: &pluginpb.Manifest{ID: "p"}}, Spec: &pluginpb.Spec{Name: "t"}}
+		Plugin: &catalog.Plugin{Manifest: &pluginpb.Manifest{ID: "p"}}, Spec: &pluginpb.ToolSpec{Name: "t"}}
 	synctest.Test(t, func(t *testing.T) {
 		ctx := WithElicitor(t.Context(), func(_ context.Context, f []ElicitationForm) ([]FormAnswer, error) {
 			time.Sleep(time.Hour) // of the test's own clock

@@ -138,7 +138,7 @@ func (c *ClientToolGuard) decideAction(a ClientToolAction) guard.Decision {
 		if !filepath.IsAbs(path) {
 			path = filepath.Join(a.Dir, path)
 		}
-		access := map[ClientToolActionKind]guard.Access{ReadPath: guard.Read, WritePath: guard.Write, ListPath: guard.List}[a.Kind]
+		access := map[ClientToolActionKind]guard.AccessKind{ReadPath: guard.Read, WritePath: guard.Write, ListPath: guard.List}[a.Kind]
 		return c.guard.DecidePath(access, path)
 	case ReachHost:
 		d, err := s.ExplainHost(a.Value)

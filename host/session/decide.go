@@ -107,12 +107,12 @@ func (s *Session) decideClaim(p *catalog.Plugin, claims []pluginpb.ClaimedArgume
 		// No directory, or an empty one, means the workspace.
 		return s.decidePath(p, guard.List, cmp.Or(text, "."))
 	}
-	return s.decidePath(p, guard.Access(site.Claim), text)
+	return s.decidePath(p, guard.AccessKind(site.Claim), text)
 }
 
 // decidePath decides on a path argument. A third-party plugin may read the text as a file URI, so the path in such a
 // URI is decided on too.
-func (s *Session) decidePath(p *catalog.Plugin, a guard.Access, text string) guard.Decision {
+func (s *Session) decidePath(p *catalog.Plugin, a guard.AccessKind, text string) guard.Decision {
 	strictest := s.guard.DecidePath(a, text)
 	if p.Kind == catalog.BundledPlugin {
 		return strictest

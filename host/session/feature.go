@@ -17,7 +17,7 @@ type ResourceOrPrompt struct {
 	Short  string // a prompt's name without kind, and without plugin if that is unambiguous
 	Kind   string // [pluginpb.ResourceKind] or [pluginpb.PromptKind]
 	Plugin string
-	Spec   *pluginpb.Spec
+	Spec   *pluginpb.ToolSpec
 }
 
 // ResourcesAndPrompts returns those the agent may use, sorted by name. It omits resources that share a URI.

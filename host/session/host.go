@@ -93,7 +93,7 @@ type Host struct {
 
 // callRuntime holds the parts of a host that calls need.
 type callRuntime struct {
-	isolation  *isolation.Isolation
+	isolation  *isolation.Starter
 	supervisor *supervise.Supervisor
 	audit      *auditWriter
 }

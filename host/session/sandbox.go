@@ -245,7 +245,7 @@ func (s *Session) sandboxProfile(p *catalog.Plugin, g pluginpb.Grant) isolation.
 // commands are not checked.
 func (s *Session) protectedPaths() ([]string, error) {
 	p := s.policy.GuardPolicy()
-	rules, err := protect.CompileRules(p.Workspace, protect.Entries{Deny: p.WorkspaceDeny, Ask: p.WorkspaceAsk}, nil)
+	rules, err := protect.CompileRules(p.Workspace, protect.PathLists{Deny: p.WorkspaceDeny, Ask: p.WorkspaceAsk}, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -326,7 +326,7 @@ func commandMemoryLimit(l limits.ProcessLimits) int64 {
 
 // runSandboxSelfTest runs the sandbox self-test once per machine. It returns an error if the test fails, and nil if the
 // test can't run, since the layers still apply.
-func (h *Host) runSandboxSelfTest(iso *isolation.Isolation, network bool) error {
+func (h *Host) runSandboxSelfTest(iso *isolation.Starter, network bool) error {
 	if len(h.selfTest) == 0 || !iso.Enabled() || !selftest.IsSupported {
 		return nil
 	}

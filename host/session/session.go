@@ -121,7 +121,7 @@ func (s *Session) Policy() *policy.Policy { return s.policy }
 type Tool struct {
 	Name     string // short name, or the full one if the short one is ambiguous
 	Plugin   string
-	Spec     *pluginpb.Spec
+	Spec     *pluginpb.ToolSpec
 	Deferred bool // listed to clients only after a search
 }
 

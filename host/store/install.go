@@ -203,8 +203,8 @@ func DiffManifests(old, new *pluginpb.Manifest) (string, error) {
 // manifestText returns the part of a manifest that an operator approves, as text for line diffs.
 func manifestText(m *pluginpb.Manifest) (string, error) {
 	said := map[string]any{"doc": m.Doc, "grants": m.Grants, "config": m.Config}
-	for kind, specs := range map[string][]pluginpb.Spec{"tools": m.Tools, "resources": m.Resources, "prompts": m.Prompts} {
-		byName := map[string]pluginpb.Spec{}
+	for kind, specs := range map[string][]pluginpb.ToolSpec{"tools": m.Tools, "resources": m.Resources, "prompts": m.Prompts} {
+		byName := map[string]pluginpb.ToolSpec{}
 		for _, t := range specs {
 			byName[t.Name] = t
 		}

@@ -71,7 +71,7 @@ func newFixtureAt(t *testing.T, home string, isolated bool) *fixture {
 	return f
 }
 
-func newSupervisor(home string, isolated bool) (*Supervisor, *isolation.Isolation, error) {
+func newSupervisor(home string, isolated bool) (*Supervisor, *isolation.Starter, error) {
 	layer, err := isolation.Configure(isolation.Config{Enabled: isolated, Home: home}, hclog.NewNullLogger())
 	if err != nil {
 		return nil, nil, err

@@ -93,7 +93,7 @@ func (l goPluginLogger) Warn(message string, args ...any) { l.Debug(message, arg
 const stderrTailBytes = 8 << 10
 
 // outputTail keeps the end of a plugin's output.
-type outputTail struct{ *stdio.Tail }
+type outputTail struct{ *stdio.TailBuffer }
 
 // newOutputTail returns an empty tail.
 func newOutputTail() *outputTail { return &outputTail{stdio.NewTail(stderrTailBytes)} }

@@ -36,12 +36,12 @@ type pluginRunner struct {
 	files       string   // directory of the plugin's files
 	handshake   []string // variables of go-plugin: cookie, protocol versions, socket directory
 	socketDir   string
-	credentials *pluginpb.Credentials
+	credentials *pluginpb.TLSCredentials
 	stderrTail  *outputTail
 
 	process       atomic.Pointer[isolation.Process]
-	pipes         *stdio.Pipes  // standard input tells the plugin whether the host lives
-	stderrDone    chan struct{} // closed when standard error is read to its end
+	pipes         *stdio.ChildPipes // standard input tells the plugin whether the host lives
+	stderrDone    chan struct{}     // closed when standard error is read to its end
 	stopOnce      sync.Once
 	stopRequested chan struct{} // closed when the process was asked to end
 	drained       atomic.Bool   // the plugin has confirmed Drain and needs no time to end

@@ -24,7 +24,7 @@ const (
 	DefaultHealthInterval = 10 * time.Second
 )
 
-// processLauncher starts processes in a sandbox; *isolation.Isolation implements it.
+// processLauncher starts processes in a sandbox; *isolation.Starter implements it.
 type processLauncher interface {
 	Start(cmd *exec.Cmd, p isolation.Profile) (*isolation.Process, error)
 }

@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// Authority is a certificate authority: its certificate and key.
-type Authority struct {
+// CertificateAuthority is a certificate authority: its certificate and key.
+type CertificateAuthority struct {
 	Certificate *x509.Certificate
 	Key         *ecdsa.PrivateKey
 }
@@ -25,7 +25,7 @@ type Authority struct {
 func NewKey() (*ecdsa.PrivateKey, error) { return ecdsa.GenerateKey(elliptic.P256(), rand.Reader) }
 
 // NewAuthority creates an authority whose certificate is valid for the duration holds.
-func NewAuthority(name string, holds time.Duration) (*Authority, error) {
+func NewAuthority(name string, holds time.Duration) (*CertificateAuthority, error) {
 	key, err := NewKey()
 	if err != nil {
 		return nil, fmt.Errorf("make the key of an authority: %w", err)
@@ -33,18 +33,18 @@ func NewAuthority(name string, holds time.Duration) (*Authority, error) {
 	c := newTemplate(name, holds)
 	c.IsCA, c.BasicConstraintsValid, c.MaxPathLenZero = true, true, true
 	c.KeyUsage = x509.KeyUsageCertSign
-	a := &Authority{c, key}
+	a := &CertificateAuthority{c, key}
 	a.Certificate, err = a.signCertificate(c, key)
 	return a, err
 }
 
 // CertificatePEM returns the authority's certificate in PEM.
-func (a *Authority) CertificatePEM() []byte {
+func (a *CertificateAuthority) CertificatePEM() []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.Certificate.Raw})
 }
 
 // IssueCertificate issues a server certificate for a key, host names and addresses.
-func (a *Authority) IssueCertificate(key *ecdsa.PrivateKey, name string, holds time.Duration, hosts ...string) (*tls.Certificate, error) {
+func (a *CertificateAuthority) IssueCertificate(key *ecdsa.PrivateKey, name string, holds time.Duration, hosts ...string) (*tls.Certificate, error) {
 	c := newTemplate(name, holds)
 	c.KeyUsage = x509.KeyUsageDigitalSignature
 	c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
@@ -68,7 +68,7 @@ func newTemplate(name string, holds time.Duration) *x509.Certificate {
 		NotBefore: now.Add(-time.Hour), NotAfter: now.Add(holds)} // an hour for clocks that differ
 }
 
-func (a *Authority) signCertificate(c *x509.Certificate, key *ecdsa.PrivateKey) (*x509.Certificate, error) {
+func (a *CertificateAuthority) signCertificate(c *x509.Certificate, key *ecdsa.PrivateKey) (*x509.Certificate, error) {
 	der, err := x509.CreateCertificate(rand.Reader, c, a.Certificate, key.Public(), a.Key)
 	if err != nil {
 		return nil, fmt.Errorf("sign a certificate: %w", err)

@@ -24,9 +24,9 @@ type BenchCase struct {
 }
 
 // RunInTurns runs cases in turn while the benchmark lasts, reports their medians and returns their durations.
-func RunInTurns(b *testing.B, cases ...BenchCase) []Times {
+func RunInTurns(b *testing.B, cases ...BenchCase) []RunDurations {
 	b.Helper()
-	times := make([]Times, len(cases))
+	times := make([]RunDurations, len(cases))
 	round := func() {
 		for i, c := range cases {
 			if c.Prepare != nil {
@@ -59,11 +59,11 @@ func RunInTurns(b *testing.B, cases ...BenchCase) []Times {
 	return times
 }
 
-// Times are the durations of one case, one per run.
-type Times []time.Duration
+// RunDurations are the durations of one case, one per run.
+type RunDurations []time.Duration
 
 // Time runs f and adds its duration.
-func (t *Times) Time(f func() error) error {
+func (t *RunDurations) Time(f func() error) error {
 	began := time.Now()
 	err := f()
 	*t = append(*t, time.Since(began))
@@ -71,16 +71,16 @@ func (t *Times) Time(f func() error) error {
 }
 
 // Quantile returns the duration in milliseconds that a fraction q of the runs does not exceed.
-func (t Times) Quantile(q float64) float64 {
+func (t RunDurations) Quantile(q float64) float64 {
 	sorted := slices.Sorted(slices.Values(t))
 	return Milliseconds(sorted[int(float64(len(sorted)-1)*q)])
 }
 
 // Median returns the median in milliseconds.
-func (t Times) Median() float64 { return t.Quantile(0.5) }
+func (t RunDurations) Median() float64 { return t.Quantile(0.5) }
 
 // Report reports the median as a metric with a unit, instead of the benchmark's ns/op.
-func (t Times) Report(b *testing.B, unit string) {
+func (t RunDurations) Report(b *testing.B, unit string) {
 	b.ReportMetric(0, "ns/op")
 	b.ReportMetric(t.Median(), unit)
 }

@@ -12,15 +12,15 @@ import (
 	"strings"
 )
 
-// Process is a process with its proportional share of memory.
-type Process struct {
+// ProcessMemory is a process with its proportional share of memory.
+type ProcessMemory struct {
 	Name string
 	MiB  float64
 }
 
 // MeasureMemory returns the memory of a process and its descendants, including those in sandboxes. It requires root,
 // because plugins hide their memory from other users.
-func MeasureMemory(pid int) (all []Process, total float64, err error) {
+func MeasureMemory(pid int) (all []ProcessMemory, total float64, err error) {
 	dir := filepath.Join("/proc", strconv.Itoa(pid))
 	name, err := os.ReadFile(filepath.Join(dir, "comm"))
 	if err != nil {
@@ -29,7 +29,7 @@ func MeasureMemory(pid int) (all []Process, total float64, err error) {
 	if total, err = proportionalShare(dir); err != nil {
 		return nil, 0, err
 	}
-	all = []Process{{strings.TrimSpace(string(name)), total}}
+	all = []ProcessMemory{{strings.TrimSpace(string(name)), total}}
 	threads, err := filepath.Glob(filepath.Join(dir, "task", "*", "children"))
 	if err != nil {
 		return nil, 0, err

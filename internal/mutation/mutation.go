@@ -2,8 +2,8 @@
 // the old contents. The package must not know how a change is detected or used.
 package mutation
 
-// Mutation is a change to files that a process is about to make.
-type Mutation struct {
+// FileMutation is a change to files that a process is about to make.
+type FileMutation struct {
 	Kind Kind
 	// Path is the changed path. To is the second path of a rename or link. Both are absolute with resolved symlinks,
 	// including the last one if the call follows it. They are the arguments at the time of the check; another thread

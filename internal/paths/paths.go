@@ -20,26 +20,26 @@ func Resolve(path string) (string, error) { return (*PathResolver)(nil).Resolve(
 
 // PathResolver resolves many paths and caches directory entries. A nil PathResolver caches nothing.
 type PathResolver struct {
-	seen map[string]pathEntry
+	seen map[string]cachedEntry
 	dirs map[string]resolvedDir // resolved directories, except paths with ".."
 }
 
-// pathEntry is the result of reading one directory entry.
-type pathEntry struct {
+// cachedEntry is the cached result of reading one directory entry.
+type cachedEntry struct {
 	missing bool
 	target  string // target of a symlink
 	real    string // canonical name on systems where a file has several names; else empty
 	err     error
 }
 
-func (r *PathResolver) readCachedEntry(path string) pathEntry {
+func (r *PathResolver) readCachedEntry(path string) cachedEntry {
 	if r == nil {
 		return readEntry(path)
 	}
 	e, ok := r.seen[path]
 	if !ok {
 		if e = readEntry(path); r.seen == nil {
-			r.seen = make(map[string]pathEntry)
+			r.seen = make(map[string]cachedEntry)
 		}
 		r.seen[path] = e
 	}

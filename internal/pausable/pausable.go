@@ -17,7 +17,7 @@ type pausableTimer struct {
 	paused int
 }
 
-type clockKey struct{}
+type timerContextKey struct{}
 
 // pausableContext is a context that a pausableTimer cancels.
 type pausableContext struct {
@@ -39,7 +39,7 @@ func WithTimeout(parent context.Context, timeout time.Duration) (context.Context
 
 // Pause pauses a context's timeout until resume is called. It does nothing if the context has no pausable timeout.
 func Pause(ctx context.Context) (resume func()) {
-	c, ok := ctx.Value(clockKey{}).(*pausableTimer)
+	c, ok := ctx.Value(timerContextKey{}).(*pausableTimer)
 	if !ok {
 		return func() {}
 	}
@@ -85,7 +85,7 @@ func (c *pausableContext) Err() error {
 // Value returns the timer for its key, and otherwise the parent's value. Derived contexts thereby end with this
 // context's error.
 func (c *pausableContext) Value(key any) any {
-	if key == (clockKey{}) {
+	if key == (timerContextKey{}) {
 		return c.clock
 	}
 	return c.parent.Value(key)

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Entry is the entry of one process in /proc.
-type Entry struct {
+// ProcessEntry is the entry of one process in /proc.
+type ProcessEntry struct {
 	PID, Parent, Group, Session int
 	State                       byte
 	Threads                     int
@@ -21,18 +21,18 @@ type Entry struct {
 }
 
 // Read returns the entry of a process. The bool is false if the process does not exist.
-func Read(pid int) (Entry, bool) {
+func Read(pid int) (ProcessEntry, bool) {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
-		return Entry{}, false
+		return ProcessEntry{}, false
 	}
 	// The name in parentheses may hold anything, also a parenthesis.
 	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
 	if len(fields) < 22 {
-		return Entry{}, false
+		return ProcessEntry{}, false
 	}
 	number := func(n int) int64 { v, _ := strconv.ParseInt(fields[n], 10, 64); return v }
-	return Entry{
+	return ProcessEntry{
 		PID: pid, Parent: int(number(1)), Group: int(number(2)), Session: int(number(3)), State: fields[0][0],
 		Threads: int(number(17)), Ticks: number(11) + number(12) + number(13) + number(14), Pages: number(21),
 		Started: number(19),
@@ -40,10 +40,10 @@ func Read(pid int) (Entry, bool) {
 }
 
 // IsAlive reports whether the process can still run: it is neither a zombie nor dead.
-func (e Entry) IsAlive() bool { return e.State != 'Z' && e.State != 'X' }
+func (e ProcessEntry) IsAlive() bool { return e.State != 'Z' && e.State != 'X' }
 
 // Signal sends a signal to the process, and never to a later one with the same pid.
-func (e Entry) Signal(sig unix.Signal) error {
+func (e ProcessEntry) Signal(sig unix.Signal) error {
 	fd, err := unix.PidfdOpen(e.PID, 0)
 	if err != nil {
 		return err
@@ -76,8 +76,8 @@ func ListPIDs() []int {
 }
 
 // ReadAll returns the entries of all visible processes.
-func ReadAll() []Entry {
-	var table []Entry
+func ReadAll() []ProcessEntry {
+	var table []ProcessEntry
 	for _, pid := range ListPIDs() {
 		if e, ok := Read(pid); ok {
 			table = append(table, e)
@@ -87,12 +87,12 @@ func ReadAll() []Entry {
 }
 
 // Descendants returns the processes in a table that descend from root, parents before children.
-func Descendants(table []Entry, root int) []Entry {
-	children := map[int][]Entry{}
+func Descendants(table []ProcessEntry, root int) []ProcessEntry {
+	children := map[int][]ProcessEntry{}
 	for _, e := range table {
 		children[e.Parent] = append(children[e.Parent], e)
 	}
-	var found []Entry
+	var found []ProcessEntry
 	for queue := children[root]; len(queue) > 0; queue = queue[1:] {
 		found = append(found, queue[0])
 		queue = append(queue, children[queue[0].PID]...)

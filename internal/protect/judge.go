@@ -15,7 +15,8 @@ func (h ProtectedPath) IsEditedInPlace() bool {
 	return slices.Contains([]string{"worktree", "todo", "strategy", "options"}, h.ContentRule)
 }
 
-// HasSameRisks reports whether git acts on two contents of the file in the same way, given the risks of both.
+// HasSameRisks reports whether a change of the file changes no risk or, for a todo list, adds none. before and after
+// are the results of FindRisks.
 func (h ProtectedPath) HasSameRisks(before, after []string) bool {
 	if h.ContentRule == "todo" { // done steps go
 		return !slices.ContainsFunc(after, func(line string) bool { return !slices.Contains(before, line) })

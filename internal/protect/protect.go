@@ -15,10 +15,10 @@ import (
 	"github.com/picoclaw/picoclaw/internal/suggest"
 )
 
-// Entries are lists of protected paths with slashes. An entry below .git is relative to each git directory. Others are
+// PathLists lists protected paths with slashes. An entry below .git is relative to each git directory. Others are
 // relative to the top of the workspace and of each repository in it. `*` matches any part of a name. An entry includes
 // everything below it.
-type Entries struct {
+type PathLists struct {
 	Deny []string `json:"deny"` // agents must not change it
 	Ask  []string `json:"ask"`  // agents may change it with a person's approval
 }
@@ -34,7 +34,7 @@ const hooks = ".git/hooks"
 var defaults []byte
 
 // Defaults returns the built-in entries.
-var Defaults = sync.OnceValue(func() (e Entries) {
+var Defaults = sync.OnceValue(func() (e PathLists) {
 	if err := json.Unmarshal(defaults, &e); err != nil {
 		panic(err) // a test reads them
 	}
@@ -42,7 +42,7 @@ var Defaults = sync.OnceValue(func() (e Entries) {
 })
 
 // WithOperatorLists returns the entries with an operator's changes. allow removes entries.
-func (e Entries) WithOperatorLists(deny, ask, allow []string) (Entries, error) {
+func (e PathLists) WithOperatorLists(deny, ask, allow []string) (PathLists, error) {
 	known := slices.Concat(e.Deny, e.Ask)
 	for _, text := range allow {
 		if !slices.Contains(known, text) {
@@ -54,7 +54,7 @@ func (e Entries) WithOperatorLists(deny, ask, allow []string) (Entries, error) {
 			return slices.Contains(slices.Concat(others...), text)
 		})
 	}
-	return Entries{
+	return PathLists{
 		Deny: slices.Concat(without(e.Deny, deny, ask, allow), deny),
 		Ask:  slices.Concat(without(e.Ask, deny, ask, allow), without(ask, deny)),
 	}, nil
@@ -80,7 +80,7 @@ type protectEntry struct {
 
 // CompileRules compiles the entries of a workspace. outside, if not nil, reports whether git directories at a path
 // outside the workspace are protected. The error names a wrong entry.
-func CompileRules(dir string, e Entries, outside func(path string) bool) (*Rules, error) {
+func CompileRules(dir string, e PathLists, outside func(path string) bool) (*Rules, error) {
 	r := &Rules{dir: dir, outside: outside, entries: map[string][]protectEntry{}}
 	known := Defaults()
 	for i, text := range slices.Concat(e.Deny, e.Ask) {

@@ -35,35 +35,35 @@ var knownInGit = sync.OnceValue(func() (g gitDirRules) {
 	return g
 })
 
-// locatedPath is a path with its relative forms in the workspace, repositories and git directories above it.
-type locatedPath struct {
+// pathForms is a path with its relative forms in the workspace, repositories and git directories above it.
+type pathForms struct {
 	path string
-	seen []relativeView
+	seen []relativeForm
 }
 
-// relativeView is a path relative to one of these directories.
-type relativeView struct {
+// relativeForm is a path relative to one of these directories.
+type relativeForm struct {
 	top   string
 	git   bool
 	parts []string // in lower case
 }
 
-func (s locatedPath) child(name string) locatedPath {
-	next := locatedPath{path: strings.TrimSuffix(s.path, string(filepath.Separator)) + string(filepath.Separator) + name}
+func (s pathForms) child(name string) pathForms {
+	next := pathForms{path: strings.TrimSuffix(s.path, string(filepath.Separator)) + string(filepath.Separator) + name}
 	for _, v := range s.seen {
-		next.seen = append(next.seen, relativeView{v.top, v.git, append(slices.Clip(v.parts), strings.ToLower(name))})
+		next.seen = append(next.seen, relativeForm{v.top, v.git, append(slices.Clip(v.parts), strings.ToLower(name))})
 	}
 	return next
 }
 
 // addViewsOf adds the view from the directory s itself, if it is the top of the workspace or of a repository, or a git
 // directory. has reports whether a name exists in it.
-func (r *Rules) addViewsOf(s *locatedPath, has func(string) bool) {
+func (r *Rules) addViewsOf(s *pathForms, has func(string) bool) {
 	if paths.Within(r.dir, s.path) && (s.path == r.dir || has(GitDir)) {
-		s.seen = append(s.seen, relativeView{top: s.path})
+		s.seen = append(s.seen, relativeForm{top: s.path})
 	}
 	if isGitDir(s.path, has) {
-		s.seen = append(s.seen, relativeView{top: s.path, git: true})
+		s.seen = append(s.seen, relativeForm{top: s.path, git: true})
 	}
 }
 
@@ -105,20 +105,20 @@ func existsIn(dir string) func(string) bool {
 
 // locatePath returns the located path of an absolute path whose symlinks are resolved. It has no views if nothing is
 // protected there.
-func (r *Rules) locatePath(name string) locatedPath {
+func (r *Rules) locatePath(name string) pathForms {
 	if r == nil {
-		return locatedPath{path: name}
+		return pathForms{path: name}
 	}
 	top, inside := r.dir, ""
 	if below, ok := paths.Below(r.dir, name); ok {
 		inside = below
 	} else if r.outside == nil || !r.outside(name) {
-		return locatedPath{path: name}
+		return pathForms{path: name}
 	} else {
 		top = filepath.VolumeName(name) + string(filepath.Separator)
 		inside, _ = paths.Below(top, name)
 	}
-	s := locatedPath{path: top}
+	s := pathForms{path: top}
 	if inside == "." {
 		return s
 	}
@@ -171,7 +171,7 @@ func (h ProtectedPath) IsInertDir(path string, mode fs.FileMode) bool {
 }
 
 // matchPath returns the strictest entry for a path. mode is the type of the file; 0 means regular or unknown.
-func (r *Rules) matchPath(s locatedPath, mode fs.FileMode) (hit ProtectedPath, ok bool) {
+func (r *Rules) matchPath(s pathForms, mode fs.FileMode) (hit ProtectedPath, ok bool) {
 	if r == nil {
 		return hit, false
 	}
@@ -212,7 +212,7 @@ func (r *Rules) matchPath(s locatedPath, mode fs.FileMode) (hit ProtectedPath, o
 }
 
 // isParentOfEntry reports whether an entry is at or below a path.
-func isParentOfEntry(v relativeView, e protectEntry) bool {
+func isParentOfEntry(v relativeForm, e protectEntry) bool {
 	return len(v.parts) <= len(e.parts) && matchesPrefix(v.parts, e.parts[:len(v.parts)])
 }
 
@@ -225,7 +225,7 @@ func contentRuleOf(e protectEntry) string {
 }
 
 // matchInGitDir returns the entry for a path in a git directory.
-func (r *Rules) matchInGitDir(s locatedPath, v relativeView, mode fs.FileMode) (ProtectedPath, bool) {
+func (r *Rules) matchInGitDir(s pathForms, v relativeForm, mode fs.FileMode) (ProtectedPath, bool) {
 	known := knownInGit()
 	parts := slices.Clone(v.parts)
 	last := &parts[len(parts)-1]
@@ -265,7 +265,7 @@ func matchesFreePattern(pattern, rel string, parts []string) bool {
 }
 
 // parentAbove returns the directory that is a number of steps above the path.
-func (s locatedPath) parentAbove(steps int) string {
+func (s pathForms) parentAbove(steps int) string {
 	at := s.path
 	for range steps {
 		at = filepath.Dir(at)

@@ -83,7 +83,7 @@ type treeSearch struct {
 	strict bool // fail for content-checked files that may still change
 }
 
-func (w *treeSearch) visitEntry(dir *os.Root, name string, s locatedPath, info fs.FileInfo) error {
+func (w *treeSearch) visitEntry(dir *os.Root, name string, s pathForms, info fs.FileInfo) error {
 	hit, ok := w.rules.matchPath(s, info.Mode())
 	switch {
 	case !ok:
@@ -108,7 +108,7 @@ func (w *treeSearch) visitEntry(dir *os.Root, name string, s locatedPath, info f
 	return w.visitDirEntries(below, s)
 }
 
-func (w *treeSearch) visitDirEntries(dir *os.Root, s locatedPath) error {
+func (w *treeSearch) visitDirEntries(dir *os.Root, s pathForms) error {
 	handle, err := dir.Open(".")
 	if err != nil {
 		return fmt.Errorf("look into %s: %w", s.path, err)
@@ -159,7 +159,7 @@ func ReadJudgedFile(dir *os.Root, name string, settled bool) ([]byte, error) {
 }
 
 // scanDir calls visit for the entries of a directory, and for those of subdirectories for which visit returns true.
-func (r *Rules) scanDir(s locatedPath, visit func(s locatedPath, e fs.DirEntry, hit ProtectedPath, ok bool) bool) {
+func (r *Rules) scanDir(s pathForms, visit func(s pathForms, e fs.DirEntry, hit ProtectedPath, ok bool) bool) {
 	entries, err := os.ReadDir(s.path)
 	if err != nil {
 		return // closed to this user, or gone
@@ -174,8 +174,8 @@ func (r *Rules) scanDir(s locatedPath, visit func(s locatedPath, e fs.DirEntry, 
 	}
 }
 
-func (r *Rules) isParentOfAnyEntry(s locatedPath) bool {
-	return slices.ContainsFunc(s.seen, func(v relativeView) bool {
+func (r *Rules) isParentOfAnyEntry(s pathForms) bool {
+	return slices.ContainsFunc(s.seen, func(v relativeForm) bool {
 		return !v.git && slices.ContainsFunc(r.entries[v.parts[0]], func(e protectEntry) bool { return isParentOfEntry(v, e) })
 	})
 }
@@ -186,7 +186,7 @@ func (r *Rules) FindAtTop() (found []string) {
 	if r == nil {
 		return nil
 	}
-	r.scanDir(locatedPath{path: r.dir}, func(s locatedPath, e fs.DirEntry, hit ProtectedPath, ok bool) bool {
+	r.scanDir(pathForms{path: r.dir}, func(s pathForms, e fs.DirEntry, hit ProtectedPath, ok bool) bool {
 		inert := ok && hit.IsInertDir(s.path, e.Type())
 		if ok && hit.ContentRule == "" && !inert {
 			found = append(found, s.path)
@@ -206,7 +206,7 @@ func (r *Rules) FindReadOnlyPaths(judged bool) (found []string) {
 	if r == nil {
 		return nil
 	}
-	r.scanDir(locatedPath{path: r.dir}, func(s locatedPath, e fs.DirEntry, hit ProtectedPath, ok bool) bool {
+	r.scanDir(pathForms{path: r.dir}, func(s pathForms, e fs.DirEntry, hit ProtectedPath, ok bool) bool {
 		switch {
 		case e.Type()&fs.ModeSymlink != 0:
 			return false

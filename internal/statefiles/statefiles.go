@@ -27,10 +27,10 @@ type stateFileList struct {
 	Files []string `json:"files"`
 }
 
-// MissingError is the error for a listed file that is missing or empty.
-type MissingError struct{ Path, List string }
+// MissingFileError is the error for a listed file that is missing or empty.
+type MissingFileError struct{ Path, List string }
 
-func (e *MissingError) Error() string {
+func (e *MissingFileError) Error() string {
 	return fmt.Sprintf("%s is missing or empty; put back a copy, or remove its line from %s to go on without it", e.Path, e.List)
 }
 
@@ -79,7 +79,7 @@ func updateList(home, path string, change func(*stateFileList, string), listed b
 	return nil
 }
 
-// CheckFile returns a *MissingError if the home lists the file and it is missing or empty.
+// CheckFile returns a *MissingFileError if the home lists the file and it is missing or empty.
 func CheckFile(home, path string) error {
 	info, err := os.Stat(path)
 	if err == nil && (info.Size() > 0 || !info.Mode().IsRegular()) || err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -91,7 +91,7 @@ func CheckFile(home, path string) error {
 	}
 	l, err := readList(home)
 	if err == nil && slices.Contains(l.Files, name) {
-		err = &MissingError{path, listPath(home)}
+		err = &MissingFileError{path, listPath(home)}
 	}
 	return err
 }

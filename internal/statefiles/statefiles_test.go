@@ -22,7 +22,7 @@ func TestMissingListedFileIsError(t *testing.T) {
 	isMissing := func() bool {
 		t.Helper()
 		err := CheckFile(home, path)
-		missing := (*MissingError)(nil)
+		missing := (*MissingFileError)(nil)
 		if err != nil && !errors.As(err, &missing) {
 			t.Fatal(err)
 		}

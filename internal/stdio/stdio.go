@@ -11,15 +11,15 @@ import (
 	"unicode"
 )
 
-// Pipes are this process's ends of the pipes to a child's standard streams.
-type Pipes struct {
+// ChildPipes are this process's ends of the pipes to a child's standard streams.
+type ChildPipes struct {
 	In, Out, Err *os.File
 	theirs       [3]*os.File
 }
 
 // AttachPipes connects the standard streams of a command to new pipes.
-func AttachPipes(cmd *exec.Cmd) (*Pipes, error) {
-	p := &Pipes{}
+func AttachPipes(cmd *exec.Cmd) (*ChildPipes, error) {
+	p := &ChildPipes{}
 	var failed [3]error
 	p.theirs[0], p.In, failed[0] = os.Pipe()
 	p.Out, p.theirs[1], failed[1] = os.Pipe()
@@ -33,18 +33,18 @@ func AttachPipes(cmd *exec.Cmd) (*Pipes, error) {
 }
 
 // CloseChildEnds closes this process's copies of the child's ends. Call it after the child has started.
-func (p *Pipes) CloseChildEnds() { closeFiles(p.theirs[:]...) }
+func (p *ChildPipes) CloseChildEnds() { closeFiles(p.theirs[:]...) }
 
 // SetReadDeadlines makes reads fail after a second. Call it after the child has ended, since its descendants may still
 // hold the pipes.
-func (p *Pipes) SetReadDeadlines() {
+func (p *ChildPipes) SetReadDeadlines() {
 	for _, f := range []*os.File{p.In, p.Out, p.Err} {
 		_ = f.SetDeadline(time.Now().Add(time.Second))
 	}
 }
 
 // Close closes both ends of all pipes.
-func (p *Pipes) Close() {
+func (p *ChildPipes) Close() {
 	p.CloseChildEnds()
 	closeFiles(p.In, p.Out, p.Err)
 }
@@ -55,18 +55,18 @@ func closeFiles(files ...*os.File) {
 	}
 }
 
-// Tail is a writer that keeps only the last bytes. It is safe for concurrent use.
-type Tail struct {
+// TailBuffer is a writer that keeps only the last bytes. It is safe for concurrent use.
+type TailBuffer struct {
 	most int // maximum number of bytes
 	mu   sync.Mutex
 	data []byte
 }
 
 // NewTail returns a Tail that keeps at most that many bytes.
-func NewTail(most int) *Tail { return &Tail{most: most} }
+func NewTail(most int) *TailBuffer { return &TailBuffer{most: most} }
 
 // Write appends p and drops the oldest bytes beyond the maximum.
-func (t *Tail) Write(p []byte) (int, error) {
+func (t *TailBuffer) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.data = append(t.data, p...)
@@ -77,7 +77,7 @@ func (t *Tail) Write(p []byte) (int, error) {
 }
 
 // Text returns the kept bytes. full reports whether their number is the maximum, so that earlier bytes may be missing.
-func (t *Tail) Text() (text string, full bool) {
+func (t *TailBuffer) Text() (text string, full bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return string(t.data), len(t.data) == t.most

@@ -26,7 +26,7 @@ const selfTestTimeout = 20 * time.Second
 
 // Options configure a self-test.
 type Options struct {
-	Isolation *isolation.Isolation
+	Isolation *isolation.Starter
 	Network   bool // attack from processes with the host's network
 	// Command is a program, by its absolute path, with arguments that have it call Attack.
 	Command []string

@@ -60,7 +60,7 @@ func attackSandbox(ctx context.Context, o Options) (results []AttackResult, _ er
 }
 
 // runForOutput runs cmd and returns its short output; stderr is in the error.
-func runForOutput(ctx context.Context, iso *isolation.Isolation, cmd *exec.Cmd, p isolation.Profile) ([]byte, error) {
+func runForOutput(ctx context.Context, iso *isolation.Starter, cmd *exec.Cmd, p isolation.Profile) ([]byte, error) {
 	var read [2]*os.File
 	var written [2]*os.File
 	for n := range read {

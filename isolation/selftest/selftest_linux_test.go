@@ -87,7 +87,7 @@ func tempDir(t *testing.T) string {
 	return dir
 }
 
-func configure(t *testing.T, enabled bool) *isolation.Isolation {
+func configure(t *testing.T, enabled bool) *isolation.Starter {
 	t.Helper()
 	iso, err := isolation.Configure(isolation.Config{Enabled: enabled, Home: filepath.Join(tempDir(t), "home")}, nil)
 	if err != nil {

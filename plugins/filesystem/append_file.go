@@ -18,14 +18,14 @@ type appendFileInput struct {
 
 func newAppendFileTool(m *pluginState) sdk.Tool {
 	return sdk.NewTool("append_file", "Append content to the end of a file.",
-		func(ctx context.Context, req *sdk.Request[appendFileInput]) (changeMessage, error) {
+		func(ctx context.Context, req *sdk.Request[appendFileInput]) (fileChangeOutput, error) {
 			in := req.Args
 			out, err := m.applyChange(ctx, &req.Environment, changeRequest{
 				tool: "append_file", doing: "append to file",
 				edits: []fileChange{{path: in.Path, ifMatch: in.IfMatch, parents: true, added: true, make: newTextAppender(in.Content)}},
 			})
 			if err != nil {
-				return changeMessage{}, err
+				return fileChangeOutput{}, err
 			}
 			return newChangeMessage(fmt.Sprintf("Appended to %s", hiddentext.QuoteName(in.Path)), out), nil
 		},

@@ -41,7 +41,7 @@ func (w *fileWindow) readHex(f io.ReaderAt, head []byte, p filePart) error {
 	w.Text = fmt.Sprintf("binary file, %d bytes, %s; of these %d from %d on, in hexadecimal:\n% x", w.Size, w.MediaType, n,
 		from, data)
 	if end := from + int64(n); end < w.Size {
-		w.Next = &nextPart{Offset: &end}
+		w.Next = &nextPartRequest{Offset: &end}
 	}
 	return nil
 }

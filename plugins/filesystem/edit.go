@@ -69,26 +69,26 @@ func newEditTool(m *pluginState) sdk.Tool {
 		withChangeTraits(sdk.Traits{Sets: []string{moduleSet}, TextResult: true, Permissions: []string{"fs.read", "fs.write"}}))
 }
 
-func (in *editInput) parseReplacements() ([]fileReplacement, error) {
-	names := argumentNames{"old_string", "new_string"}
+func (in *editInput) parseReplacements() ([]fileTextReplacement, error) {
+	names := textArgumentNames{"old_string", "new_string"}
 	if len(in.Edits) == 0 {
 		if in.Path == "" || in.OldString == nil || in.NewString == nil {
 			return nil, sdk.Errorf(sdk.InvalidArgument, "edit needs path, old_string and new_string, or edits")
 		}
-		return []fileReplacement{{in.Path, in.IfMatch, textReplacement{
+		return []fileTextReplacement{{in.Path, in.IfMatch, textReplacement{
 			old: *in.OldString, new: *in.NewString, count: maxReplacements(in.Count), encoding: in.Encoding, names: names, show: true,
 		}}}, nil
 	}
 	if in.OldString != nil || in.NewString != nil || in.Count != nil {
 		return nil, sdk.Errorf(sdk.InvalidArgument, "give old_string, new_string and count or edits, not both")
 	}
-	all := make([]fileReplacement, len(in.Edits))
+	all := make([]fileTextReplacement, len(in.Edits))
 	for i, item := range in.Edits {
 		path, match, err := resolveEditFile(i, item.Path, in.Path, item.IfMatch, in.IfMatch)
 		if err != nil {
 			return nil, err
 		}
-		all[i] = fileReplacement{path, match, textReplacement{
+		all[i] = fileTextReplacement{path, match, textReplacement{
 			old: item.OldString, new: item.NewString, count: maxReplacements(item.Count), encoding: in.Encoding, names: names,
 			show: true,
 		}}

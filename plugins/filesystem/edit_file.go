@@ -40,32 +40,32 @@ func newEditFileTool(m *pluginState) sdk.Tool {
 		withChangeTraits(sdk.Traits{Sets: []string{picoclawSet}, TextResult: true, Permissions: []string{"fs.read", "fs.write"}}))
 }
 
-// fileReplacement is a requested replacement of text in a file.
-type fileReplacement struct {
+// fileTextReplacement is a requested replacement of text in a file.
+type fileTextReplacement struct {
 	path, ifMatch string
 	textReplacement
 }
 
-func (in *editFileInput) parseReplacements() ([]fileReplacement, error) {
-	names := argumentNames{"old_text", "new_text"}
+func (in *editFileInput) parseReplacements() ([]fileTextReplacement, error) {
+	names := textArgumentNames{"old_text", "new_text"}
 	if len(in.Edits) == 0 {
 		if in.Path == "" || in.OldText == nil || in.NewText == nil {
 			return nil, sdk.Errorf(sdk.InvalidArgument, "edit_file needs path, old_text and new_text, or edits")
 		}
-		return []fileReplacement{{in.Path, in.IfMatch, textReplacement{
+		return []fileTextReplacement{{in.Path, in.IfMatch, textReplacement{
 			old: *in.OldText, new: *in.NewText, count: replace.OnlyOccurrence, encoding: in.Encoding, names: names,
 		}}}, nil
 	}
 	if in.OldText != nil || in.NewText != nil {
 		return nil, sdk.Errorf(sdk.InvalidArgument, "give old_text and new_text or edits, not both")
 	}
-	all := make([]fileReplacement, len(in.Edits))
+	all := make([]fileTextReplacement, len(in.Edits))
 	for i, item := range in.Edits {
 		path, match, err := resolveEditFile(i, item.Path, in.Path, item.IfMatch, in.IfMatch)
 		if err != nil {
 			return nil, err
 		}
-		all[i] = fileReplacement{path, match, textReplacement{
+		all[i] = fileTextReplacement{path, match, textReplacement{
 			old: item.OldText, new: item.NewText, count: replace.OnlyOccurrence, encoding: in.Encoding, names: names,
 		}}
 	}
@@ -93,7 +93,7 @@ type editResult struct {
 	Diff  string            `json:"diff,omitempty" jsonschema:"What a dry run would change."`
 
 	text     string
-	replaced []fileReplacement
+	replaced []fileTextReplacement
 }
 
 // UndoID returns the id in the undo history.
@@ -103,7 +103,7 @@ func (o editResult) UndoID() string { return o.Undo }
 func (o editResult) Text() string { return o.text }
 
 // applyReplacements makes all replacements or none.
-func (m *pluginState) applyReplacements(ctx context.Context, env *sdk.Environment, tool string, wanted []fileReplacement,
+func (m *pluginState) applyReplacements(ctx context.Context, env *sdk.Environment, tool string, wanted []fileTextReplacement,
 	dryRun bool) (editResult, error) {
 	c := changeRequest{tool: tool, doing: "edit file", dryRun: dryRun}
 	matched := map[string]bool{}

@@ -27,7 +27,7 @@ const (
 // contentEtag returns the etag of a file's contents.
 func contentEtag(ctx context.Context, f io.ReaderAt) (string, error) {
 	hash := versions.NewEtagHash()
-	_, err := io.CopyBuffer(hash, plainReader{&contextReader{ctx, io.NewSectionReader(f, 0, 1<<62)}}, make([]byte, streamBlockSize))
+	_, err := io.CopyBuffer(hash, readerOnly{&contextReader{ctx, io.NewSectionReader(f, 0, 1<<62)}}, make([]byte, streamBlockSize))
 	return hash.Etag(), err
 }
 

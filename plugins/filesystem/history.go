@@ -35,8 +35,8 @@ type historyEntry struct {
 	Undoes  string `json:"undoes,omitempty"`
 	Missing string `json:"cannot_undo,omitempty" jsonschema:"Why it can't be undone"`
 
-	Changes    *undo.Changes `json:"changes,omitempty" jsonschema:"What a command has changed"`
-	NotCovered []string      `json:"not_covered,omitempty" jsonschema:"What undo does not bring back"`
+	Changes    *undo.ChangeSummary `json:"changes,omitempty" jsonschema:"What a command has changed"`
+	NotCovered []string            `json:"not_covered,omitempty" jsonschema:"What undo does not bring back"`
 }
 
 // Text returns one line per operation, the latest first.

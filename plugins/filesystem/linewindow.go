@@ -7,8 +7,8 @@ import (
 	"github.com/picoclaw/picoclaw/plugins/filesystem/internal/text"
 )
 
-// lineWindow is a writer that keeps a range of the lines written to it, up to a number of bytes, and counts all lines.
-type lineWindow struct {
+// lineWindowWriter keeps a range of the lines written to it, up to a number of bytes, and counts all lines.
+type lineWindowWriter struct {
 	from, to int // line numbers from 1; to is 0 for the last
 	room     int
 	skip     bool // keep none
@@ -23,7 +23,7 @@ type lineWindow struct {
 	last    byte
 }
 
-func (l *lineWindow) Write(p []byte) (int, error) {
+func (l *lineWindowWriter) Write(p []byte) (int, error) {
 	rest := p
 	for len(rest) > 0 && !l.skip && !l.full && (l.to == 0 || l.newline < l.to) {
 		if l.newline+1 < l.from {
@@ -47,7 +47,7 @@ func (l *lineWindow) Write(p []byte) (int, error) {
 var errStopReading = errors.New("there is no need to read on")
 
 // skipLine counts one line without keeping it, and returns the rest.
-func (l *lineWindow) skipLine(p []byte) []byte {
+func (l *lineWindowWriter) skipLine(p []byte) []byte {
 	end := bytes.IndexByte(p, '\n') + 1
 	if end == 0 {
 		end = len(p)
@@ -57,7 +57,7 @@ func (l *lineWindow) skipLine(p []byte) []byte {
 }
 
 // keepLines keeps the wanted lines at the beginning of p and returns the rest.
-func (l *lineWindow) keepLines(p []byte) []byte {
+func (l *lineWindowWriter) keepLines(p []byte) []byte {
 	end := len(p)
 	if l.to > 0 {
 		// As many newlines as lines are still wanted.
@@ -80,7 +80,7 @@ func (l *lineWindow) keepLines(p []byte) []byte {
 	return p[end:]
 }
 
-func (l *lineWindow) countLines(p []byte) {
+func (l *lineWindowWriter) countLines(p []byte) {
 	if len(p) == 0 {
 		return
 	}
@@ -92,14 +92,14 @@ func (l *lineWindow) countLines(p []byte) {
 	l.last = p[len(p)-1]
 }
 
-func (l *lineWindow) lineCount() int {
+func (l *lineWindowWriter) lineCount() int {
 	if l.seen > 0 && l.last != '\n' {
 		return l.newline + 1
 	}
 	return l.newline
 }
 
-func (l *lineWindow) lineEnding() string {
+func (l *lineWindowWriter) lineEnding() string {
 	switch {
 	case l.newline == 0:
 		return text.None

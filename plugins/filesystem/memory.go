@@ -15,7 +15,7 @@ type pluginState struct {
 	once  sync.Once
 	err   error
 	store *undo.Store // nil when it is switched off or there is nowhere to keep it
-	seen  *versions.SeenContents
+	seen  *versions.SeenContentStore
 }
 
 // initOnce initialises the state in the first call, because the configuration and directories are unknown before.

@@ -17,20 +17,20 @@ type readInput struct {
 }
 
 type readOutput struct {
-	Path       string    `json:"path"`
-	Content    string    `json:"content" jsonschema:"The lines, each with its number"`
-	TotalLines *int      `json:"total_lines,omitempty" jsonschema:"How many lines the file has; not given if it is longer than 1 GiB"`
-	StartLine  int       `json:"start_line"`
-	EndLine    int       `json:"end_line"`
-	SizeBytes  int64     `json:"size_bytes"`
-	Etag       string    `json:"etag,omitempty" jsonschema:"Identifies these contents: if_match of a change wants it. Not given with bytes of a long binary file, and of a file over 1 GiB that was changed a moment ago"`
-	Encoding   string    `json:"encoding,omitempty"`
-	BOM        bool      `json:"bom,omitempty"`
-	EOL        string    `json:"eol,omitempty" jsonschema:"Line endings: lf, crlf, mixed or none"`
-	Next       *nextPart `json:"next,omitempty" jsonschema:"What to ask for next: there is more"`
-	Note       string    `json:"note,omitempty"`
-	Binary     bool      `json:"binary,omitempty" jsonschema:"The content describes the file and is not of it"`
-	MediaType  string    `json:"media_type,omitempty"`
+	Path       string           `json:"path"`
+	Content    string           `json:"content" jsonschema:"The lines, each with its number"`
+	TotalLines *int             `json:"total_lines,omitempty" jsonschema:"How many lines the file has; not given if it is longer than 1 GiB"`
+	StartLine  int              `json:"start_line"`
+	EndLine    int              `json:"end_line"`
+	SizeBytes  int64            `json:"size_bytes"`
+	Etag       string           `json:"etag,omitempty" jsonschema:"Identifies these contents: if_match of a change wants it. Not given with bytes of a long binary file, and of a file over 1 GiB that was changed a moment ago"`
+	Encoding   string           `json:"encoding,omitempty"`
+	BOM        bool             `json:"bom,omitempty"`
+	EOL        string           `json:"eol,omitempty" jsonschema:"Line endings: lf, crlf, mixed or none"`
+	Next       *nextPartRequest `json:"next,omitempty" jsonschema:"What to ask for next: there is more"`
+	Note       string           `json:"note,omitempty"`
+	Binary     bool             `json:"binary,omitempty" jsonschema:"The content describes the file and is not of it"`
+	MediaType  string           `json:"media_type,omitempty"`
 
 	media []byte
 }

@@ -19,18 +19,18 @@ type readFileInput struct {
 
 // readFileOutput is the structured result of read_file, which describes the returned text.
 type readFileOutput struct {
-	Path       string    `json:"path"`
-	Etag       string    `json:"etag,omitempty" jsonschema:"Identifies these contents: if_match of a change wants it. Not given with bytes of a long binary file, and of a file over 1 GiB that was changed a moment ago."`
-	SizeBytes  int64     `json:"size_bytes"`
-	TotalLines *int      `json:"total_lines,omitempty" jsonschema:"How many lines the file has; not given if it is longer than 1 GiB."`
-	StartLine  int       `json:"start_line,omitempty"`
-	EndLine    int       `json:"end_line,omitempty"`
-	Encoding   string    `json:"encoding,omitempty"`
-	BOM        bool      `json:"bom,omitempty" jsonschema:"The file begins with a byte order mark, which is not in the text and stays in the file."`
-	EOL        string    `json:"eol,omitempty" jsonschema:"Line endings: lf, crlf, mixed or none."`
-	Next       *nextPart `json:"next,omitempty" jsonschema:"What to ask for next: the text is not all of the file."`
-	Binary     bool      `json:"binary,omitempty" jsonschema:"The text describes the file and is not its contents."`
-	MediaType  string    `json:"media_type,omitempty"`
+	Path       string           `json:"path"`
+	Etag       string           `json:"etag,omitempty" jsonschema:"Identifies these contents: if_match of a change wants it. Not given with bytes of a long binary file, and of a file over 1 GiB that was changed a moment ago."`
+	SizeBytes  int64            `json:"size_bytes"`
+	TotalLines *int             `json:"total_lines,omitempty" jsonschema:"How many lines the file has; not given if it is longer than 1 GiB."`
+	StartLine  int              `json:"start_line,omitempty"`
+	EndLine    int              `json:"end_line,omitempty"`
+	Encoding   string           `json:"encoding,omitempty"`
+	BOM        bool             `json:"bom,omitempty" jsonschema:"The file begins with a byte order mark, which is not in the text and stays in the file."`
+	EOL        string           `json:"eol,omitempty" jsonschema:"Line endings: lf, crlf, mixed or none."`
+	Next       *nextPartRequest `json:"next,omitempty" jsonschema:"What to ask for next: the text is not all of the file."`
+	Binary     bool             `json:"binary,omitempty" jsonschema:"The text describes the file and is not its contents."`
+	MediaType  string           `json:"media_type,omitempty"`
 
 	window *fileWindow
 }

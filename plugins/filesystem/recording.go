@@ -20,7 +20,7 @@ func (m *pluginState) beginRecording(env *sdk.Environment, tool, summary string)
 // saveBeforeChange saves the file that a change is about to replace or delete.
 func (r undoRecording) saveBeforeChange(kind mutation.Kind, path, to string) {
 	if r.Recorder != nil {
-		_ = r.Notice(mutation.Mutation{Kind: kind, Path: path, To: to})
+		_ = r.Notice(mutation.FileMutation{Kind: kind, Path: path, To: to})
 	}
 }
 

@@ -17,7 +17,7 @@ type textReplacement struct {
 	old, new string
 	count    int // as replace.Find takes it
 	encoding string
-	names    argumentNames
+	names    textArgumentNames
 	show     bool // make a preview
 
 	times   int
@@ -25,8 +25,8 @@ type textReplacement struct {
 	preview string
 }
 
-// argumentNames are the names of the arguments with the old and new text, for messages.
-type argumentNames struct{ old, new string }
+// textArgumentNames are the names of the arguments with the old and new text, for messages.
+type textArgumentNames struct{ old, new string }
 
 // replaceText returns a file's contents with the replacement made. No other byte changes.
 func (r *textReplacement) replaceText(c *originalFile) ([]byte, error) {
@@ -109,13 +109,13 @@ func formatTimes(n int) string {
 
 // newMatchError returns the error for text that does not occur, or occurs too often, with the places in the file.
 func (r *textReplacement) newMatchError(err error, c *originalFile, s string) error {
-	var ambiguous *replace.AmbiguousError
-	var miss *replace.NotFoundError
+	var ambiguous *replace.AmbiguousMatchError
+	var miss *replace.TextNotFoundError
 	switch {
-	case errors.As(err, &replace.EmptyError{}):
+	case errors.As(err, &replace.EmptyTextError{}):
 		return sdk.Errorf(sdk.InvalidArgument, "%s is empty", r.names.old).
 			WithHint("say which text to replace; append_file, insert and write_file add text")
-	case errors.As(err, &replace.SameError{}):
+	case errors.As(err, &replace.SameTextError{}):
 		return sdk.Errorf(sdk.InvalidArgument, "%s and %s are the same; nothing to edit", r.names.old, r.names.new)
 	case errors.As(err, &ambiguous):
 		e := sdk.Errorf(sdk.Conflict, "%s appears %d times. Please provide more context to make it unique", r.names.old,
@@ -145,7 +145,7 @@ func (r *textReplacement) lacksFinalNewline(s string) bool {
 	return ok && old != "" && strings.HasSuffix(lines.Replace(s), old)
 }
 
-func formatLineNumbers(e *replace.AmbiguousError) string {
+func formatLineNumbers(e *replace.AmbiguousMatchError) string {
 	numbers := make([]string, len(e.Lines))
 	for i, line := range e.Lines {
 		numbers[i] = fmt.Sprint(line)
@@ -164,7 +164,7 @@ func formatLineNumbers(e *replace.AmbiguousError) string {
 }
 
 // formatSimilarPlaces shows the places most similar to the missing text.
-func formatSimilarPlaces(nearest []replace.SimilarPlace) string {
+func formatSimilarPlaces(nearest []replace.SimilarLines) string {
 	var b strings.Builder
 	b.WriteString("nearest in the file (· is a space, → a tab, ␍ a carriage return):")
 	for _, p := range nearest {

@@ -37,7 +37,7 @@ func (w *fileWindow) readLongFile(ctx context.Context, f *os.File, p filePart) e
 		if p.Bytes {
 			return w.readHex(f, head, p)
 		}
-		if _, err := io.CopyBuffer(sum, plainReader{raw}, make([]byte, streamBlockSize)); err != nil {
+		if _, err := io.CopyBuffer(sum, readerOnly{raw}, make([]byte, streamBlockSize)); err != nil {
 			return err
 		}
 		w.Etag, w.Binary, w.MediaType = hash.Etag(), true, http.DetectContentType(head)
@@ -47,8 +47,8 @@ func (w *fileWindow) readLongFile(ctx context.Context, f *os.File, p filePart) e
 	if _, err := io.CopyN(io.Discard, raw, int64(len(enc.Mark))); err != nil {
 		return err
 	}
-	lines := &lineWindow{from: max(p.StartLine, 1), to: p.EndLine, room: maxWindow, skip: p.Bytes}
-	if _, err := io.CopyBuffer(lines, plainReader{enc.NewDecodingReader(raw)}, make([]byte, streamBlockSize)); err != nil {
+	lines := &lineWindowWriter{from: max(p.StartLine, 1), to: p.EndLine, room: maxWindow, skip: p.Bytes}
+	if _, err := io.CopyBuffer(lines, readerOnly{enc.NewDecodingReader(raw)}, make([]byte, streamBlockSize)); err != nil {
 		return err
 	}
 	w.Etag, w.Lines, w.EOL = hash.Etag(), lines.lineCount(), lines.lineEnding()
@@ -74,8 +74,8 @@ func (w *fileWindow) readByteRange(f io.ReaderAt, enc text.Encoding, p filePart)
 	return w.decodeIntoWindow(part, from, enc)
 }
 
-// setLines fills the window with the lines that a lineWindow kept.
-func (w *fileWindow) setLines(lines *lineWindow) {
+// setLines fills the window with the lines that a lineWindowWriter kept.
+func (w *fileWindow) setLines(lines *lineWindowWriter) {
 	w.Start, w.Text = lines.from, lines.kept.String()
 	if lines.full {
 		w.truncateText(maxWindow, lines.begin)
@@ -97,5 +97,5 @@ func (s *contextReader) Read(p []byte) (int, error) {
 	return s.r.Read(p)
 }
 
-// plainReader hides all methods except Read, so that io.Copy uses the caller's buffer.
-type plainReader struct{ io.Reader }
+// readerOnly hides all methods except Read, so that io.Copy uses the caller's buffer.
+type readerOnly struct{ io.Reader }

@@ -32,8 +32,8 @@ func (w *fileWindow) readHugeFile(ctx context.Context, f *os.File, head []byte, 
 	}
 	mark := int64(len(enc.Mark))
 	raw := &contextReader{ctx, io.NewSectionReader(f, mark, w.Size-mark)}
-	lines := &lineWindow{from: max(p.StartLine, 1), to: p.EndLine, room: maxWindow, hurry: true}
-	if _, err := io.CopyBuffer(lines, plainReader{enc.NewDecodingReader(raw)}, make([]byte, streamBlockSize)); err != nil &&
+	lines := &lineWindowWriter{from: max(p.StartLine, 1), to: p.EndLine, room: maxWindow, hurry: true}
+	if _, err := io.CopyBuffer(lines, readerOnly{enc.NewDecodingReader(raw)}, make([]byte, streamBlockSize)); err != nil &&
 		!errors.Is(err, errStopReading) {
 		return err
 	}

@@ -136,7 +136,7 @@ func (m *pluginState) undoOperation(ctx context.Context, env *sdk.Environment, o
 	if done.Ended.Missing != "" {
 		out.Notes = append(out.Notes, "this can't be undone: "+done.Ended.Missing)
 	}
-	var notEnded *undo.NotEndedError
+	var notEnded *undo.UnfinishedOperationError
 	switch {
 	case errors.As(err, &notEnded):
 		return undoOutput{}, sdk.Errorf(sdk.Conflict, "%s; nothing was undone of %s", hiddentext.QuoteName(err.Error()), op.ID).WithHint(forceHint)
@@ -164,9 +164,9 @@ func (m *pluginState) undoOperation(ctx context.Context, env *sdk.Environment, o
 }
 
 // newRestoreGuard returns a function that refuses to restore a protected file without approval.
-func newRestoreGuard(env *sdk.Environment, approved bool) func(mutation.Mutation) error {
+func newRestoreGuard(env *sdk.Environment, approved bool) func(mutation.FileMutation) error {
 	monitor := env.Workspace.MonitorChanges(workspace.MonitorOptions{Approved: approved})
-	return func(m mutation.Mutation) error {
+	return func(m mutation.FileMutation) error {
 		if m.Kind == mutation.Rename {
 			return monitor.CheckPlacement(m.Path, m.To)
 		}

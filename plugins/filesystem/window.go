@@ -69,8 +69,8 @@ type fileWindow struct {
 	Encoding  string
 	Mark      bool // a byte order mark
 	EOL       string
-	Next      *nextPart // how to go on; nil at the end of what was wanted
-	Note      string    // what is to be known about the text
+	Next      *nextPartRequest // how to go on; nil at the end of what was wanted
+	Note      string           // what is to be known about the text
 
 	Media     []byte // an image
 	MediaType string
@@ -79,13 +79,13 @@ type fileWindow struct {
 	asked bool // the caller has asked for this end
 }
 
-// nextPart is the request for the part after a window.
-type nextPart struct {
+// nextPartRequest is the request for the part after a window.
+type nextPartRequest struct {
 	StartLine int    `json:"start_line,omitempty"`
 	Offset    *int64 `json:"offset,omitempty"`
 }
 
-func (n *nextPart) String() string {
+func (n *nextPartRequest) String() string {
 	if n.Offset != nil {
 		return fmt.Sprintf("offset=%d", *n.Offset)
 	}
@@ -134,7 +134,7 @@ func readWholeFile(f *os.File, size int64) (string, error) {
 	var b strings.Builder
 	b.Grow(int(size))
 	buffer := make([]byte, min(size+1, readBlockSize))
-	if _, err := io.CopyBuffer(plainWriter{&b}, plainReader{io.LimitReader(f, maxInMemory+1)}, buffer); err != nil {
+	if _, err := io.CopyBuffer(writerOnly{&b}, readerOnly{io.LimitReader(f, maxInMemory+1)}, buffer); err != nil {
 		return "", err
 	}
 	if b.Len() > maxInMemory {
@@ -143,8 +143,8 @@ func readWholeFile(f *os.File, size int64) (string, error) {
 	return b.String(), nil
 }
 
-// plainWriter hides all methods except Write, so that io.Copy uses the caller's buffer.
-type plainWriter struct{ io.Writer }
+// writerOnly hides all methods except Write, so that io.Copy uses the caller's buffer.
+type writerOnly struct{ io.Writer }
 
 // setContents fills the window from the contents of a whole file.
 func (w *fileWindow) setContents(data string, p filePart) error {
@@ -224,7 +224,7 @@ func (w *fileWindow) truncateText(limit int, base int64) {
 	short := w.Text[:limit]
 	if end := strings.LastIndexByte(short, '\n'); end >= 0 {
 		w.Text = short[:end+1]
-		w.Next = &nextPart{StartLine: w.Start + strings.Count(w.Text, "\n")}
+		w.Next = &nextPartRequest{StartLine: w.Start + strings.Count(w.Text, "\n")}
 		return
 	}
 	for len(short) > 0 && !utf8.RuneStart(w.Text[len(short)]) {
@@ -235,7 +235,7 @@ func (w *fileWindow) truncateText(limit int, base int64) {
 	if w.Mark && w.Encoding == "utf-8" {
 		at += 3
 	}
-	w.Next = &nextPart{Offset: &at}
+	w.Next = &nextPartRequest{Offset: &at}
 }
 
 // setByteRange fills the window with the requested bytes, extended to whole characters.
@@ -258,7 +258,7 @@ func (w *fileWindow) decodeIntoWindow(data []byte, from int64, enc text.Encoding
 	w.Text = s
 	end := from + int64(len(data))
 	if end < w.Size {
-		w.Next = &nextPart{Offset: &end}
+		w.Next = &nextPartRequest{Offset: &end}
 	}
 	w.asked = true
 	w.noteInvalidText()

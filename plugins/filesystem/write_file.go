@@ -18,14 +18,14 @@ type writeFileInput struct {
 
 func newWriteFileTool(m *pluginState) sdk.Tool {
 	return sdk.NewTool("write_file", "Write content to a file, creating parent directories if needed.",
-		func(ctx context.Context, req *sdk.Request[writeFileInput]) (changeMessage, error) {
+		func(ctx context.Context, req *sdk.Request[writeFileInput]) (fileChangeOutput, error) {
 			in := req.Args
 			out, err := m.applyChange(ctx, &req.Environment, changeRequest{
 				tool: "write_file", doing: "write file", dryRun: in.DryRun,
 				edits: []fileChange{{path: in.Path, ifMatch: in.IfMatch, parents: true, make: newFullReplacer(in.Content, nil)}},
 			})
 			if err != nil {
-				return changeMessage{}, err
+				return fileChangeOutput{}, err
 			}
 			return newChangeMessage(fmt.Sprintf("File written: %s", hiddentext.QuoteName(in.Path)), out), nil
 		},

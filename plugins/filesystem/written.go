@@ -2,8 +2,8 @@ package main
 
 import "github.com/picoclaw/picoclaw/sdk"
 
-// changeMessage is the result of edit_file, write_file and append_file: a message as text, and facts about the file.
-type changeMessage struct {
+// fileChangeOutput is the result of edit_file, write_file and append_file: a message as text, and facts about the file.
+type fileChangeOutput struct {
 	changedFileInfo
 	Undo string `json:"undo,omitempty" jsonschema:"The operation, for undo."`
 	Diff string `json:"diff,omitempty" jsonschema:"What a dry run would change."`
@@ -13,18 +13,18 @@ type changeMessage struct {
 }
 
 // UndoID returns the id in the undo history.
-func (o changeMessage) UndoID() string { return o.Undo }
+func (o fileChangeOutput) UndoID() string { return o.Undo }
 
 // Text returns the diff of a dry run, or the message with the notes.
-func (o changeMessage) Text() string {
+func (o fileChangeOutput) Text() string {
 	if o.Diff != "" {
 		return o.Diff
 	}
 	return withNotes(o.message, o.all)
 }
 
-func newChangeMessage(message string, out *changeResult) changeMessage {
-	return changeMessage{changedFileInfo: out.Files[0], Undo: out.Undo, Diff: out.Diff, message: message, all: out.allNotes()}
+func newChangeMessage(message string, out *changeResult) fileChangeOutput {
+	return fileChangeOutput{changedFileInfo: out.Files[0], Undo: out.Undo, Diff: out.Diff, message: message, all: out.allNotes()}
 }
 
 // writeOutput is the structured result of write and insert.

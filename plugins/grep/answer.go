@@ -10,26 +10,26 @@ import (
 )
 
 type grepOutput struct {
-	Matches       []lineMatch      `json:"matches"`
-	Count         int              `json:"count" jsonschema:"How many matches, or files, are here."`
-	Files         []fileMatchCount `json:"files,omitempty" jsonschema:"In place of matches, when only files are wanted."`
-	Total         int              `json:"total" jsonschema:"How many lines match in all."`
-	AtLeast       bool             `json:"at_least,omitempty" jsonschema:"There are more than total."`
-	FilesMatched  int              `json:"files_matched"`
-	FilesSearched int              `json:"files_searched"`
-	Next          string           `json:"next,omitempty" jsonschema:"There is more: ask again with this as cursor."`
-	Gitignore     bool             `json:"gitignore" jsonschema:"What .gitignore files name was left alone."`
-	LeftOut       []skippedMatch   `json:"left_out,omitempty" jsonschema:"Some files that were left out and have matches; looked for when nothing else has."`
-	LeftOutCount  int              `json:"left_out_count,omitempty" jsonschema:"How many such files there are."`
-	Ignored       int              `json:"ignored" jsonschema:"Files and directories that .gitignore files name and that were not searched, a directory with everything in it counting as one."`
-	Binary        int              `json:"binary" jsonschema:"Binary files that were not searched."`
-	MoreBinary    bool             `json:"binary_at_least,omitempty" jsonschema:"There may be more of these: not all files were looked at for that."`
-	TooLarge      int              `json:"too_large,omitempty" jsonschema:"Files that were not searched for their size."`
-	Closed        int              `json:"unreadable,omitempty" jsonschema:"Files and directories that may not be read."`
-	Incomplete    string           `json:"incomplete,omitempty" jsonschema:"Why there may be more than was found."`
-	Failed        string           `json:"failed,omitempty" jsonschema:"Why some files could not be searched."`
-	Notes         []string         `json:"notes,omitempty"`
-	Engine        string           `json:"engine,omitempty"`
+	Matches       []lineMatch           `json:"matches"`
+	Count         int                   `json:"count" jsonschema:"How many matches, or files, are here."`
+	Files         []fileMatchCount      `json:"files,omitempty" jsonschema:"In place of matches, when only files are wanted."`
+	Total         int                   `json:"total" jsonschema:"How many lines match in all."`
+	AtLeast       bool                  `json:"at_least,omitempty" jsonschema:"There are more than total."`
+	FilesMatched  int                   `json:"files_matched"`
+	FilesSearched int                   `json:"files_searched"`
+	Next          string                `json:"next,omitempty" jsonschema:"There is more: ask again with this as cursor."`
+	Gitignore     bool                  `json:"gitignore" jsonschema:"What .gitignore files name was left alone."`
+	LeftOut       []skippedMatchingFile `json:"left_out,omitempty" jsonschema:"Some files that were left out and have matches; looked for when nothing else has."`
+	LeftOutCount  int                   `json:"left_out_count,omitempty" jsonschema:"How many such files there are."`
+	Ignored       int                   `json:"ignored" jsonschema:"Files and directories that .gitignore files name and that were not searched, a directory with everything in it counting as one."`
+	Binary        int                   `json:"binary" jsonschema:"Binary files that were not searched."`
+	MoreBinary    bool                  `json:"binary_at_least,omitempty" jsonschema:"There may be more of these: not all files were looked at for that."`
+	TooLarge      int                   `json:"too_large,omitempty" jsonschema:"Files that were not searched for their size."`
+	Closed        int                   `json:"unreadable,omitempty" jsonschema:"Files and directories that may not be read."`
+	Incomplete    string                `json:"incomplete,omitempty" jsonschema:"Why there may be more than was found."`
+	Failed        string                `json:"failed,omitempty" jsonschema:"Why some files could not be searched."`
+	Notes         []string              `json:"notes,omitempty"`
+	Engine        string                `json:"engine,omitempty"`
 
 	mode   string
 	single bool // one file was searched, by its name
@@ -41,8 +41,8 @@ type fileMatchCount struct {
 	Count int    `json:"count,omitempty" jsonschema:"Matching lines."`
 }
 
-// skippedMatch is a file that was not searched at first and has matches.
-type skippedMatch struct {
+// skippedMatchingFile is a file that was not searched at first and has matches.
+type skippedMatchingFile struct {
 	File string `json:"file"`
 	Why  string `json:"why" jsonschema:"ignored or binary."`
 }

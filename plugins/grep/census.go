@@ -26,7 +26,7 @@ func (s *grepCall) searchSkipped(ctx context.Context, out *grepOutput) {
 	out.LeftOutCount = f.count
 	kept := f.sortedFiles()
 	for _, c := range kept[:min(len(kept), maxSkippedMatches)] {
-		l := skippedMatch{File: joinPath(s.abs, c.name), Why: whyIgnored}
+		l := skippedMatchingFile{File: joinPath(s.abs, c.name), Why: whyIgnored}
 		if head, err := readFileHead(s.req.Workspace, joinPath(s.path, c.name)); err == nil && containsNUL(head) {
 			l.Why = whyBinary
 		}

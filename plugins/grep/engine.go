@@ -11,18 +11,17 @@ import (
 
 // searchEngine is a program or Go code that finds the files with matches in a directory.
 type searchEngine interface {
-	// name is told to the agent.
-	name() string
-	// takes reports whether the engine understands a query.
+	name() string // shown to the agent
+	// supports reports whether the engine understands a query.
 	supports(q *grepQuery) bool
-	// files calls found with the name, relative to the directory, of each file with matching lines, and their number, or 0
-	// if it is not known. It may call it from several goroutines, in any order.
-	findFiles(ctx context.Context, w *workspace.Workspace, path string, q *grepQuery, found func(name string, lines int)) (engineStats,
+	// findFiles calls found for each matching file, in any order and from several goroutines. name is relative to the
+	// directory, and lines is the number of matching lines or 0 if unknown.
+	findFiles(ctx context.Context, w *workspace.Workspace, path string, q *grepQuery, found func(name string, lines int)) (searchStats,
 		error)
 }
 
-// engineStats are the numbers of searched and skipped files of one search.
-type engineStats struct {
+// searchStats are the numbers of searched and skipped files of one search.
+type searchStats struct {
 	searched   int      // files
 	ignored    int      // files and directories that were left alone, a directory with everything in it counting as one
 	binary     int      // files that are no text
@@ -35,7 +34,7 @@ type engineStats struct {
 
 // installedEngines returns the search engines on this machine, best first. The last one supports every query.
 // Programs are only looked up in system directories, not in PATH.
-func installedEngines(l *isolation.Isolation) []searchEngine {
+func installedEngines(l *isolation.Starter) []searchEngine {
 	var engines []searchEngine
 	if path := findSystemProgram("rg"); path != "" {
 		engines = append(engines, &ripgrepEngine{searchProgram{path, l}})

@@ -83,19 +83,19 @@ func (s *grepCall) firstNewLine(c matchingFile, f *pageCollector) int {
 	return 0
 }
 
-// fileResults are the matching lines of one file in this page.
-type fileResults struct {
+// fileMatches are the matching lines of one file in this page.
+type fileMatches struct {
 	found []lineMatch
 	more  bool
 	err   error
 }
 
 // readFileResults reads the matching lines of several files concurrently and yields them in order.
-func (s *grepCall) readFileResults(kept []matchingFile, f *pageCollector) func(yield func(int, fileResults) bool) {
-	return func(yield func(int, fileResults) bool) {
-		done := make([]chan fileResults, len(kept))
+func (s *grepCall) readFileResults(kept []matchingFile, f *pageCollector) func(yield func(int, fileMatches) bool) {
+	return func(yield func(int, fileMatches) bool) {
+		done := make([]chan fileMatches, len(kept))
 		for i := range done {
-			done[i] = make(chan fileResults, 1)
+			done[i] = make(chan fileMatches, 1)
 		}
 		var next atomic.Int64
 		var enough atomic.Bool
@@ -104,7 +104,7 @@ func (s *grepCall) readFileResults(kept []matchingFile, f *pageCollector) func(y
 			readers.Go(func() {
 				for i := int(next.Add(1)) - 1; i < len(kept) && !enough.Load(); i = int(next.Add(1)) - 1 {
 					c := kept[i]
-					var p fileResults
+					var p fileMatches
 					p.found, p.more, p.err = s.readMatches(s.req.Workspace, joinPath(s.path, c.name), joinPath(s.abs, c.name), c.lines,
 						s.firstNewLine(c, f), f.limit, s.req.Args.Context)
 					done[i] <- p

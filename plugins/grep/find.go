@@ -25,17 +25,17 @@ type findInput struct {
 }
 
 type findOutput struct {
-	Files      []foundEntry `json:"files"`
-	Count      int          `json:"count" jsonschema:"How many are here."`
-	Total      int          `json:"total" jsonschema:"How many there are in all."`
-	Next       string       `json:"next,omitempty" jsonschema:"There are more: ask again with this as cursor."`
-	Ignored    int          `json:"ignored,omitempty" jsonschema:"How many that match were left alone for .gitignore, directories with everything in them counting as one."`
-	Notes      []string     `json:"notes,omitempty" jsonschema:"What else there is to know"`
-	Incomplete string       `json:"incomplete,omitempty"`
+	Files      []findEntry `json:"files"`
+	Count      int         `json:"count" jsonschema:"How many are here."`
+	Total      int         `json:"total" jsonschema:"How many there are in all."`
+	Next       string      `json:"next,omitempty" jsonschema:"There are more: ask again with this as cursor."`
+	Ignored    int         `json:"ignored,omitempty" jsonschema:"How many that match were left alone for .gitignore, directories with everything in them counting as one."`
+	Notes      []string    `json:"notes,omitempty" jsonschema:"What else there is to know"`
+	Incomplete string      `json:"incomplete,omitempty"`
 }
 
-// foundEntry is a file or directory in the result of find.
-type foundEntry struct {
+// findEntry is a file or directory in the result of find.
+type findEntry struct {
 	Path     string   `json:"path"`
 	Type     string   `json:"type" jsonschema:"file, dir or other."`
 	Modified *float64 `json:"modified,omitempty" jsonschema:"Seconds since 1970, when sorted by time."`
@@ -108,7 +108,7 @@ type findCall struct {
 	limit int // of results
 
 	mu      sync.Mutex
-	all     []foundEntry
+	all     []findEntry
 	ignored int
 }
 
@@ -131,7 +131,7 @@ func (f *findCall) runFind(ctx context.Context) (findOutput, error) {
 		w: f.req.Workspace, path: f.in.Path, recursive: true, hidden: yes(f.in.Hidden), ignore: yes(f.in.Gitignore),
 		found: f.addEntry, ignored: f.countIgnored,
 	}
-	out := findOutput{Files: []foundEntry{}}
+	out := findOutput{Files: []findEntry{}}
 	switch err := walk.walkTree(ctx); {
 	case ctx.Err() != nil:
 		out.Incomplete = "the search was cancelled; these are the results so far"
@@ -142,7 +142,7 @@ func (f *findCall) runFind(ctx context.Context) (findOutput, error) {
 	f.sortResults(f.in.Path)
 	rest := f.all
 	if from.name != "" {
-		at, _ := slices.BinarySearchFunc(rest, from.name, func(a foundEntry, name string) int { return compareNames(a.name, name) })
+		at, _ := slices.BinarySearchFunc(rest, from.name, func(a findEntry, name string) int { return compareNames(a.name, name) })
 		for at < len(rest) && compareNames(rest[at].name, from.name) <= 0 {
 			at++
 		}
@@ -175,7 +175,7 @@ func (f *findCall) addEntry(name string, e fs.DirEntry) {
 		return
 	}
 	f.mu.Lock()
-	f.all = append(f.all, foundEntry{Type: kind, name: name})
+	f.all = append(f.all, findEntry{Type: kind, name: name})
 	f.mu.Unlock()
 }
 
@@ -190,7 +190,7 @@ func (f *findCall) countIgnored(name string, e fs.DirEntry) {
 // sortResults sorts the results by name, or by time, which needs a stat call for each.
 func (f *findCall) sortResults(path string) {
 	if f.in.Sort != "time" {
-		slices.SortFunc(f.all, func(a, b foundEntry) int { return compareNames(a.name, b.name) })
+		slices.SortFunc(f.all, func(a, b findEntry) int { return compareNames(a.name, b.name) })
 		return
 	}
 	for i := range f.all {
@@ -200,7 +200,7 @@ func (f *findCall) sortResults(path string) {
 		}
 		f.all[i].when = info.ModTime()
 	}
-	slices.SortFunc(f.all, func(a, b foundEntry) int {
+	slices.SortFunc(f.all, func(a, b findEntry) int {
 		if c := b.when.Compare(a.when); c != 0 {
 			return c
 		}

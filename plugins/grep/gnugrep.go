@@ -65,11 +65,11 @@ func (*gnuGrepEngine) arguments(q *grepQuery) []string {
 }
 
 // listTextFiles returns the files for grep to search. Binary files are left out, because grep detects them differently.
-func listTextFiles(ctx context.Context, w *workspace.Workspace, path string, q *grepQuery, t *engineStats) (names []string, err error) {
+func listTextFiles(ctx context.Context, w *workspace.Workspace, path string, q *grepQuery, t *searchStats) (names []string, err error) {
 	var mu sync.Mutex
 	var workers sync.WaitGroup
 	looked := make(chan string, 256)
-	var outline engineStats
+	var outline searchStats
 	for range runtime.GOMAXPROCS(0) {
 		workers.Go(func() {
 			for name := range looked {
@@ -104,8 +104,8 @@ func listTextFiles(ctx context.Context, w *workspace.Workspace, path string, q *
 const maxArgumentBytes = 96 << 10
 
 func (g *gnuGrepEngine) findFiles(ctx context.Context, w *workspace.Workspace, path string, q *grepQuery,
-	found func(string, int)) (engineStats, error) {
-	var t engineStats
+	found func(string, int)) (searchStats, error) {
+	var t searchStats
 	names, err := listTextFiles(ctx, w, path, q, &t)
 	if err != nil {
 		return t, err

@@ -168,7 +168,7 @@ func (s *grepCall) searchFile(f *pageCollector, out *grepOutput) error {
 	}
 	out.FilesSearched, out.Engine, out.single = 1, builtinEngine{}.name(), true
 	if containsNUL(data) {
-		out.LeftOut = []skippedMatch{{File: s.abs, Why: whyBinary}}
+		out.LeftOut = []skippedMatchingFile{{File: s.abs, Why: whyBinary}}
 		return nil
 	}
 	switch n := s.countMatches(data); {

@@ -22,9 +22,9 @@ func (builtinEngine) supports(*grepQuery) bool { return true }
 // maxFileBytes limits the size of files that the plugin searches itself.
 const maxFileBytes = 64 << 20
 
-func (builtinEngine) findFiles(ctx context.Context, w *workspace.Workspace, path string, q *grepQuery, found func(string, int)) (engineStats,
+func (builtinEngine) findFiles(ctx context.Context, w *workspace.Workspace, path string, q *grepQuery, found func(string, int)) (searchStats,
 	error) {
-	var t engineStats
+	var t searchStats
 	var mu sync.Mutex
 	var workers sync.WaitGroup
 	names := make(chan string, 256)
@@ -59,7 +59,7 @@ func (builtinEngine) findFiles(ctx context.Context, w *workspace.Workspace, path
 			}
 		})
 	}
-	var outline engineStats
+	var outline searchStats
 	err := q.walkFiles(ctx, w, path, &outline, func(name string) { names <- name }, nil)
 	close(names)
 	workers.Wait()

@@ -19,12 +19,12 @@ import (
 // searchProgram is the program of a search engine.
 type searchProgram struct {
 	path     string
-	launcher *isolation.Isolation
+	launcher *isolation.Starter
 }
 
 // runProgram runs the program in an open directory and passes its output to parse. The program ends with the context.
 func (p *searchProgram) runProgram(ctx context.Context, w *workspace.Workspace, path string, args, env []string,
-	parse func(io.Reader) error) (exit int, said programErrors, err error) {
+	parse func(io.Reader) error) (exit int, said programStderr, err error) {
 	dir, err := w.OpenDir(path)
 	if err != nil {
 		return 0, said, err
@@ -54,7 +54,7 @@ func (p *searchProgram) runProgram(ctx context.Context, w *workspace.Workspace, 
 	}
 	defer process.Kill()
 	defer context.AfterFunc(ctx, process.Kill)()
-	words := make(chan programErrors, 1)
+	words := make(chan programStderr, 1)
 	go func() { words <- readStderr(errors) }()
 	err = parse(out)
 	if ctx.Err() != nil {
@@ -71,8 +71,8 @@ func (p *searchProgram) runProgram(ctx context.Context, w *workspace.Workspace, 
 	return ended.Code, <-words, nil
 }
 
-// programErrors is the beginning of a program's standard error.
-type programErrors struct {
+// programStderr is the beginning of a program's standard error.
+type programStderr struct {
 	first  string // the beginning, without those that are counted
 	closed int    // how many files and directories it may not read
 }
@@ -81,8 +81,8 @@ type programErrors struct {
 const maxStderrBytes = 8 << 10
 
 // readStderr reads standard error to its end, so that the program never blocks, and keeps the beginning.
-func readStderr(r io.Reader) programErrors {
-	var c programErrors
+func readStderr(r io.Reader) programStderr {
+	var c programStderr
 	var kept strings.Builder
 	lines := bufio.NewReaderSize(r, maxStderrBytes)
 	for {

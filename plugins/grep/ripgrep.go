@@ -54,11 +54,11 @@ func nameGlobs(q *grepQuery) []string {
 }
 
 func (r *ripgrepEngine) findFiles(ctx context.Context, w *workspace.Workspace, path string, q *grepQuery,
-	found func(string, int)) (engineStats, error) {
-	var t engineStats
+	found func(string, int)) (searchStats, error) {
+	var t searchStats
 	var left excludedPaths
 	var wanted atomic.Int64
-	suspects := binaryScanner{w: w, path: path, query: q}
+	suspects := binaryFileCounter{w: w, path: path, query: q}
 	defer suspects.stopScan()
 	err := q.walkFiles(ctx, w, path, &t, func(name string) {
 		wanted.Add(1)

@@ -8,8 +8,8 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
-// binaryScanner counts binary files during a search, by reading files with suspicious names. The count is a minimum.
-type binaryScanner struct {
+// binaryFileCounter counts binary files during a search, by reading files with suspicious names. The count is a minimum.
+type binaryFileCounter struct {
 	w     *workspace.Workspace
 	path  string
 	query *grepQuery
@@ -23,11 +23,11 @@ type binaryScanner struct {
 	done    sync.WaitGroup
 }
 
-// maxScannedFiles limits the number of files that a binaryScanner reads.
+// maxScannedFiles limits the number of files that a binaryFileCounter reads.
 const maxScannedFiles = 500
 
 // addFile queues a file if its name is suspicious.
-func (s *binaryScanner) addFile(name string) {
+func (s *binaryFileCounter) addFile(name string) {
 	if s.query.text || !hasBinaryExtension(name) {
 		return
 	}
@@ -44,7 +44,7 @@ func (s *binaryScanner) addFile(name string) {
 }
 
 // scanFiles reads the queued files and counts the binary ones.
-func (s *binaryScanner) scanFiles() {
+func (s *binaryFileCounter) scanFiles() {
 	for {
 		s.mu.Lock()
 		if s.next == len(s.names) {
@@ -64,7 +64,7 @@ func (s *binaryScanner) scanFiles() {
 }
 
 // stopScan waits for running reads, and returns the number of binary files.
-func (s *binaryScanner) stopScan() int {
+func (s *binaryFileCounter) stopScan() int {
 	s.mu.Lock()
 	s.ended = true
 	s.mu.Unlock()

@@ -210,7 +210,7 @@ func (t *treeWalker) userIgnoreFile() string {
 
 // walkFiles calls found with the name of each file to search, and counts ignored files. skipped, which may be nil, is
 // called with the ignored names. Both are called concurrently.
-func (q *grepQuery) walkFiles(ctx context.Context, w *workspace.Workspace, path string, t *engineStats, found func(name string),
+func (q *grepQuery) walkFiles(ctx context.Context, w *workspace.Workspace, path string, t *searchStats, found func(name string),
 	left func(name string, dir bool)) error {
 	var count atomic.Int64
 	tree := treeWalker{

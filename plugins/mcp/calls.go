@@ -94,7 +94,7 @@ func (c *callTracker) forwardLog(p *mcp.LoggingMessageParams) {
 }
 
 // newToolHandler returns the handler that calls a tool of the server.
-func (s *mcpServer) newToolHandler(spec pluginpb.Spec) func(context.Context, *toolRequest) (sdk.Result, error) {
+func (s *mcpServer) newToolHandler(spec pluginpb.ToolSpec) func(context.Context, *toolRequest) (sdk.Result, error) {
 	return func(ctx context.Context, req *toolRequest) (sdk.Result, error) {
 		link, err := s.ensureConnected(ctx, &req.Environment)
 		if err != nil {

@@ -19,11 +19,11 @@ type changeRecorder struct {
 
 	mu          sync.Mutex
 	activeCalls int // number of calls in progress
-	operation   *changeOperation
+	operation   *recordedOperation
 }
 
-// changeOperation is an operation of the undo history that is in progress.
-type changeOperation struct {
+// recordedOperation is an operation of the undo history that is in progress.
+type recordedOperation struct {
 	monitor  *workspace.ChangeMonitor
 	recorder *undo.Recorder // nil if undo is disabled
 }
@@ -62,8 +62,8 @@ func newChangeObserver[M any](notice func(*workspace.ChangeMonitor, M) error, k 
 }
 
 // newOperation starts an operation.
-func (k *changeRecorder) newOperation(tool string, approved bool) *changeOperation {
-	p := &changeOperation{}
+func (k *changeRecorder) newOperation(tool string, approved bool) *recordedOperation {
+	p := &recordedOperation{}
 	o := workspace.MonitorOptions{Approved: approved, Background: true}
 	if k.store != nil {
 		p.recorder = k.store.NewRecorder(k.env.Workspace, undo.RecordOptions{Tool: tool, Summary: tool, Observe: true})

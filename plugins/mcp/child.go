@@ -29,14 +29,14 @@ type childServer struct {
 	process    *isolation.Process
 	stdin      *os.File
 	stdout     *os.File
-	stderr     *stdio.Tail   // tail of standard error
-	stderrDone chan struct{} // closed when standard error is read to its end
-	stdoutDone chan struct{} // closed when no more messages come from the server
+	stderr     *stdio.TailBuffer // tail of standard error
+	stderrDone chan struct{}     // closed when standard error is read to its end
+	stdoutDone chan struct{}     // closed when no more messages come from the server
 }
 
 // startChildServer starts a server as a child process.
 func startChildServer(
-	l *isolation.Isolation, p isolation.Profile, d *serverDefinition, dirs placeholderDirs, dir string, operator []string,
+	l *isolation.Starter, p isolation.Profile, d *serverDefinition, dirs placeholderDirs, dir string, operator []string,
 ) (*childServer, error) {
 	env := exec.BuildEnvironment(append(operator, cacheEnvironment(dirs)...), nil, slices.Concat(p.ReadOnly, p.ReadWrite))
 	lookup := newEnvLookup(env)

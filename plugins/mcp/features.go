@@ -64,7 +64,7 @@ func hashFeatures[T any](all map[string]listedTool, dirs placeholderDirs, kind s
 type featureReader func(ctx context.Context, link *serverConnection, name string, values map[string]string) (sdk.Result, error)
 
 // newFeatureHandler returns the handler that reads a resource or prompt of the server.
-func (s *mcpServer) newFeatureHandler(spec pluginpb.Spec, kind string, read featureReader,
+func (s *mcpServer) newFeatureHandler(spec pluginpb.ToolSpec, kind string, read featureReader,
 ) func(context.Context, *toolRequest) (sdk.Result, error) {
 	key := pluginpb.KindPrefix(kind) + spec.Name
 	return func(ctx context.Context, req *toolRequest) (sdk.Result, error) {

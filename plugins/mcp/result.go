@@ -14,7 +14,7 @@ import (
 const codeBadResult = "bad_result"
 
 // convertResult converts a result of the server to one of the SDK.
-func (s *mcpServer) convertResult(spec pluginpb.Spec, result *mcp.CallToolResult) (sdk.Result, error) {
+func (s *mcpServer) convertResult(spec pluginpb.ToolSpec, result *mcp.CallToolResult) (sdk.Result, error) {
 	out := sdk.Result{}
 	for _, c := range result.Content {
 		block := convertContent(c)
@@ -50,7 +50,7 @@ func (s *mcpServer) convertResult(spec pluginpb.Spec, result *mcp.CallToolResult
 }
 
 // checkResult checks a structured result against the tool's schema.
-func (s *mcpServer) checkResult(spec pluginpb.Spec, result *mcp.CallToolResult) error {
+func (s *mcpServer) checkResult(spec pluginpb.ToolSpec, result *mcp.CallToolResult) error {
 	schema, err := s.outputSchema(spec)
 	switch {
 	case err != nil:

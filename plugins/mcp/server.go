@@ -24,7 +24,7 @@ import (
 type mcpServer struct {
 	id         string
 	definition *serverDefinition
-	launcher   *isolation.Isolation // nil for a server over HTTP
+	launcher   *isolation.Starter // nil for a server over HTTP
 	calls      *callTracker
 	dirs       placeholderDirs
 	changes    changeRecorder
@@ -245,7 +245,7 @@ func (s *mcpServer) quarantineError(name string) error {
 }
 
 // outputSchema returns the schema for a tool's structured results; nil if it has none.
-func (s *mcpServer) outputSchema(spec pluginpb.Spec) (*jsonschema.Resolved, error) {
+func (s *mcpServer) outputSchema(spec pluginpb.ToolSpec) (*jsonschema.Resolved, error) {
 	if spec.Output == nil {
 		return nil, nil
 	}

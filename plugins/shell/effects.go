@@ -30,13 +30,13 @@ func (e commandEffects) UndoID() string {
 // workspaceChanges lists the files that a command changed in the workspace.
 type workspaceChanges struct {
 	Undo string `json:"undo,omitempty"` // the operation that undo takes back
-	undo.Changes
+	undo.ChangeSummary
 }
 
 // describeEffects returns the effects of a finished command as structured result, and as notes.
-func describeEffects(o *sessions.WorkspaceOutcome) (out commandEffects, notes []string) {
+func describeEffects(o *sessions.WorkspaceEffects) (out commandEffects, notes []string) {
 	if c := o.Changes.Changes; c.Made+c.Changed+c.Moved+c.Deleted > 0 {
-		out.Changes = &workspaceChanges{Undo: o.Changes.ID, Changes: c}
+		out.Changes = &workspaceChanges{Undo: o.Changes.ID, ChangeSummary: c}
 	}
 	out.NotCovered = o.Changes.Lost
 	if o.Changes.Missing != "" {

@@ -29,7 +29,7 @@ func TestConflictsOfRefusedGitAreData(t *testing.T) {
 	for i := range conflicts {
 		conflicts[i] = undo.PathConflict{Path: fmt.Sprintf("/w/f%d", i), Reason: "has changed since"}
 	}
-	o := sessions.WorkspaceOutcome{Undone: &undo.UndoResult{Conflicts: conflicts}}
+	o := sessions.WorkspaceEffects{Undone: &undo.UndoResult{Conflicts: conflicts}}
 	o.Changes.Changes.Changed = 40
 	out, notes := describeEffects(&o)
 	if !slices.Equal(out.Conflicts, conflicts) {

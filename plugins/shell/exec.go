@@ -104,7 +104,7 @@ func (s *shellPlugin) runCommand(ctx context.Context, req *sdk.Request[execInput
 	out := newExecOutput(record, exit)
 	out.Millis = time.Since(running.Began).Milliseconds()
 	out.addNote(s.warnOnce(req.Environment))
-	done, notes := describeEffects(&running.WorkspaceOutcome)
+	done, notes := describeEffects(&running.WorkspaceEffects)
 	out.commandEffects = done
 	out.addNote(strings.Join(notes, "\n"))
 	if ended != nil {
@@ -132,7 +132,7 @@ func waitForCommand(ctx context.Context, running *command.RunningCommand, limit 
 }
 
 // newExecOutput returns the result of a finished command.
-func newExecOutput(record *output.OutputRecord, exit isolation.ExitStatus) execOutput {
+func newExecOutput(record *output.OutputRecorder, exit isolation.ExitStatus) execOutput {
 	out := execOutput{ExitCode: exit.Code}
 	if exit.Signal != nil {
 		out.Signal = exit.Signal.String()
@@ -193,7 +193,7 @@ func (s *shellPlugin) startBackgroundCommand(req *sdk.Request[execInput]) (execO
 			return nil, err
 		}
 		return &sessions.BackgroundSession{Command: req.Args.Command, PTY: req.Args.PTY, Running: running.RunningCommand, Ring: ring,
-			Began: running.Began, Outcome: &running.WorkspaceOutcome,
+			Began: running.Began, Outcome: &running.WorkspaceEffects,
 			Given: newGuardCommand(req), Input: req.Args.Stdin}, nil
 	})
 	if errors.Is(err, sessions.ErrFull) {

@@ -196,7 +196,7 @@ func writeSessionInput(env sdk.Environment, session *sessions.BackgroundSession,
 	if session.HasEnded() {
 		return processOutput{}, sdk.Errorf(sdk.Conflict, "%s is over; nothing can be written to it", session.ID)
 	}
-	if err := checkInput(env, session, in.Data); err != nil {
+	if err := guardTypedInput(env, session, in.Data); err != nil {
 		return processOutput{}, err
 	}
 	if in.Data != "" {

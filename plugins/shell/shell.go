@@ -19,7 +19,7 @@ import (
 
 // shellPlugin is the state of the plugin that its tools share.
 type shellPlugin struct {
-	launcher *isolation.Isolation
+	launcher *isolation.Starter
 	// holdSelf holds this process itself to what its commands inherit; nil where it is not this process's business.
 	holdSelf func(isolation.Profile) error
 	sessions sessions.Registry
@@ -36,7 +36,7 @@ type shellPlugin struct {
 // commandRun is a running command, with its outcome when it has ended.
 type commandRun struct {
 	*command.RunningCommand
-	sessions.WorkspaceOutcome // of the command, once it is over
+	sessions.WorkspaceEffects // of the command, once it is over
 }
 
 // shutdown stops all commands and waits until their changes are recorded.
@@ -55,7 +55,7 @@ func (s *shellPlugin) shutdown(ctx context.Context) {
 }
 
 // monitorCommand starts to record a command's changes for undo and to protect files from them. end completes both.
-func (s *shellPlugin) monitorCommand(req *sdk.Request[execInput], profile *isolation.Profile, begun *commandRun) (end func(),
+func (s *shellPlugin) monitorCommand(req *sdk.Request[execInput], profile *isolation.Profile, run *commandRun) (end func(),
 	err error) {
 	if !req.Exec.Confine || req.Grants.Workspace != sdk.WorkspaceAccess { // nothing tells of what such a command changes
 		return func() {}, nil
@@ -79,12 +79,12 @@ func (s *shellPlugin) monitorCommand(req *sdk.Request[execInput], profile *isola
 	monitor := req.Workspace.MonitorChanges(options)
 	profile.Notice = monitor.Notice
 	return func() {
-		begun.Protected = monitor.FinishMonitor()
+		run.Protected = monitor.FinishMonitor()
 		if recorder != nil {
-			begun.Changes = recorder.End()
+			run.Changes = recorder.End()
 		}
-		if begun.Protected.GitRefused && begun.Changes.ID != "" {
-			begun.Undone = s.undoRefusedGit(req, begun.Changes.ID)
+		if run.Protected.GitRefused && run.Changes.ID != "" {
+			run.Undone = s.undoRefusedGit(req, run.Changes.ID)
 		}
 	}, nil
 }
@@ -139,12 +139,12 @@ func (s *shellPlugin) startCommand(req *sdk.Request[execInput], out func(int, []
 	}
 	defer func() { _ = dir.Close() }()
 	visible := slices.Concat(env.Exec.ReadOnly, env.Exec.ReadWrite)
-	begun := &commandRun{}
-	end, err := s.monitorCommand(req, &profile, begun)
+	run := &commandRun{}
+	end, err := s.monitorCommand(req, &profile, run)
 	if err != nil {
 		return nil, err
 	}
-	begun.RunningCommand, err = command.StartCommand(s.launcher, profile, command.CommandSpec{
+	run.RunningCommand, err = command.StartCommand(s.launcher, profile, command.CommandSpec{
 		Shell:  slices.Concat([]string{pinned.Path}, pinned.Args, []string{in.Command}),
 		Dir:    dir,
 		Env:    commandEnvironment(env.Exec, in.Env, visible, in.PTY),
@@ -157,7 +157,7 @@ func (s *shellPlugin) startCommand(req *sdk.Request[execInput], out func(int, []
 		end()
 		return nil, err
 	}
-	return begun, nil
+	return run, nil
 }
 
 // explainDirError returns an error with the reason why a command can't run in a directory.

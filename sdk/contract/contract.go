@@ -58,16 +58,16 @@ func CheckManifest(m *pluginpb.Manifest) ([]ManifestFinding, error) {
 type manifestChecker struct {
 	manifest *pluginpb.Manifest
 	findings []ManifestFinding
-	tools    []toolClaims
+	tools    []toolArgumentClaims
 }
 
-// toolClaims are the claimed arguments of one tool.
-type toolClaims struct {
-	tool  *pluginpb.Spec
+// toolArgumentClaims are the claimed arguments of one tool.
+type toolArgumentClaims struct {
+	tool  *pluginpb.ToolSpec
 	sites []pluginpb.ClaimedArgument
 }
 
-func (c *toolClaims) hasAnyClaim(which ...pluginpb.Claim) bool {
+func (c *toolArgumentClaims) hasAnyClaim(which ...pluginpb.ArgumentClaim) bool {
 	return slices.ContainsFunc(c.sites, func(s pluginpb.ClaimedArgument) bool { return slices.Contains(which, s.Claim) })
 }
 
@@ -97,13 +97,13 @@ func (c *manifestChecker) checkDoc(tool, what, text string) {
 	}
 }
 
-func (c *manifestChecker) checkTool(s *pluginpb.Spec) error {
+func (c *manifestChecker) checkTool(s *pluginpb.ToolSpec) error {
 	c.checkDoc(s.Name, "the tool", s.Doc)
 	_, sites, err := s.CompileArguments()
 	if err != nil {
 		return err
 	}
-	found := toolClaims{tool: s, sites: sites}
+	found := toolArgumentClaims{tool: s, sites: sites}
 	c.tools = append(c.tools, found)
 	c.checkHints(found)
 	input, err := s.Input.Parse()
@@ -119,7 +119,7 @@ func (c *manifestChecker) checkTool(s *pluginpb.Spec) error {
 }
 
 // checkHints compares a tool's hints, such as ReadOnly, with its claims.
-func (c *manifestChecker) checkHints(t toolClaims) {
+func (c *manifestChecker) checkHints(t toolArgumentClaims) {
 	name := t.tool.Name
 	switch {
 	case t.tool.ReadOnly && t.tool.Destructive:

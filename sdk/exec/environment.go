@@ -28,7 +28,7 @@ var temporaryDirs = []string{"/tmp", "/var/tmp", "/dev/shm"}
 // BuildEnvironment returns the environment of a command: a safe PATH, inherited variables, the operator's and the
 // call's. Later ones win. visible are directories that commands can read in addition to the system's.
 func BuildEnvironment(operator []string, call map[string]string, visible []string) []string {
-	env := []string{"PATH=" + searchPath(os.Getenv("PATH"), visible)}
+	env := []string{"PATH=" + buildCommandPath(os.Getenv("PATH"), visible)}
 	for _, name := range passedVariables {
 		if value, ok := os.LookupEnv(name); ok {
 			env = append(env, name+"="+value)
@@ -41,9 +41,9 @@ func BuildEnvironment(operator []string, call map[string]string, visible []strin
 	return env
 }
 
-// searchPath returns the PATH of a command. It contains the directories of the host's PATH that belong to the system or
+// buildCommandPath returns the PATH of a command. It contains the directories of the host's PATH that belong to the system or
 // are visible, and the usual ones. It omits relative and temporary directories.
-func searchPath(host string, visible []string) string {
+func buildCommandPath(host string, visible []string) string {
 	visible = slices.DeleteFunc(slices.Clone(visible), func(dir string) bool { return slices.Contains(temporaryDirs, dir) })
 	var path []string
 	add := func(dir string) {

@@ -17,7 +17,7 @@ func TestSearchPath(t *testing.T) {
 		"a temporary directory": {"/tmp/tools:/tmp:/dev/shm/x", []string{"/tmp", "/dev/shm", "/w"}, usual},
 		"visible below one":     {"/tmp/tools/bin:/tmp/other", []string{"/tmp", "/tmp/tools"}, "/tmp/tools/bin:" + usual},
 	} {
-		if got := searchPath(c.host, c.visible); got != c.want {
+		if got := buildCommandPath(c.host, c.visible); got != c.want {
 			t.Errorf("%s: %s, not %s", name, got, c.want)
 		}
 	}

@@ -52,7 +52,7 @@ func replaceUnknownParts(text string) string {
 }
 
 // decidePath adds a finding if the policy refuses an access to a path in a command.
-func (a *commandAnalysis) decidePath(p *shell.Location, access Access, text string, glob bool, argv []string) {
+func (a *commandAnalysis) decidePath(p *shell.CommandLocation, access AccessKind, text string, glob bool, argv []string) {
 	if len(text) > 5 && strings.EqualFold(text[:5], "file:") {
 		text = fileURLPath(text)
 	}
@@ -119,7 +119,7 @@ func (a *commandAnalysis) decidePath(p *shell.Location, access Access, text stri
 	a.refusePath(p, f)
 }
 
-func (a *commandAnalysis) refusePath(p *shell.Location, f commandFinding) {
+func (a *commandAnalysis) refusePath(p *shell.CommandLocation, f commandFinding) {
 	f.verdict, f.line, f.span = Deny, reasonWorkdir, p.Span()
 	a.addFinding(f)
 }
@@ -155,7 +155,7 @@ func (a *commandAnalysis) decideUntypedArgument(c *shell.SimpleCommand, name str
 	if programs.IsRemoteFile(text) || windows.IsWindowsCommand(name) && isWindowsSwitch(text) {
 		return
 	}
-	check := func(text string) { a.decidePath(&c.Location, Read, text, glob, argv) }
+	check := func(text string) { a.decidePath(&c.CommandLocation, Read, text, glob, argv) }
 	switch {
 	case strings.ContainsAny(text, " \t\n"):
 		if looksOutsideDir(text) {

@@ -35,7 +35,7 @@ func BenchmarkCommands(b *testing.B) {
 				return err
 			}})
 	}
-	var decided, parsed, lines measure.Times
+	var decided, parsed, lines measure.RunDurations
 	for i, t := range measure.RunInTurns(b, cases...) {
 		if i%2 == 0 {
 			decided = append(decided, t...)
@@ -57,7 +57,7 @@ func BenchmarkCommands(b *testing.B) {
 func BenchmarkHostileCommand(b *testing.B) {
 	for _, hostile := range []struct {
 		name, part string
-		dialect    Dialect
+		dialect    ShellDialect
 	}{
 		{"directories", "cd a;", Bash}, {"words", "a ", Bash}, {"braces", "<{a,b}", Bash}, {"doubling", "a=$a$a;", Bash},
 		{"finds", "a find . -exec ", POSIX},

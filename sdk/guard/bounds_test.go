@@ -147,7 +147,7 @@ func chained(files int) string {
 func TestDialects(t *testing.T) {
 	g := mustNew(t, everything())
 	for _, c := range []struct {
-		dialect Dialect
+		dialect ShellDialect
 		line    string
 		want    Verdict
 	}{

@@ -20,7 +20,7 @@ func (a *commandAnalysis) decideCode(c *shell.SimpleCommand, language, text stri
 		return
 	}
 	if language != "sed" && shell.HasUnknown(text) && !strings.ContainsFunc(text, unicode.IsLetter) {
-		a.addComputedFinding(&c.Location, "exec.dynamic", reasonDangerous, "the "+language+" code is only known when it runs", saferPlain,
+		a.addComputedFinding(&c.CommandLocation, "exec.dynamic", reasonDangerous, "the "+language+" code is only known when it runs", saferPlain,
 			c.From)
 		return
 	}
@@ -30,23 +30,23 @@ func (a *commandAnalysis) decideCode(c *shell.SimpleCommand, language, text stri
 }
 
 // decideCodeEffect checks one effect of code: a started command or a file access.
-func (a *commandAnalysis) decideCodeEffect(c *shell.SimpleCommand, language string, e inline.Effect) {
+func (a *commandAnalysis) decideCodeEffect(c *shell.SimpleCommand, language string, e inline.CodeEffect) {
 	argv := shell.ArgumentTexts(c.Argv)
 	if e.ChangesDir {
 		c = c.WithUnknownDir()
 	}
-	before := c.Location
-	if c.Location = before.LocateTexts(e.Text); len(e.Argv) > 0 {
-		c.Location = before.LocateTexts(e.Argv...)
+	before := c.CommandLocation
+	if c.CommandLocation = before.LocateTexts(e.Text); len(e.Argv) > 0 {
+		c.CommandLocation = before.LocateTexts(e.Argv...)
 	}
-	defer func() { c.Location = before }()
+	defer func() { c.CommandLocation = before }()
 	switch e.Kind {
 	case inline.Shell:
 		switch {
 		case e.Input != "":
 			c.InterpretCodeWithStdin(e.Text, shell.TextStream(e.Input))
 		case e.ReadsOutput:
-			c.InterpretCodeWithStdin(e.Text, shell.Stream{Piped: true, From: []string{language}})
+			c.InterpretCodeWithStdin(e.Text, shell.StreamContent{Piped: true, From: []string{language}})
 		default:
 			c.InterpretCode(e.Text, nil)
 		}
@@ -55,21 +55,21 @@ func (a *commandAnalysis) decideCodeEffect(c *shell.SimpleCommand, language stri
 		for i, word := range e.Argv {
 			fields[i] = shell.Argument{Text: word}
 		}
-		stdin := shell.Stream{}
+		stdin := shell.StreamContent{}
 		if e.Input != "" {
 			stdin = shell.TextStream(e.Input)
 		}
 		c.InterpretStartedWithStdin(language, fields, stdin)
 	case inline.Computed:
-		a.addComputedFinding(&c.Location, "exec.dynamic", reasonDangerous, e.Text+" that is only known when it runs", saferPlain, nil)
+		a.addComputedFinding(&c.CommandLocation, "exec.dynamic", reasonDangerous, e.Text+" that is only known when it runs", saferPlain, nil)
 	case inline.Read:
-		a.decidePath(&c.Location, Read, a.expandTilde(c, e.Text), false, argv)
+		a.decidePath(&c.CommandLocation, Read, a.expandTilde(c, e.Text), false, argv)
 	case inline.Write:
-		a.decidePath(&c.Location, Write, a.expandTilde(c, e.Text), false, argv)
+		a.decidePath(&c.CommandLocation, Write, a.expandTilde(c, e.Text), false, argv)
 	case inline.List:
-		a.decidePath(&c.Location, List, a.expandTilde(c, e.Text), false, argv)
+		a.decidePath(&c.CommandLocation, List, a.expandTilde(c, e.Text), false, argv)
 	case inline.Delete:
-		a.decidePath(&c.Location, Delete, a.expandTilde(c, e.Text), false, argv)
+		a.decidePath(&c.CommandLocation, Delete, a.expandTilde(c, e.Text), false, argv)
 	case inline.ForkBomb:
 		a.addHardFinding(c, "exec.fork-bomb", "the code multiplies without end: "+e.Text)
 	case inline.Remote:

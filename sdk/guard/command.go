@@ -20,7 +20,7 @@ type Command struct {
 	Dir      string            // working directory; empty for the workspace
 	Env      map[string]string // known environment, as if the text had set it
 	Stdin    string            // known standard input
-	Dialect  Dialect           // shell that will execute it
+	Dialect  ShellDialect      // shell that will execute it
 	Undoable bool              // undo covers the command's changes in the workspace
 }
 

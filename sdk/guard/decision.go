@@ -2,15 +2,15 @@ package guard
 
 import "strings"
 
-// Access is the kind of access to a path, such as read or write.
-type Access string
+// AccessKind is the kind of access to a path, such as read or write.
+type AccessKind string
 
 // Kinds of access.
 const (
-	Read   Access = "read"
-	Write  Access = "write"
-	List   Access = "list"
-	Delete Access = "delete"
+	Read   AccessKind = "read"
+	Write  AccessKind = "write"
+	List   AccessKind = "list"
+	Delete AccessKind = "delete"
 )
 
 // Verdict is the result of a decision: allow, ask or deny. Of several verdicts, the strictest (largest) counts.

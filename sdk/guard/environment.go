@@ -69,7 +69,7 @@ func (a *commandAnalysis) decideEnvironment(c *shell.SimpleCommand) {
 		value := c.Env[name]
 		if key, ok := strings.CutPrefix(name, "GIT_CONFIG_KEY_"); ok {
 			setting := value + "=" + c.Env["GIT_CONFIG_VALUE_"+key]
-			c.InterpretStartedWithStdin("git", []shell.Argument{{Text: "git"}, {Text: "-c"}, {Text: setting}, {Text: "version"}}, shell.Stream{})
+			c.InterpretStartedWithStdin("git", []shell.Argument{{Text: "git"}, {Text: "-c"}, {Text: setting}, {Text: "version"}}, shell.StreamContent{})
 		}
 		how := dangerousVariables()[name]
 		if strings.HasPrefix(name, "BASH_FUNC_") {
@@ -103,7 +103,7 @@ func (a *commandAnalysis) decideDangerousVariable(c *shell.SimpleCommand, how va
 		slices.Sort(dirs)
 		for _, dir := range slices.Compact(dirs) {
 			if dir != "" && !shell.HasUnknown(dir) && !systemBins[filepath.Clean(dir)] {
-				a.decidePath(&c.Location, Read, dir, false, []string{name + "=" + value})
+				a.decidePath(&c.CommandLocation, Read, dir, false, []string{name + "=" + value})
 			}
 		}
 	case usePath:
@@ -117,7 +117,7 @@ func (a *commandAnalysis) decideDangerousVariable(c *shell.SimpleCommand, how va
 		for word := range strings.FieldsSeq(value) {
 			argv = append(argv, shell.Argument{Text: word})
 		}
-		c.InterpretStartedWithStdin(program, append(argv, shell.Argument{Text: "--version"}), shell.Stream{})
+		c.InterpretStartedWithStdin(program, append(argv, shell.Argument{Text: "--version"}), shell.StreamContent{})
 	}
 }
 

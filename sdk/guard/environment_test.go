@@ -27,7 +27,7 @@ func TestEnvironmentVariablesAreChecked(t *testing.T) {
 		"nothing is run, and it acts": {"", map[string]string{"BASH_ENV": "./x"}, "exec.environment"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for _, dialect := range []Dialect{Bash, POSIX} {
+			for _, dialect := range []ShellDialect{Bash, POSIX} {
 				d := g.DecideCommand(Command{Text: c.line, Env: c.env, Dialect: dialect})
 				if d.Rule != c.rule && (c.rule != "" || d.Verdict != Allow) {
 					t.Errorf("%s: %s %s %q; want rule %q", dialect, d.Verdict, d.Rule, d.Reason, c.rule)

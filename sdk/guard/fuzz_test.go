@@ -30,7 +30,7 @@ func FuzzCommand(f *testing.F) {
 	strict.Exec.Profile = ProfileSeedStrict
 	s := mustNew(f, strict)
 	f.Fuzz(func(t *testing.T, text, dialect string) {
-		c := Command{Text: text, Dialect: Dialect(dialect), Env: map[string]string{"HOME": "/home/user"}}
+		c := Command{Text: text, Dialect: ShellDialect(dialect), Env: map[string]string{"HOME": "/home/user"}}
 		d := g.DecideCommand(c)
 		if d.Rule == "exec.internal" {
 			t.Fatalf("the guard panicked: %s", d.Reason)

@@ -51,7 +51,7 @@ func NewGuard(p Policy) (*Guard, error) {
 	); err != nil {
 		return nil, err
 	}
-	if g.inside, err = protect.CompileRules(real, protect.Entries{Deny: p.WorkspaceDeny, Ask: p.WorkspaceAsk},
+	if g.inside, err = protect.CompileRules(real, protect.PathLists{Deny: p.WorkspaceDeny, Ask: p.WorkspaceAsk},
 		g.allowsOutsideChange); err != nil {
 		return nil, fmt.Errorf("workspace.protect: %w", err)
 	}
@@ -102,22 +102,22 @@ func compilePatterns(key string, exprs []string, form string, into *[]*regexp.Re
 	return nil
 }
 
-// Dialect is the shell language of a command.
-type Dialect string
+// ShellDialect is the shell language of a command.
+type ShellDialect string
 
 // Shell languages.
 const (
-	Bash       Dialect = ""           // bash --noprofile --norc -c
-	POSIX      Dialect = "posix"      // sh -c, which differs between machines
-	Cmd        Dialect = "cmd"        // cmd /c
-	PowerShell Dialect = "powershell" // powershell -Command
+	Bash       ShellDialect = ""           // bash --noprofile --norc -c
+	POSIX      ShellDialect = "posix"      // sh -c, which differs between machines
+	Cmd        ShellDialect = "cmd"        // cmd /c
+	PowerShell ShellDialect = "powershell" // powershell -Command
 )
 
 // ShellProgram is a shell to execute commands: the command text follows Args.
 type ShellProgram struct {
 	Path    string
 	Args    []string
-	Dialect Dialect
+	Dialect ShellDialect
 }
 
 // supportedShells are the shells for commands, in order of preference. Their options disable startup files, which could

@@ -44,7 +44,9 @@ const (
 //
 // The policy must allow both the path as written and the path with resolved symlinks. [Decision.Path] is the resolved
 // path. The target can change before it is used, so open it through package workspace.
-func (g *Guard) DecidePath(a Access, path string) Decision { return g.decidePathCached(nil, a, path) }
+func (g *Guard) DecidePath(a AccessKind, path string) Decision {
+	return g.decidePathCached(nil, a, path)
+}
 
 // pathCache caches resolved paths for one command, and holds the commands' home. A nil pathCache means that the access
 // is not by a command.
@@ -60,7 +62,7 @@ func (k *pathCache) resolvePath(path string) (string, error) {
 	return k.Resolve(path)
 }
 
-func (g *Guard) decidePathCached(k *pathCache, a Access, path string) Decision {
+func (g *Guard) decidePathCached(k *pathCache, a AccessKind, path string) Decision {
 	if reason := findPathProblem(path); reason != "" {
 		return Decision{Verdict: Deny, Rule: ruleMalformed, Reason: "access denied: " + reason}.withRemedy(saferInside, "")
 	}
@@ -72,7 +74,7 @@ func (g *Guard) decidePathCached(k *pathCache, a Access, path string) Decision {
 }
 
 // decideAbsolute decides on the absolute path abs. path is its form in messages.
-func (g *Guard) decideAbsolute(k *pathCache, a Access, path, abs string) Decision {
+func (g *Guard) decideAbsolute(k *pathCache, a AccessKind, path, abs string) Decision {
 	clean := filepath.Clean(abs)
 	if len(g.allowed) > 0 {
 		named := paths.Rebase(clean, g.policy.WorkspaceName, g.workspaces[0])
@@ -117,7 +119,7 @@ func (g *Guard) decideAbsolute(k *pathCache, a Access, path, abs string) Decisio
 	return g.decideProtectedChange(k, a, itself)
 }
 
-func (g *Guard) decideResolvedTarget(k *pathCache, a Access, path, clean, target string) Decision {
+func (g *Guard) decideResolvedTarget(k *pathCache, a AccessKind, path, clean, target string) Decision {
 	lexical := paths.WithinAny(g.workspaces, clean)
 	switch {
 	case !g.policy.Restrict:
@@ -153,7 +155,7 @@ func (g *Guard) allowsOutsideChange(path string) bool {
 
 // decideProtectedChange decides on a change of a protected path. The workspace checks files that are protected by
 // content, and the command monitor checks directories.
-func (g *Guard) decideProtectedChange(k *pathCache, a Access, target string) Decision {
+func (g *Guard) decideProtectedChange(k *pathCache, a AccessKind, target string) Decision {
 	if a == Read || a == List {
 		return Decision{Verdict: Allow, Path: target}
 	}
@@ -213,7 +215,7 @@ func (g *Guard) newConstraintRefusal(path, target string) Decision {
 
 // isProtected reports whether the policy's Protected list closes a resolved path. Deleting a directory is closed too if
 // it contains a protected path.
-func (g *Guard) isProtected(a Access, target string) bool {
+func (g *Guard) isProtected(a AccessKind, target string) bool {
 	if paths.WithinAny(g.open, target) {
 		return false
 	}
@@ -223,7 +225,7 @@ func (g *Guard) isProtected(a Access, target string) bool {
 
 // isPrivateToCommands reports whether commands see a private directory at a path, although a whitelist opens it to
 // tools.
-func (g *Guard) isPrivateToCommands(a Access, target string) bool {
+func (g *Guard) isPrivateToCommands(a AccessKind, target string) bool {
 	if reading := a == Read || a == List; reading && g.policy.AllowReadOutside {
 		return false
 	}
@@ -232,7 +234,7 @@ func (g *Guard) isPrivateToCommands(a Access, target string) bool {
 }
 
 // isWhitelisted reports whether a whitelist allows access to a resolved path outside the workspace.
-func (g *Guard) isWhitelisted(a Access, target string) bool {
+func (g *Guard) isWhitelisted(a AccessKind, target string) bool {
 	patterns := g.writePaths
 	if a == Read || a == List {
 		if g.policy.AllowReadOutside {
@@ -279,7 +281,7 @@ const (
 
 // settingToAllow returns the setting that would allow access to a file. A directory, or a file to create or delete, can
 // only be allowed together with everything in its directory, because the kernel layer works that way.
-func settingToAllow(a Access, target string) string {
+func settingToAllow(a AccessKind, target string) string {
 	if below, ok := strings.CutPrefix(target, "/proc/"); ok && below != "" && '0' <= below[0] && below[0] <= '9' {
 		return settingProcess
 	}

@@ -51,7 +51,7 @@ func TestPathLexical(t *testing.T) {
 		filepath.Join(outside, "canary"), "../w2/canary", "nope/../../w2/canary", ws + "/../w2/canary", ws + "2/canary",
 		"..", "/", "sub/../..", "/etc/passwd", "/proc/self/root/etc/passwd", "/proc/self/cwd/../x", "/dev/fd/3", "/dev/null",
 	} {
-		for _, a := range []Access{Read, Write, List, Delete} {
+		for _, a := range []AccessKind{Read, Write, List, Delete} {
 			d := g.DecidePath(a, path)
 			if d.Verdict != Deny || d.Rule != "workspace.outside" ||
 				d.Reason != "access denied: path is outside the workspace" || d.Hint == "" {
@@ -102,7 +102,7 @@ func TestPathSymlinks(t *testing.T) {
 	for _, path := range []string{"file", "dir", "dir/", "dir/.", "dir/canary", "chain", "relative", "dangling",
 		"dir/new/x", "deep/../canary"} {
 		itself := !strings.Contains(path, "/")
-		for _, a := range []Access{Read, Write, List, Delete} {
+		for _, a := range []AccessKind{Read, Write, List, Delete} {
 			d := g.DecidePath(a, path)
 			if a == Delete && itself { // the link is what goes, and it is in the workspace
 				if want := filepath.Join(ws, path); d.Verdict != Allow || d.Path != want {
@@ -175,7 +175,7 @@ func TestPathWhitelists(t *testing.T) {
 		AllowReadPaths:  []string{"^" + outside + "/deep", "^" + outside + "/alias/x$", "^/dev/zero$"},
 		AllowWritePaths: []string{"^" + outside + "/out/.*\\.txt$"}})
 	cases := []struct {
-		access Access
+		access AccessKind
 		path   string
 		allow  bool
 	}{
@@ -206,7 +206,7 @@ func TestPathWhitelists(t *testing.T) {
 
 func TestPathHints(t *testing.T) {
 	g := mustNew(t, Policy{Workspace: "/home/user/ws", Restrict: true})
-	for access, want := range map[Access]string{
+	for access, want := range map[AccessKind]string{
 		Read: `add "^/nowhere/a\\.b$" to tools.allow_read_paths`, List: `add "^/nowhere/a\\.b$" to tools.allow_read_paths`,
 		Write:  `add "^/nowhere/a\\.b$" to tools.allow_write_paths`,
 		Delete: `add "^/nowhere/a\\.b$" to tools.allow_write_paths`,

@@ -37,7 +37,7 @@ func TestProtectedBeatsWhitelists(t *testing.T) {
 	link(t, root, filepath.Join(ws, "up"))
 	for _, path := range []string{root, root + "/config.json", root + "/new.json", root + "/plugins/x",
 		root + "/logs/audit.jsonl", root + "/workspace-other/a"} {
-		for _, a := range []Access{Read, Write, List, Delete} {
+		for _, a := range []AccessKind{Read, Write, List, Delete} {
 			if d := open.DecidePath(a, path); d.Verdict != Allow && path != root {
 				t.Errorf("without protection %s %s: %+v", a, path, d)
 			}

@@ -131,7 +131,7 @@ func (a *commandAnalysis) addHardFinding(c *shell.SimpleCommand, rule, why strin
 
 // addComputedFinding adds a finding about a value known only at run time. It denies downloaded or decoded code. Other
 // values are left to the kernel, or need approval without it.
-func (a *commandAnalysis) addComputedFinding(p *shell.Location, rule, line, why, safer string, from []string) {
+func (a *commandAnalysis) addComputedFinding(p *shell.CommandLocation, rule, line, why, safer string, from []string) {
 	f := commandFinding{verdict: Ask, rule: rule, line: line, why: why, safer: safer, span: p.Span(), setting: settingKernel}
 	if isDownloadedFrom(from) {
 		f.verdict, f.tier, f.setting = Deny, tierHard, settingHard

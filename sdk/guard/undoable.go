@@ -71,7 +71,7 @@ func (a *commandAnalysis) staysInWorkspace(c *shell.SimpleCommand, name string) 
 
 // isWorkspacePath reports whether a word certainly names a path in the workspace. Only its last component may be a
 // pattern, since a symlink may match.
-func (a *commandAnalysis) isWorkspacePath(dir string, access Access, text string, glob bool) bool {
+func (a *commandAnalysis) isWorkspacePath(dir string, access AccessKind, text string, glob bool) bool {
 	if text == "" || shell.HasUnknown(text) {
 		return false
 	}

@@ -186,7 +186,7 @@ func TestUnrestorableDeletionsAreRefused(t *testing.T) {
 		t.Errorf("with an operator's rule: %s %s", d.Verdict, d.Rule)
 	}
 	p.Exec.Rules = nil
-	for dialect, rule := range map[Dialect]string{Cmd: "exec.rm-recursive", PowerShell: "exec.windows-delete"} {
+	for dialect, rule := range map[ShellDialect]string{Cmd: "exec.rm-recursive", PowerShell: "exec.windows-delete"} {
 		d := mustNew(t, p).DecideCommand(Command{Text: line, Env: env, Undoable: true, Dialect: dialect})
 		if d.Verdict != Deny || d.Rule != rule {
 			t.Errorf("in %s: %s %s", dialect, d.Verdict, d.Rule)

@@ -15,7 +15,7 @@ const maxArguments = 1 << 14
 func (a *commandAnalysis) decideArguments(c *shell.SimpleCommand, name string) {
 	dir, argv := "", shell.ArgumentTexts(c.Argv)
 	if a.arguments += len(argv); a.arguments > maxArguments {
-		a.VisitProblem(&c.Location, shell.AnalysisProblem{Kind: shell.TooComplex, Reason: "the command has too many arguments to look at"})
+		a.VisitProblem(&c.CommandLocation, shell.AnalysisProblem{Kind: shell.TooComplex, Reason: "the command has too many arguments to look at"})
 		return
 	}
 	before := a.elsewhere
@@ -35,18 +35,18 @@ func (a *commandAnalysis) decideArguments(c *shell.SimpleCommand, name string) {
 func (a *commandAnalysis) decideArgumentUse(c *shell.SimpleCommand, name string, argv []string, u programs.ArgumentUse) {
 	switch u.Kind {
 	case programs.Read:
-		a.decidePath(&c.Location, Read, u.Text, u.Glob, argv)
+		a.decidePath(&c.CommandLocation, Read, u.Text, u.Glob, argv)
 	case programs.Write:
-		a.decidePath(&c.Location, Write, u.Text, u.Glob, argv)
+		a.decidePath(&c.CommandLocation, Write, u.Text, u.Glob, argv)
 		recordOutputFile(c, name, u.Text)
 	case programs.List, programs.Enter:
-		a.decidePath(&c.Location, List, u.Text, u.Glob, argv)
+		a.decidePath(&c.CommandLocation, List, u.Text, u.Glob, argv)
 	case programs.Delete:
-		a.decidePath(&c.Location, Delete, u.Text, u.Glob, argv)
+		a.decidePath(&c.CommandLocation, Delete, u.Text, u.Glob, argv)
 	case programs.Path:
 		a.decideUntypedArgument(c, name, argv, u.Text, u.Glob)
 	case programs.Script:
-		a.decidePath(&c.Location, Read, u.Text, u.Glob, argv)
+		a.decidePath(&c.CommandLocation, Read, u.Text, u.Glob, argv)
 		a.decideScriptFile(c, u.Text, u.Lang, u.Params)
 	case programs.Code:
 		a.decideCode(c, u.Lang, u.Text, u.Params)
@@ -85,7 +85,7 @@ func (a *commandAnalysis) decideStartedCommand(c *shell.SimpleCommand, name stri
 		for _, item := range items {
 			argv = append(argv, shell.Argument{Text: item})
 		}
-		c.InterpretStartedWithStdin(name, argv, shell.Stream{})
+		c.InterpretStartedWithStdin(name, argv, shell.StreamContent{})
 		return
 	}
 	for _, item := range items[:min(len(items), maxInputLines)] {
@@ -93,7 +93,7 @@ func (a *commandAnalysis) decideStartedCommand(c *shell.SimpleCommand, name stri
 		for i, f := range u.Argv {
 			each[i] = shell.Argument{Text: strings.ReplaceAll(f.Text, u.Text, item), Glob: f.Glob}
 		}
-		c.InterpretStartedWithStdin(name, each, shell.Stream{})
+		c.InterpretStartedWithStdin(name, each, shell.StreamContent{})
 	}
 }
 
@@ -116,7 +116,7 @@ func recordDownloadedFiles(c *shell.SimpleCommand, name string) {
 		base := path.Base(f.Text)
 		url := programs.IsRemoteFile(f.Text) || name == "wget" && strings.Contains(f.Text, "/")
 		if url && !strings.HasPrefix(f.Text, "-") && base != "." && base != "/" {
-			c.RecordFileWrite(base, shell.Stream{Piped: true, From: []string{name}})
+			c.RecordFileWrite(base, shell.StreamContent{Piped: true, From: []string{name}})
 		}
 	}
 }
@@ -127,7 +127,7 @@ func recordOutputFile(c *shell.SimpleCommand, name, file string) {
 	case name == "tee":
 		c.RecordFileWrite(file, c.Stdin)
 	case isDownloadedFrom([]string{name}), name == "axel", name == "scp":
-		c.RecordFileWrite(file, shell.Stream{Piped: true, From: []string{name}})
+		c.RecordFileWrite(file, shell.StreamContent{Piped: true, From: []string{name}})
 	case name == "cp", name == "mv", name == "install", name == "ln", name == "gunzip", name == "unzip":
 		for _, f := range c.Argv[1:] {
 			if f.Text == "/dev/stdin" {
@@ -146,7 +146,7 @@ func (a *commandAnalysis) decideStdinPaths(c *shell.SimpleCommand) {
 		return
 	}
 	for _, line := range strings.Split(c.Stdin.Text, "\n") {
-		a.decidePath(&c.Location, Read, line, false, shell.ArgumentTexts(c.Argv))
+		a.decidePath(&c.CommandLocation, Read, line, false, shell.ArgumentTexts(c.Argv))
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 )
 
 // VisitPath checks a path that the shell itself uses. It implements [shell.Visitor].
-func (a *commandAnalysis) VisitPath(p *shell.Location, use shell.PathUse, f shell.Argument) {
+func (a *commandAnalysis) VisitPath(p *shell.CommandLocation, use shell.PathUse, f shell.Argument) {
 	access := List
 	switch use {
 	case shell.ForReading:
@@ -27,7 +27,7 @@ func (a *commandAnalysis) VisitPath(p *shell.Location, use shell.PathUse, f shel
 }
 
 // VisitProblem adds a finding for text that can't be interpreted. It implements [shell.Visitor].
-func (a *commandAnalysis) VisitProblem(p *shell.Location, problem shell.AnalysisProblem) {
+func (a *commandAnalysis) VisitProblem(p *shell.CommandLocation, problem shell.AnalysisProblem) {
 	f := commandFinding{verdict: Deny, rule: "exec." + string(problem.Kind), line: reasonDangerous, tier: tierHard,
 		why: problem.Reason, safer: saferPlain, span: p.Span()}
 	switch problem.Kind {
@@ -83,7 +83,7 @@ func (a *commandAnalysis) VisitCommand(c *shell.SimpleCommand) {
 	if windows.IsWindowsCommand(name) && a.paths {
 		for _, word := range strings.Fields(c.SourceText()) {
 			if windows.IsOutsideWorkspace(word, 0) {
-				a.refusePath(&c.Location, commandFinding{rule: ruleOutside, why: word + " leaves the workspace", safer: saferInside, argv: argv})
+				a.refusePath(&c.CommandLocation, commandFinding{rule: ruleOutside, why: word + " leaves the workspace", safer: saferInside, argv: argv})
 			}
 		}
 	}
@@ -98,7 +98,7 @@ func (a *commandAnalysis) decideProgramPath(c *shell.SimpleCommand, argv []strin
 	if !strings.Contains(word, "/") || systemBins[filepath.Dir(filepath.Clean(word))] {
 		return
 	}
-	a.decidePath(&c.Location, Read, word, false, argv)
+	a.decidePath(&c.CommandLocation, Read, word, false, argv)
 	a.decideScriptFile(c, word, "sh", nil)
 }
 

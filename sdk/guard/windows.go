@@ -17,7 +17,7 @@ const maxWindowsSteps = 256
 
 // decideWindowsText checks the whole text as code of a Windows shell.
 func (a *commandAnalysis) decideWindowsText(language, text string) {
-	c := &shell.SimpleCommand{Location: *shell.NewLocation(text, 0, len(text), a.guard.workspaces[0])}
+	c := &shell.SimpleCommand{CommandLocation: *shell.NewLocation(text, 0, len(text), a.guard.workspaces[0])}
 	a.decideWindowsLine(c, language, text)
 }
 
@@ -129,7 +129,7 @@ func (w *windowsAnalysis) decideWords(language, name string, argv []string) {
 		outside := windows.IsOutsideWorkspace(word, w.below) || language == "powershell" &&
 			(word == "~" || word == "/" || len(word) > 2 && looksOutsideDir(word))
 		if (i > 0 || strings.ContainsAny(word, `\`)) && outside && w.paths {
-			w.refusePath(&w.call.Location, commandFinding{rule: ruleOutside, why: word + " leaves the workspace", safer: saferInside,
+			w.refusePath(&w.call.CommandLocation, commandFinding{rule: ruleOutside, why: word + " leaves the workspace", safer: saferInside,
 				argv: argv})
 		} else if enters && i > 0 {
 			w.below = windows.DepthAfterEntering(word, w.below)

@@ -10,32 +10,32 @@ import (
 // ClaimKey is the schema keyword whose value is a Claim.
 const ClaimKey = "x-picoclaw-claim"
 
-// Claim is the role of an argument in the host's checks: a path with its access, or a command or a part of its
+// ArgumentClaim is the role of an argument in the host's checks: a path with its access, or a command or a part of its
 // environment. It is a keyword of the input schema, so that the host can check the calls of any tool.
-type Claim string
+type ArgumentClaim string
 
 // Claims.
 const (
-	ClaimRead      Claim = "read"      // a path that is read
-	ClaimWrite     Claim = "write"     // a path that is created or changed
-	ClaimList      Claim = "list"      // a directory that is listed or searched
-	ClaimDelete    Claim = "delete"    // a path that is removed
-	ClaimCommand   Claim = "command"   // a command line for a shell
-	ClaimCwd       Claim = "cwd"       // working directory of the command in the same object
-	ClaimStdin     Claim = "stdin"     // standard input of the command in the same object
-	ClaimProtected Claim = "protected" // protected file that the command in the same object must change
-	ClaimEnv       Claim = "env"       // environment variables of the command in the same object: an object of strings
+	ClaimRead      ArgumentClaim = "read"      // a path that is read
+	ClaimWrite     ArgumentClaim = "write"     // a path that is created or changed
+	ClaimList      ArgumentClaim = "list"      // a directory that is listed or searched
+	ClaimDelete    ArgumentClaim = "delete"    // a path that is removed
+	ClaimCommand   ArgumentClaim = "command"   // a command line for a shell
+	ClaimCwd       ArgumentClaim = "cwd"       // working directory of the command in the same object
+	ClaimStdin     ArgumentClaim = "stdin"     // standard input of the command in the same object
+	ClaimProtected ArgumentClaim = "protected" // protected file that the command in the same object must change
+	ClaimEnv       ArgumentClaim = "env"       // environment variables of the command in the same object: an object of strings
 )
 
 // ClaimedArgument is the location of an argument with a claim. Path consists of property names; "*" is any array
 // element.
 type ClaimedArgument struct {
 	Path  []string
-	Claim Claim
+	Claim ArgumentClaim
 }
 
 // IsValid reports whether c is a known claim.
-func (c Claim) IsValid() bool {
+func (c ArgumentClaim) IsValid() bool {
 	switch c {
 	case ClaimRead, ClaimWrite, ClaimList, ClaimDelete, ClaimCommand, ClaimCwd, ClaimStdin, ClaimEnv, ClaimProtected:
 		return true
@@ -56,7 +56,7 @@ func collectClaims(s *jsonschema.Schema, at []string, sites *[]ClaimedArgument) 
 	}
 	if raw, ok := s.Extra[ClaimKey]; ok {
 		text, _ := raw.(string)
-		claim := Claim(text)
+		claim := ArgumentClaim(text)
 		if !claim.IsValid() {
 			return fmt.Errorf("the claim %v on %v is not one of read, write, list, delete, command, cwd, stdin, env, protected", raw, at)
 		}

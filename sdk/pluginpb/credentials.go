@@ -23,21 +23,21 @@ const serverName = "picoclaw-instance"
 // maxCredentialsBytes is the maximum length of the credentials line on a plugin's standard input.
 const maxCredentialsBytes = 64 << 10
 
-// Credentials are the certificates and the key of one plugin instance. The host creates a key pair for either end, and
+// TLSCredentials are the certificates and the key of one plugin instance. The host creates a key pair for either end, and
 // passes the plugin's to it in the first line of standard input. A TLS handshake succeeds only with a peer that has the
 // other key, so finding or intercepting the socket is useless.
 //
 // Unlike go-plugin's AutoMTLS, keys are P-256 rather than P-521, which starts a plugin about 10 ms faster
 // (BenchmarkSecret). They travel through a pipe between the two processes rather than through the environment or the
 // handshake line, so no third process can read or replace them.
-type Credentials struct {
+type TLSCredentials struct {
 	Certificate string `json:"certificate"` // of the plugin, PEM
 	Key         string `json:"key"`         // of the plugin, PEM (PKCS #8)
 	Host        string `json:"host"`        // client certificate of the host, the only one accepted, PEM
 }
 
 // NewCredentials creates the credentials of a plugin instance, and the host's TLS client configuration.
-func NewCredentials() (*Credentials, *tls.Config, error) {
+func NewCredentials() (*TLSCredentials, *tls.Config, error) {
 	pluginCert, pluginKey, err := newSelfSignedCertificate(x509.ExtKeyUsageServerAuth)
 	if err != nil {
 		return nil, nil, fmt.Errorf("make the plugin's certificate: %w", err)
@@ -52,7 +52,7 @@ func NewCredentials() (*Credentials, *tls.Config, error) {
 	}
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(pluginCert)
-	return &Credentials{Certificate: string(pluginCert), Key: string(pluginKey), Host: string(hostCert)},
+	return &TLSCredentials{Certificate: string(pluginCert), Key: string(pluginKey), Host: string(hostCert)},
 		&tls.Config{
 			MinVersion: tls.VersionTLS13,
 			// Plugins made with the SDK take X25519, those on gRPC's C core P-256.
@@ -64,7 +64,7 @@ func NewCredentials() (*Credentials, *tls.Config, error) {
 }
 
 // ServerTLSConfig returns the plugin's TLS configuration. It accepts only the host's client certificate.
-func (c *Credentials) ServerTLSConfig() (*tls.Config, error) {
+func (c *TLSCredentials) ServerTLSConfig() (*tls.Config, error) {
 	pair, err := tls.X509KeyPair([]byte(c.Certificate), []byte(c.Key))
 	if err != nil {
 		return nil, fmt.Errorf("load the instance's certificate: %w", err)
@@ -84,7 +84,7 @@ func (c *Credentials) ServerTLSConfig() (*tls.Config, error) {
 }
 
 // WriteTo writes the credentials as one line of JSON.
-func (c *Credentials) WriteTo(w io.Writer) (int64, error) {
+func (c *TLSCredentials) WriteTo(w io.Writer) (int64, error) {
 	line, err := json.Marshal(c)
 	if err != nil {
 		return 0, err
@@ -93,9 +93,9 @@ func (c *Credentials) WriteTo(w io.Writer) (int64, error) {
 	return int64(n), err
 }
 
-// ReadCredentials reads the line written by [Credentials.WriteTo] and nothing after it. The caller can then detect the
+// ReadCredentials reads the line written by [TLSCredentials.WriteTo] and nothing after it. The caller can then detect the
 // end of the host by reading on.
-func ReadCredentials(r *bufio.Reader) (*Credentials, error) {
+func ReadCredentials(r *bufio.Reader) (*TLSCredentials, error) {
 	var line []byte
 	for {
 		part, err := r.ReadSlice('\n')
@@ -110,7 +110,7 @@ func ReadCredentials(r *bufio.Reader) (*Credentials, error) {
 			return nil, fmt.Errorf("read the credentials from standard input: %w", err)
 		}
 	}
-	var c Credentials
+	var c TLSCredentials
 	if err := json.Unmarshal(line, &c); err != nil {
 		return nil, fmt.Errorf("the first line on standard input is not the host's credentials: %w", err)
 	}

@@ -51,7 +51,7 @@ func TestInvalidCredentialsLineIsRefused(t *testing.T) {
 			t.Errorf("%.20q is taken for credentials", line)
 		}
 	}
-	if _, err := (&Credentials{}).ServerTLSConfig(); err == nil {
+	if _, err := (&TLSCredentials{}).ServerTLSConfig(); err == nil {
 		t.Error("empty credentials can be used")
 	}
 }

@@ -21,10 +21,10 @@ type Manifest struct {
 	Doc      string        `json:"doc"`     // one sentence for the operator
 	Protocol ProtocolRange `json:"protocol"`
 	Grants   Grant         `json:"grants"` // requested permissions
-	Tools    []Spec        `json:"tools"`
+	Tools    []ToolSpec    `json:"tools"`
 
-	Resources []Spec `json:"resources,omitempty"` // data that clients read by URI
-	Prompts   []Spec `json:"prompts,omitempty"`   // messages that clients insert for their users
+	Resources []ToolSpec `json:"resources,omitempty"` // data that clients read by URI
+	Prompts   []ToolSpec `json:"prompts,omitempty"`   // messages that clients insert for their users
 
 	// FullNames says that tools are called only by their full names, such as "web.search", because their short names
 	// may collide with other plugins'.
@@ -84,7 +84,7 @@ func KindPrefix(kind string) string {
 }
 
 // Spec describes one tool, resource or prompt.
-type Spec struct {
+type ToolSpec struct {
 	Name string `json:"name"`
 	Doc  string `json:"doc"`
 
@@ -128,7 +128,7 @@ func isValidName(name, others string) bool {
 // maxTools is the maximum number of a plugin's tools, which fill a client's context.
 const maxTools = 256
 
-// ParseManifest parses and checks a manifest, except its schemas: see [Spec.CheckSchemas].
+// ParseManifest parses and checks a manifest, except its schemas: see [ToolSpec.CheckSchemas].
 func ParseManifest(data []byte) (*Manifest, error) {
 	var m Manifest
 	if err := json.Unmarshal(data, &m); err != nil {
@@ -192,9 +192,9 @@ func (m *Manifest) Check() error {
 }
 
 // AllSpecs returns the specifications of tools, resources and prompts.
-func (m *Manifest) AllSpecs() []*Spec {
-	var all []*Spec
-	for _, specs := range [][]Spec{m.Tools, m.Resources, m.Prompts} {
+func (m *Manifest) AllSpecs() []*ToolSpec {
+	var all []*ToolSpec
+	for _, specs := range [][]ToolSpec{m.Tools, m.Resources, m.Prompts} {
 		for i := range specs {
 			all = append(all, &specs[i])
 		}
@@ -203,10 +203,10 @@ func (m *Manifest) AllSpecs() []*Spec {
 }
 
 // CheckTools returns an error for invalid tools. It does not check schemas.
-func CheckTools(plugin string, tools []Spec) error { return checkSpecs(plugin, "tool", tools) }
+func CheckTools(plugin string, tools []ToolSpec) error { return checkSpecs(plugin, "tool", tools) }
 
 // checkSpecs returns an error for invalid specifications of a kind. It does not check schemas.
-func checkSpecs(plugin, kind string, specs []Spec) error {
+func checkSpecs(plugin, kind string, specs []ToolSpec) error {
 	if len(specs) > maxTools {
 		return fmt.Errorf("plugin %s offers %d %ss; at most %d are allowed", plugin, len(specs), kind, maxTools)
 	}
@@ -228,7 +228,7 @@ func checkSpecs(plugin, kind string, specs []Spec) error {
 	return nil
 }
 
-func (s *Spec) validate() error {
+func (s *ToolSpec) validate() error {
 	if !isValidName(s.Name, "_") {
 		return fmt.Errorf("tool name %q: want lower-case letters, digits and '_', starting with a letter, at most 64", s.Name)
 	}
@@ -242,7 +242,7 @@ func (s *Spec) validate() error {
 }
 
 // CheckSchemas returns an error if the input or output schema is invalid.
-func (s *Spec) CheckSchemas() error {
+func (s *ToolSpec) CheckSchemas() error {
 	_, _, err := s.CompileArguments()
 	if err == nil && s.Output != nil {
 		if _, err = s.Output.Parse(); err == nil {
@@ -255,8 +255,8 @@ func (s *Spec) CheckSchemas() error {
 	return err
 }
 
-// CompileArguments returns a reader for the tool's arguments, and the arguments with claims.
-func (s *Spec) CompileArguments() (*ArgumentReader, []ClaimedArgument, error) {
+// CompileArguments checks the tool's input schema. It returns a reader for arguments, and the arguments with claims.
+func (s *ToolSpec) CompileArguments() (*ArgumentReader, []ClaimedArgument, error) {
 	input, err := s.Input.Parse()
 	if err != nil {
 		return nil, nil, fmt.Errorf("tool %s: read the input schema: %w", s.Name, err)

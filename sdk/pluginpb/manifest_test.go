@@ -57,7 +57,7 @@ func TestNames(t *testing.T) {
 			t.Errorf("%q: %v", id, err)
 		}
 	}
-	tool := Spec{Name: "a-b", Doc: "d"}
+	tool := ToolSpec{Name: "a-b", Doc: "d"}
 	if err := tool.validate(); err == nil || !strings.Contains(err.Error(), "tool name") {
 		t.Error(err)
 	}

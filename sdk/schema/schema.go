@@ -125,7 +125,7 @@ func annotateFields(s *jsonschema.Schema, t reflect.Type) error {
 
 func applyTags(s *jsonschema.Schema, f reflect.StructField) error {
 	if text, ok := f.Tag.Lookup("claim"); ok {
-		if !pluginpb.Claim(text).IsValid() {
+		if !pluginpb.ArgumentClaim(text).IsValid() {
 			return fmt.Errorf("claim %q is not one of read, write, list, delete, command, cwd, env", text)
 		}
 		// A list of paths carries its claim on the elements.

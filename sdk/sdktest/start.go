@@ -77,7 +77,7 @@ func Start(t testing.TB, p sdk.Plugin, o Options) *Plugin {
 		Dir: dir, t: t, answer: o.Answer,
 		client: connectInMemory(t, server), readers: map[string]*pluginpb.ArgumentReader{},
 	}
-	for kind, specs := range map[string][]pluginpb.Spec{pluginpb.ToolKind: manifest.Tools, pluginpb.ResourceKind: manifest.Resources,
+	for kind, specs := range map[string][]pluginpb.ToolSpec{pluginpb.ToolKind: manifest.Tools, pluginpb.ResourceKind: manifest.Resources,
 		pluginpb.PromptKind: manifest.Prompts} {
 		for _, spec := range specs {
 			if s.readers[pluginpb.KindPrefix(kind)+spec.Name], _, err = spec.CompileArguments(); err != nil {

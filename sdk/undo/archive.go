@@ -228,7 +228,7 @@ func readArchive(f *os.File, id string) (r *operationRecord, contents map[int]co
 type journalLine struct {
 	Object *fileObject `json:"object,omitempty"`
 	Index  int         `json:"index,omitempty"`
-	Entry  *nameEntry  `json:"entry,omitempty"`
+	Entry  *nameChange `json:"entry,omitempty"`
 }
 
 func (r *operationRecord) readJournal(from io.Reader) error {

@@ -14,15 +14,15 @@ import (
 
 // entryForSingleFile returns the entry of a file that the policy opens without its directory. A new entry notes the
 // file as it was before the operation.
-func (r *Recorder) entryForSingleFile(path string) *nameEntry {
-	key := entryKey{nil, path}
+func (r *Recorder) entryForSingleFile(path string) *nameChange {
+	key := nameKey{nil, path}
 	e := r.byName[key]
 	n := statSingleFile(r.files, path)
 	if e == nil {
 		if n == nil {
 			return nil
 		}
-		e = &nameEntry{Dir: none, Name: rawName(path), Before: none, After: none}
+		e = &nameChange{Dir: none, Name: rawName(path), Before: none, After: none}
 		o := newObject(n)
 		r.addObject(o)
 		e.Before, e.current = o.index, o
@@ -56,7 +56,7 @@ func openSingleFile(files *workspace.Workspace, path string) (file *os.File, err
 
 // statSingleFile describes a file whose directory the policy does not open. It returns nil if the file does not exist
 // or can't be opened.
-func statSingleFile(files *workspace.Workspace, path string) *fileNode {
+func statSingleFile(files *workspace.Workspace, path string) *fileStat {
 	file, err := openSingleFile(files, path)
 	if err != nil || file == nil {
 		return nil

@@ -14,13 +14,13 @@ import (
 )
 
 // statName describes the file at a name, without following a symlink. It returns nil if the name does not exist.
-func (d *dirHandle) statName(name string) (*fileNode, error) {
+func (d *dirHandle) statName(name string) (*fileStat, error) {
 	return statAt(int(d.file.Fd()), name, unix.AT_SYMLINK_NOFOLLOW)
 }
 
-func statOpenFile(f *os.File) (*fileNode, error) { return statAt(int(f.Fd()), "", unix.AT_EMPTY_PATH) }
+func statOpenFile(f *os.File) (*fileStat, error) { return statAt(int(f.Fd()), "", unix.AT_EMPTY_PATH) }
 
-func statAt(dir int, name string, flags int) (*fileNode, error) {
+func statAt(dir int, name string, flags int) (*fileStat, error) {
 	var s unix.Statx_t
 	err := unix.Statx(dir, name, flags, unix.STATX_BASIC_STATS|unix.STATX_BTIME|unix.STATX_MNT_ID, &s)
 	if errors.Is(err, unix.ENOENT) {
@@ -29,7 +29,7 @@ func statAt(dir int, name string, flags int) (*fileNode, error) {
 	if err != nil {
 		return nil, &fs.PathError{Op: "stat", Path: name, Err: err}
 	}
-	n := &fileNode{
+	n := &fileStat{
 		Mode: toFileMode(uint32(s.Mode)), UID: int(s.Uid), GID: int(s.Gid), Links: uint64(s.Nlink), Size: int64(s.Size),
 		Modified: s.Mtime.Sec*1e9 + int64(s.Mtime.Nsec), Changed: s.Ctime.Sec*1e9 + int64(s.Ctime.Nsec),
 	}
@@ -41,11 +41,11 @@ func statAt(dir int, name string, flags int) (*fileNode, error) {
 	handle, _, err := unix.NameToHandleAt(dir, name, flags&unix.AT_EMPTY_PATH)
 	switch {
 	case err == nil:
-		n.ID = Identity(inode + ":" + hex.EncodeToString(handle.Bytes()))
+		n.ID = FileIdentity(inode + ":" + hex.EncodeToString(handle.Bytes()))
 	case errors.Is(err, unix.ENOENT):
 		return nil, nil
 	case s.Mask&unix.STATX_BTIME != 0:
-		n.ID = Identity(fmt.Sprintf("%s@%d.%d", inode, s.Btime.Sec, s.Btime.Nsec))
+		n.ID = FileIdentity(fmt.Sprintf("%s@%d.%d", inode, s.Btime.Sec, s.Btime.Nsec))
 	}
 	return n, nil
 }

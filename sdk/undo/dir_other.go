@@ -10,7 +10,7 @@ import (
 )
 
 // statName describes the file at a name, without following a symlink. It returns nil if the name does not exist.
-func (d *dirHandle) statName(name string) (*fileNode, error) {
+func (d *dirHandle) statName(name string) (*fileStat, error) {
 	info, err := d.root.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -21,7 +21,7 @@ func (d *dirHandle) statName(name string) (*fileNode, error) {
 	return nodeFromInfo(info, func() (*os.File, error) { return d.root.Open(name) }), nil
 }
 
-func statOpenFile(f *os.File) (*fileNode, error) {
+func statOpenFile(f *os.File) (*fileStat, error) {
 	info, err := f.Stat()
 	if err != nil {
 		return nil, err
@@ -29,10 +29,10 @@ func statOpenFile(f *os.File) (*fileNode, error) {
 	return nodeFromInfo(info, func() (*os.File, error) { return os.Open(f.Name()) }), nil
 }
 
-// nodeFromInfo builds a fileNode from portable file information. Its identity is weaker than on Linux. That is enough
+// nodeFromInfo builds a fileStat from portable file information. Its identity is weaker than on Linux. That is enough
 // for tools, which know their own changes; commands are recorded on Linux only.
-func nodeFromInfo(info fs.FileInfo, open func() (*os.File, error)) *fileNode {
-	n := &fileNode{Mode: info.Mode(), Links: 1, Size: info.Size(), Modified: info.ModTime().UnixNano()}
+func nodeFromInfo(info fs.FileInfo, open func() (*os.File, error)) *fileStat {
+	n := &fileStat{Mode: info.Mode(), Links: 1, Size: info.Size(), Modified: info.ModTime().UnixNano()}
 	if info.IsDir() {
 		n.Size = 0
 	}

@@ -103,7 +103,7 @@ func (c *dirCache) closeAll() {
 
 // openInaccessible opens a directory and adds owner permissions where the directory or a parent lacks them. It returns
 // the directory's former state. restore sets the former modes again.
-func (c *dirCache) openInaccessible(path string) (d *cachedDir, was *fileNode, restore func()) {
+func (c *dirCache) openInaccessible(path string) (d *cachedDir, was *fileStat, restore func()) {
 	restore = func() {}
 	if opened := c.openDir(path); opened != nil && !opened.isInaccessible() {
 		if n, err := statOpenFile(opened.file); err == nil {
@@ -144,7 +144,7 @@ func (c *dirCache) openInaccessible(path string) (d *cachedDir, was *fileNode, r
 
 // walkTree calls fn for each name below a directory until fn returns false. It opens inaccessible directories meanwhile
 // and restores their modes.
-func (c *dirCache) walkTree(path string, fn func(d *cachedDir, name string, n *fileNode) bool) {
+func (c *dirCache) walkTree(path string, fn func(d *cachedDir, name string, n *fileStat) bool) {
 	queue := []string{path}
 	for len(queue) > 0 {
 		path := queue[0]

@@ -7,10 +7,10 @@ import (
 
 // OperationResult describes a recorded operation after its end.
 type OperationResult struct {
-	ID      string   // for undo; empty if the operation changed nothing or nothing could be kept
-	Changes Changes  // counts of changed paths
-	Lost    []string // changes that undo does not restore
-	Missing string   // reason that undo is impossible; empty if it is possible
+	ID      string        // for undo; empty if the operation changed nothing or nothing could be kept
+	Changes ChangeSummary // counts of changed paths
+	Lost    []string      // changes that undo does not restore
+	Missing string        // reason that undo is impossible; empty if it is possible
 }
 
 // Discard ends an operation that did not happen, and deletes its archive.
@@ -89,7 +89,7 @@ func (r *Recorder) discardArchive() {
 }
 
 // completeArchive finishes the archive with the record, or deletes the archive of an operation that changed nothing.
-func (r *Recorder) completeArchive(changes Changes) OperationResult {
+func (r *Recorder) completeArchive(changes ChangeSummary) OperationResult {
 	if r.broken != nil {
 		r.record.Missing = stripErrorPath(r.broken).Error()
 	}
@@ -139,8 +139,8 @@ func (r *Recorder) completeArchive(changes Changes) OperationResult {
 }
 
 // dropAndCountChanges removes entries of names that the operation did not change, and counts the others.
-func (r *Recorder) dropAndCountChanges() Changes {
-	var c Changes
+func (r *Recorder) dropAndCountChanges() ChangeSummary {
+	var c ChangeSummary
 	exist, moved := map[int]bool{}, map[int]bool{} // objects with a name after the operation, and with a new one
 	linked := map[int]bool{}                       // objects of which a name was added or taken away
 	for _, e := range r.record.Entries {
@@ -221,7 +221,7 @@ func (r *operationRecord) canRestore() bool {
 			exist[e.After] = true
 		}
 	}
-	return slices.ContainsFunc(r.Entries, func(e *nameEntry) bool {
+	return slices.ContainsFunc(r.Entries, func(e *nameChange) bool {
 		if e.Before == none {
 			return true
 		}

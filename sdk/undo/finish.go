@@ -13,9 +13,9 @@ import (
 )
 
 // finishRecord finds the object that each touched name has after the operation, and counts the changes.
-func (r *Recorder) finishRecord() Changes {
+func (r *Recorder) finishRecord() ChangeSummary {
 	r.record.Ended = time.Now().UnixNano()
-	f := recordFinisher{Recorder: r, found: map[*fileObject]string{}, children: map[int][]*fileObject{}, entries: map[int][]*nameEntry{},
+	f := recordFinisher{Recorder: r, found: map[*fileObject]string{}, children: map[int][]*fileObject{}, entries: map[int][]*nameChange{},
 		located: map[*fileObject]bool{}, claimed: map[*fileObject]bool{}}
 	f.findAllObjects()
 	r.record.setBeforePaths()
@@ -30,7 +30,7 @@ type recordFinisher struct {
 	queue    []*fileObject
 	found    map[*fileObject]string // current path of each directory
 	children map[int][]*fileObject  // directories by the index of their first parent
-	entries  map[int][]*nameEntry   // by index of their directory
+	entries  map[int][]*nameChange  // by index of their directory
 	located  map[*fileObject]bool   // files at a name that the operation touched
 	claimed  map[*fileObject]bool   // directories that arrived with all their contents
 	opened   []visitedDir           // directories in the order of their visits
@@ -114,11 +114,11 @@ func (f *recordFinisher) retainCreatedDir(dir *fileObject) {
 	for dir.Created && dir.Parent != none {
 		key := dir.pinned
 		if key.dir == nil {
-			key = entryKey{f.record.Objects[dir.Parent], string(dir.Name)}
+			key = nameKey{f.record.Objects[dir.Parent], string(dir.Name)}
 		}
 		e := f.byName[key]
 		if e == nil {
-			e = &nameEntry{Dir: key.dir.index, Name: rawName(key.name), Before: none, After: none}
+			e = &nameChange{Dir: key.dir.index, Name: rawName(key.name), Before: none, After: none}
 			if string(dir.Now) == filepath.Join(string(key.dir.Now), key.name) {
 				e.After = dir.index
 			}
@@ -197,7 +197,7 @@ func (f *recordFinisher) restoreDirModes() {
 }
 
 // statDir describes a directory, also one without read permission.
-func (f *recordFinisher) statDir(path string) (*fileNode, error) {
+func (f *recordFinisher) statDir(path string) (*fileStat, error) {
 	if parent := f.dirs.openDir(filepath.Dir(path)); parent != nil {
 		return parent.statName(filepath.Base(path))
 	}
@@ -216,11 +216,11 @@ func (f *recordFinisher) addDirEntries(d *cachedDir) {
 	}
 	slices.Sort(names)
 	for _, name := range names {
-		if f.byName[entryKey{d.object, name}] != nil {
+		if f.byName[nameKey{d.object, name}] != nil {
 			continue
 		}
-		e := &nameEntry{Dir: d.object.index, Name: rawName(name), Before: none, After: none}
-		f.byName[entryKey{d.object, name}] = e
+		e := &nameChange{Dir: d.object.index, Name: rawName(name), Before: none, After: none}
+		f.byName[nameKey{d.object, name}] = e
 		f.record.Entries = append(f.record.Entries, e)
 		e.whole = true
 		if len(f.record.Entries) > maxEntries {
@@ -232,7 +232,7 @@ func (f *recordFinisher) addDirEntries(d *cachedDir) {
 }
 
 // findAfterObject notes the object that a name has after the operation.
-func (f *recordFinisher) findAfterObject(d *cachedDir, e *nameEntry) {
+func (f *recordFinisher) findAfterObject(d *cachedDir, e *nameChange) {
 	name := string(e.Name)
 	n, err := d.statName(name)
 	if err != nil {
@@ -253,7 +253,7 @@ func (f *recordFinisher) findAfterObject(d *cachedDir, e *nameEntry) {
 
 // findSingleFileAfter does the same as findAfterObject for an entry without a directory: a file, or a directory's own
 // metadata.
-func (f *recordFinisher) findSingleFileAfter(e *nameEntry) {
+func (f *recordFinisher) findSingleFileAfter(e *nameChange) {
 	if o := f.record.Objects[e.Before]; o.isDir() {
 		e.After = e.Before
 		return
@@ -283,7 +283,7 @@ const maxHashed = 256 << 10
 
 // noteAfterState notes the state of an object after the operation. A small file that changed very recently is also
 // hashed.
-func (f *recordFinisher) noteAfterState(e *nameEntry, o *fileObject, n *fileNode, open func() (io.ReadCloser, error)) {
+func (f *recordFinisher) noteAfterState(e *nameChange, o *fileObject, n *fileStat, open func() (io.ReadCloser, error)) {
 	f.located[o] = true
 	if o.last != 0 && o.last != n.Changed && o.opens == 0 && !o.isDir() {
 		o.Foreign = true // no event told of it: somebody changed it by another name
@@ -303,7 +303,7 @@ func (f *recordFinisher) noteAfterState(e *nameEntry, o *fileObject, n *fileNode
 
 // findRemainingLinks searches the workspace for other hard links of files whose touched names are gone.
 func (f *recordFinisher) findRemainingLinks() {
-	lost := map[Identity]*fileObject{}
+	lost := map[FileIdentity]*fileObject{}
 	for _, o := range f.record.Objects {
 		if !o.isDir() && o.Links > 1 && !o.Created && !f.located[o] && o.ID != "" && f.byID[o.ID] == o {
 			lost[o.ID] = o
@@ -313,7 +313,7 @@ func (f *recordFinisher) findRemainingLinks() {
 		return
 	}
 	dirs := newDirCache(f.files)
-	dirs.walkTree(f.files.Dir(), func(dir *cachedDir, name string, n *fileNode) bool {
+	dirs.walkTree(f.files.Dir(), func(dir *cachedDir, name string, n *fileStat) bool {
 		o := lost[n.ID]
 		if o == nil {
 			return true
@@ -323,8 +323,8 @@ func (f *recordFinisher) findRemainingLinks() {
 			return true
 		}
 		delete(lost, n.ID)
-		e := &nameEntry{Dir: d.object.index, Name: rawName(name), Before: o.index, After: o.index, current: o, Foreign: o.Foreign}
-		f.byName[entryKey{d.object, name}] = e
+		e := &nameChange{Dir: d.object.index, Name: rawName(name), Before: o.index, After: o.index, current: o, Foreign: o.Foreign}
+		f.byName[nameKey{d.object, name}] = e
 		f.record.Entries = append(f.record.Entries, e)
 		f.noteAfterState(e, o, n, func() (io.ReadCloser, error) { return d.openChild(name) })
 		if n, err := statOpenFile(d.file); err == nil && d.object.Now == "" {

@@ -9,7 +9,7 @@ import (
 )
 
 // fileIdentity returns the volume and index of a file. It returns "" for a symlink or a file that can't be opened.
-func fileIdentity(info fs.FileInfo, open func() (*os.File, error)) Identity {
+func fileIdentity(info fs.FileInfo, open func() (*os.File, error)) FileIdentity {
 	if info.Mode()&fs.ModeSymlink != 0 {
 		return ""
 	}
@@ -22,5 +22,5 @@ func fileIdentity(info fs.FileInfo, open func() (*os.File, error)) Identity {
 	if windows.GetFileInformationByHandle(windows.Handle(f.Fd()), &about) != nil {
 		return ""
 	}
-	return Identity(fmt.Sprintf("%x:%x:%x", about.VolumeSerialNumber, about.FileIndexHigh, about.FileIndexLow))
+	return FileIdentity(fmt.Sprintf("%x:%x:%x", about.VolumeSerialNumber, about.FileIndexHigh, about.FileIndexLow))
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // keepContents copies the contents of a regular file to the archive, at most once. It notes a loss if it can't.
-func (r *Recorder) keepContents(e *nameEntry, o *fileObject) {
+func (r *Recorder) keepContents(e *nameChange, o *fileObject) {
 	if !o.isRegular() || o.Created || o.tried || r.broken != nil {
 		if o.isUnrestorable() && !o.Created && !o.tried {
 			o.tried = true
@@ -61,7 +61,7 @@ func (r *Recorder) keepContents(e *nameEntry, o *fileObject) {
 }
 
 // openEntryFile opens the file at a name for reading, and fails if the name has a different object.
-func (r *Recorder) openEntryFile(e *nameEntry, o *fileObject) (*os.File, error) {
+func (r *Recorder) openEntryFile(e *nameChange, o *fileObject) (*os.File, error) {
 	if e.Dir == none {
 		return r.openSingleFile(string(e.Name))
 	}
@@ -173,7 +173,7 @@ func (r *Recorder) noteLost(what string) {
 }
 
 // entryPath returns the path of an entry when the operation first touched it.
-func (r *Recorder) entryPath(e *nameEntry) string {
+func (r *Recorder) entryPath(e *nameChange) string {
 	return r.record.entryPath(e, (*operationRecord).firstPath)
 }
 

@@ -12,13 +12,13 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
-// Identity identifies a file, directory or symlink, even if a later one reuses its inode number. It is the file handle
+// FileIdentity identifies a file, directory or symlink, even if a later one reuses its inode number. It is the file handle
 // or, without handles, device, inode and birth time. It is empty on file systems that have neither.
-type Identity string
+type FileIdentity string
 
-// fileNode is the stat result of a file, directory or symlink.
-type fileNode struct {
-	ID       Identity
+// fileStat is the stat result of a file, directory or symlink.
+type fileStat struct {
+	ID       FileIdentity
 	Mode     fs.FileMode
 	UID, GID int
 	Links    uint64 // number of hard links
@@ -41,7 +41,7 @@ type afterState struct {
 	Hash string `json:"hash,omitempty"`
 }
 
-func (n *fileNode) toAfterState() *afterState {
+func (n *fileStat) toAfterState() *afterState {
 	return &afterState{Changed: n.Changed, Modified: n.Modified, Size: n.Size, Mode: uint32(n.Mode), UID: n.UID, GID: n.GID}
 }
 
@@ -50,7 +50,7 @@ const nobody = 65534
 
 // fileObject is a file, directory or symlink that an operation touched, with its state before the operation.
 type fileObject struct {
-	ID         Identity          `json:"id"`
+	ID         FileIdentity      `json:"id"`
 	Mode       fs.FileMode       `json:"mode"`
 	UID        int               `json:"uid"`
 	GID        int               `json:"gid"`
@@ -82,10 +82,10 @@ type fileObject struct {
 	tried            bool        // keepContents was called for it
 	noted            bool        // it is queued for the journal
 	used             bool        // a call of the operation used it
-	known            *fileNode   // of a directory: its last stat result
+	known            *fileStat   // of a directory: its last stat result
 	holder           *fileObject // of a directory: its last known parent; nil for a directory that the policy opens as a whole
 	label            string      // its name in holder
-	pinned           entryKey    // of a created directory: its name when another program changed something in it
+	pinned           nameKey     // of a created directory: its name when another program changed something in it
 	temporary        bool        // of a directory: the operation created it, and undo must keep it
 	whole            bool        // of a directory: everything in it belongs to the operation
 	attributesDiffer bool        // of a directory
@@ -93,7 +93,7 @@ type fileObject struct {
 	last             int64       // change time after the operation's last observed change; 0 if unknown
 }
 
-func newObject(n *fileNode) *fileObject {
+func newObject(n *fileStat) *fileObject {
 	return &fileObject{ID: n.ID, Mode: n.Mode, UID: n.UID, GID: n.GID, Links: n.Links, Size: n.Size, Modified: n.Modified,
 		Changed: n.Changed, Parent: -1, known: n}
 }
@@ -117,7 +117,7 @@ func (o *fileObject) lastPath() string {
 // in it, so undo may need the directory there.
 func (o *fileObject) pinParents() {
 	for ; o.Created && o.holder != nil; o = o.holder {
-		o.pinned = entryKey{o.holder, o.label}
+		o.pinned = nameKey{o.holder, o.label}
 	}
 }
 
@@ -144,8 +144,8 @@ func (o *fileObject) toFileMeta() workspace.FileMeta {
 	return m
 }
 
-// nameEntry is a name in a directory that an operation touched, with the objects at that name before and after.
-type nameEntry struct {
+// nameChange is a name in a directory that an operation touched, with the objects at that name before and after.
+type nameChange struct {
 	Dir     int     `json:"dir"` // index of the directory; -1 if Name is an absolute path whose directory the policy does not open
 	Name    rawName `json:"name"`
 	Before  int     `json:"before"`            // index of the object at the name before the operation; -1 for none
@@ -156,8 +156,8 @@ type nameEntry struct {
 	whole   bool        // everything below belongs to the operation
 	touched bool        // the operation touched the name after the last foreign change
 
-	opens   int            // descriptors for writing that the operation opened through this name
-	pending []*pendingCall // calls of the operation whose effect on the name is not yet observed
+	opens   int               // descriptors for writing that the operation opened through this name
+	pending []*pendingSyscall // calls of the operation whose effect on the name is not yet observed
 }
 
 // none is the index that means no object.

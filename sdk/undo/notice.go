@@ -12,19 +12,19 @@ import (
 	"github.com/picoclaw/picoclaw/internal/paths"
 )
 
-// pendingCall is an announced system call of one thread, with its effects that are not yet observed.
-type pendingCall struct {
+// pendingSyscall is an announced system call of one thread, with its effects that are not yet observed.
+type pendingSyscall struct {
 	at      time.Time
-	effects []callEffect
+	effects []syscallEffect
 	kind    mutation.Kind
-	from    *nameEntry
-	to      *nameEntry
+	from    *nameChange
+	to      *nameChange
 	object  *fileObject // the object that a rename moves or that the call opened
 }
 
-// callEffect is an expected event at a name.
-type callEffect struct {
-	entry *nameEntry
+// syscallEffect is an expected event at a name.
+type syscallEffect struct {
+	entry *nameChange
 	kind  eventKind
 }
 
@@ -64,7 +64,7 @@ func (r *Recorder) expireCalls(before time.Time) {
 
 // expectEffects notes the effects that a thread's announced call may have. Effects not observed before the thread's
 // next call did not happen.
-func (r *Recorder) expectEffects(thread int, c *pendingCall) {
+func (r *Recorder) expectEffects(thread int, c *pendingSyscall) {
 	if r.observer == nil {
 		return
 	}
@@ -94,40 +94,40 @@ func (r *Recorder) forgetCall(thread int) {
 	}
 }
 
-func (c *pendingCall) dropEffect(at int) {
+func (c *pendingSyscall) dropEffect(at int) {
 	e := c.effects[at].entry
 	c.effects = slices.Delete(c.effects, at, at+1)
-	if !slices.ContainsFunc(c.effects, func(ef callEffect) bool { return ef.entry == e }) {
-		e.pending = slices.DeleteFunc(e.pending, func(other *pendingCall) bool { return other == c })
+	if !slices.ContainsFunc(c.effects, func(ef syscallEffect) bool { return ef.entry == e }) {
+		e.pending = slices.DeleteFunc(e.pending, func(other *pendingSyscall) bool { return other == c })
 	}
 }
 
 // takeExplainingCalls returns the calls that may have caused an event at a name. If only one call matches, it no longer
 // expects the effect. If several match, all keep expecting it until they end.
-func (e *nameEntry) takeExplainingCalls(kind eventKind) []*pendingCall {
-	var all []*pendingCall
+func (e *nameChange) takeExplainingCalls(kind eventKind) []*pendingSyscall {
+	var all []*pendingSyscall
 	for _, c := range e.pending {
-		if slices.Contains(c.effects, callEffect{e, kind}) {
+		if slices.Contains(c.effects, syscallEffect{e, kind}) {
 			all = append(all, c)
 		}
 	}
 	if len(all) == 1 {
-		all[0].dropEffect(slices.Index(all[0].effects, callEffect{e, kind}))
+		all[0].dropEffect(slices.Index(all[0].effects, syscallEffect{e, kind}))
 	}
 	return all
 }
 
 // expectsEffect reports whether a pending call may cause an event of a kind at the name.
-func (e *nameEntry) expectsEffect(kind eventKind) bool {
-	return slices.ContainsFunc(e.pending, func(c *pendingCall) bool { return slices.Contains(c.effects, callEffect{e, kind}) })
+func (e *nameChange) expectsEffect(kind eventKind) bool {
+	return slices.ContainsFunc(e.pending, func(c *pendingSyscall) bool { return slices.Contains(c.effects, syscallEffect{e, kind}) })
 }
 
 // isNameFree reports whether the name has no object and no pending call of another thread.
-func (e *nameEntry) isNameFree() bool { return e.current == nil && len(e.pending) == 0 }
+func (e *nameChange) isNameFree() bool { return e.current == nil && len(e.pending) == 0 }
 
 // Notice keeps file contents and metadata that an announced change is about to destroy. It never refuses a change.
 // [Recorder.End] lists losses.
-func (r *Recorder) Notice(m mutation.Mutation) error {
+func (r *Recorder) Notice(m mutation.FileMutation) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.ended {
@@ -146,7 +146,7 @@ func (r *Recorder) Notice(m mutation.Mutation) error {
 		if e := r.entryForPath(m.Path); e != nil && e.current != nil {
 			r.keepAttributes(e)
 			e.current.Attributed, e.current.used = true, true
-			r.expectEffects(m.Thread, &pendingCall{kind: m.Kind, effects: []callEffect{{e, attributed}}})
+			r.expectEffects(m.Thread, &pendingSyscall{kind: m.Kind, effects: []syscallEffect{{e, attributed}}})
 		}
 	case mutation.Remove:
 		r.noticeRemove(m)
@@ -170,16 +170,16 @@ func (r *Recorder) Notice(m mutation.Mutation) error {
 // noticeCreate expects a new object at a name. A call for a name that exists fails, so nothing is expected there.
 func (r *Recorder) noticeCreate(thread int, path string) {
 	if e := r.entryForPath(path); e != nil && (e.current == nil || len(e.pending) > 0) {
-		r.expectEffects(thread, &pendingCall{kind: mutation.Make, effects: []callEffect{{e, appeared}}})
+		r.expectEffects(thread, &pendingSyscall{kind: mutation.Make, effects: []syscallEffect{{e, appeared}}})
 	}
 }
 
-func (r *Recorder) noticeWrite(m mutation.Mutation) {
+func (r *Recorder) noticeWrite(m mutation.FileMutation) {
 	e := r.entryForPath(m.Path)
 	if e == nil {
 		return
 	}
-	c := &pendingCall{kind: m.Kind, to: e}
+	c := &pendingSyscall{kind: m.Kind, to: e}
 	o := e.current
 	if o != nil {
 		r.keepContents(e, o)
@@ -191,14 +191,14 @@ func (r *Recorder) noticeWrite(m mutation.Mutation) {
 		c.countWriter(o)
 	}
 	if e.current == nil || len(e.pending) > 0 {
-		c.effects = []callEffect{{e, appeared}}
+		c.effects = []syscallEffect{{e, appeared}}
 	}
 	r.expectEffects(m.Thread, c)
 }
 
 // uncountFailedOpen uncounts the descriptor of a call that left no file open for writing: the call failed, or it only
 // truncated the file. Otherwise a later close by another program would be attributed to the operation.
-func (r *Recorder) uncountFailedOpen(e *nameEntry, o *fileObject) {
+func (r *Recorder) uncountFailedOpen(e *nameChange, o *fileObject) {
 	if o == nil || o.opens == 0 || e.current != o || r.isOpenForWriting(e) {
 		return
 	}
@@ -209,7 +209,7 @@ func (r *Recorder) uncountFailedOpen(e *nameEntry, o *fileObject) {
 	}
 }
 
-func (c *pendingCall) countWriter(o *fileObject) {
+func (c *pendingSyscall) countWriter(o *fileObject) {
 	c.object = o
 	o.opens++
 	c.to.opens++
@@ -217,7 +217,7 @@ func (c *pendingCall) countWriter(o *fileObject) {
 
 // moveOpenCounts moves the count of open descriptors to the new name of a renamed file, because the kernel reports
 // their events under that name.
-func (c *pendingCall) moveOpenCounts() {
+func (c *pendingSyscall) moveOpenCounts() {
 	if c.from == nil {
 		return
 	}
@@ -229,25 +229,25 @@ func (c *pendingCall) moveOpenCounts() {
 	c.from = nil
 }
 
-func (r *Recorder) noticeRemove(m mutation.Mutation) {
+func (r *Recorder) noticeRemove(m mutation.FileMutation) {
 	e := r.entryForPath(m.Path)
 	if e == nil || e.isNameFree() {
 		return // it will fail
 	}
 	r.keepBeforeRemoval(e)
 	r.dirs.closeTree(m.Path)
-	r.expectEffects(m.Thread, &pendingCall{kind: m.Kind, effects: []callEffect{{e, disappeared}}})
+	r.expectEffects(m.Thread, &pendingSyscall{kind: m.Kind, effects: []syscallEffect{{e, disappeared}}})
 }
 
 // keepIncomingFile keeps a file that another thread may be renaming to a name at the same moment. It returns the file,
 // or nil for none.
-func (r *Recorder) keepIncomingFile(e *nameEntry) (o *fileObject) {
+func (r *Recorder) keepIncomingFile(e *nameChange) (o *fileObject) {
 	for _, c := range r.calls {
 		if c.from == nil || c.kind != mutation.Rename || c.to != e || !c.object.isRegular() || c.object == e.current {
 			continue
 		}
 		o = c.object
-		for _, at := range []*nameEntry{c.from, c.to} {
+		for _, at := range []*nameChange{c.from, c.to} {
 			if f, err := r.openEntryFile(at, o); err == nil {
 				_ = f.Close()
 				r.keepContents(at, o)
@@ -258,7 +258,7 @@ func (r *Recorder) keepIncomingFile(e *nameEntry) (o *fileObject) {
 }
 
 // keepBeforeRemoval keeps the object at a name that is about to be deleted or replaced.
-func (r *Recorder) keepBeforeRemoval(e *nameEntry) {
+func (r *Recorder) keepBeforeRemoval(e *nameChange) {
 	r.keepIncomingFile(e)
 	o := e.current
 	if o == nil {
@@ -271,7 +271,7 @@ func (r *Recorder) keepBeforeRemoval(e *nameEntry) {
 	}
 }
 
-func (r *Recorder) noticeRename(m mutation.Mutation) {
+func (r *Recorder) noticeRename(m mutation.FileMutation) {
 	if paths.Within(m.Path, m.To) {
 		return // it will fail, or change nothing
 	}
@@ -302,13 +302,13 @@ func (r *Recorder) noticeRename(m mutation.Mutation) {
 	}
 	r.dirs.closeTree(m.Path)
 	r.dirs.closeTree(m.To)
-	c := &pendingCall{kind: m.Kind}
+	c := &pendingSyscall{kind: m.Kind}
 	if from != nil {
-		c.effects = append(c.effects, callEffect{from, disappeared})
+		c.effects = append(c.effects, syscallEffect{from, disappeared})
 	}
 	if to != nil {
 		to.whole = to.whole || from == nil // it comes with all that is in it
-		c.effects = append(c.effects, callEffect{to, appeared})
+		c.effects = append(c.effects, syscallEffect{to, appeared})
 	}
 	if moved != nil && to != nil {
 		c.from, c.to, c.object = from, to, moved
@@ -316,16 +316,16 @@ func (r *Recorder) noticeRename(m mutation.Mutation) {
 	r.expectEffects(m.Thread, c)
 }
 
-func (r *Recorder) noticeExchange(m mutation.Mutation) {
+func (r *Recorder) noticeExchange(m mutation.FileMutation) {
 	a, b := r.entryForPath(m.Path), r.entryForPath(m.To)
 	if a != nil && a.isNameFree() || b != nil && b.isNameFree() {
 		return // it will fail
 	}
-	c := &pendingCall{kind: m.Kind, from: a, to: b}
+	c := &pendingSyscall{kind: m.Kind, from: a, to: b}
 	if a == nil || b == nil {
 		c.from = nil
 	}
-	for _, e := range []*nameEntry{a, b} {
+	for _, e := range []*nameChange{a, b} {
 		if e == nil {
 			continue
 		}
@@ -333,7 +333,7 @@ func (r *Recorder) noticeExchange(m mutation.Mutation) {
 			e.current.used = true
 			r.noteDirMoveTime(e.current)
 		}
-		c.effects = append(c.effects, callEffect{e, appeared}, callEffect{e, disappeared})
+		c.effects = append(c.effects, syscallEffect{e, appeared}, syscallEffect{e, disappeared})
 	}
 	r.dirs.closeTree(m.Path)
 	r.dirs.closeTree(m.To)
@@ -341,7 +341,7 @@ func (r *Recorder) noticeExchange(m mutation.Mutation) {
 }
 
 // keepIfContended keeps the file at a name that another thread is changing at the same moment.
-func (r *Recorder) keepIfContended(e *nameEntry) {
+func (r *Recorder) keepIfContended(e *nameChange) {
 	for _, c := range r.calls {
 		if c.from == e || c.to == e {
 			r.keepContents(e, e.current)

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// findObstacle returns the reason that an unchanged entry can't get its former object back. It returns "" if it can.
+// findObstacle returns the reason that undo can't restore an entry, or "". The entry must be unchanged since the
+// operation.
 func (p *undoPlan) findObstacle(s *undoStep) string {
 	if s.Before == s.After {
 		if s.Before == none || p.Objects[s.Before].isDir() {
@@ -100,13 +101,13 @@ func (p *undoPlan) findChangeInMovedDir(s *undoStep) (why string) {
 	if s.now.Modified > since && !p.Objects[s.After].Touched {
 		return changedSince
 	}
-	opened := map[Identity]*fileNode{} // directories as they were before the plan opened them to their owner
+	opened := map[FileIdentity]*fileStat{} // directories as they were before the plan opened them to their owner
 	for _, n := range p.nodes {
 		if n != nil {
 			opened[n.ID] = n
 		}
 	}
-	p.dirs.walkTree(s.at, func(d *cachedDir, name string, n *fileNode) bool {
+	p.dirs.walkTree(s.at, func(d *cachedDir, name string, n *fileStat) bool {
 		if before := opened[n.ID]; before != nil {
 			n = before
 		}

@@ -9,19 +9,19 @@ import (
 
 // Operation is one tool call or command in the undo history.
 type Operation struct {
-	ID      string    `json:"id"`
-	Time    time.Time `json:"time"`
-	Tool    string    `json:"tool"`
-	Summary string    `json:"summary"`           // one line that describes the call
-	Undoes  string    `json:"undoes,omitempty"`  // the operation that this one undid
-	Partly  bool      `json:"partly,omitempty"`  // of an undo: it left conflicts
-	Missing string    `json:"missing,omitempty"` // reason that undo is impossible
-	Lost    []string  `json:"lost,omitempty"`    // changes that undo does not restore
-	Changes *Changes  `json:"changes,omitempty"` // nil if the end of the operation was not recorded
+	ID      string         `json:"id"`
+	Time    time.Time      `json:"time"`
+	Tool    string         `json:"tool"`
+	Summary string         `json:"summary"`           // one line that describes the call
+	Undoes  string         `json:"undoes,omitempty"`  // the operation that this one undid
+	Partly  bool           `json:"partly,omitempty"`  // of an undo: it left conflicts
+	Missing string         `json:"missing,omitempty"` // reason that undo is impossible
+	Lost    []string       `json:"lost,omitempty"`    // changes that undo does not restore
+	Changes *ChangeSummary `json:"changes,omitempty"` // nil if the end of the operation was not recorded
 }
 
-// Changes counts the paths that an operation changed.
-type Changes struct {
+// ChangeSummary counts the paths that an operation changed.
+type ChangeSummary struct {
 	Made    int      `json:"made,omitempty"`
 	Changed int      `json:"changed,omitempty"`
 	Moved   int      `json:"moved,omitempty"`
@@ -61,12 +61,12 @@ func (e UndoExtents) Add(op *Operation) UndoExtent {
 }
 
 // Total returns the number of changed paths.
-func (c *Changes) Total() int { return c.Made + c.Changed + c.Moved + c.Deleted }
+func (c *ChangeSummary) Total() int { return c.Made + c.Changed + c.Moved + c.Deleted }
 
 // maxNames is the maximum length of Changes.Names.
 const maxNames = 10
 
-func (c *Changes) countPath(count *int, path string) {
+func (c *ChangeSummary) countPath(count *int, path string) {
 	*count++
 	if len(c.Names) < maxNames {
 		c.Names = append(c.Names, path)
@@ -74,7 +74,7 @@ func (c *Changes) countPath(count *int, path string) {
 }
 
 // formatSummary lists counts and some names relative to a directory: ": made 1, deleted 2 (a, b, c)".
-func (c *Changes) formatSummary(dir string) string {
+func (c *ChangeSummary) formatSummary(dir string) string {
 	var parts []string
 	for _, part := range []struct {
 		verb string
@@ -101,7 +101,7 @@ type operationRecord struct {
 	Operation
 
 	Objects []*fileObject `json:"objects,omitempty"`
-	Entries []*nameEntry  `json:"entries,omitempty"`
+	Entries []*nameChange `json:"entries,omitempty"`
 	Ended   int64         `json:"ended,omitempty"` // nanoseconds since 1970
 	// Restored lists objects that are equal to former objects: those that an undo recreated and those that returned to
 	// their former state. The record of an undo includes the list of the operation that it undid.
@@ -110,8 +110,8 @@ type operationRecord struct {
 
 // objectVersion identifies the state of an object by its change time.
 type objectVersion struct {
-	ID      Identity `json:"id"`
-	Changed int64    `json:"changed"`
+	ID      FileIdentity `json:"id"`
+	Changed int64        `json:"changed"`
 }
 
 // restoredObject says that the version Now has the contents and metadata of the version Was.

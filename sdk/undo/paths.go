@@ -9,7 +9,7 @@ import (
 const maxDepth = 4096
 
 // entryPath returns the path of an entry. The function of returns its directory's path, before or after the operation.
-func (r *operationRecord) entryPath(e *nameEntry, of func(*operationRecord, *fileObject) string) string {
+func (r *operationRecord) entryPath(e *nameChange, of func(*operationRecord, *fileObject) string) string {
 	if e.Dir == none {
 		return string(e.Name)
 	}
@@ -17,11 +17,11 @@ func (r *operationRecord) entryPath(e *nameEntry, of func(*operationRecord, *fil
 }
 
 // keyForEntry returns the directory and name of an entry as a map key.
-func (r *operationRecord) keyForEntry(e *nameEntry) entryKey {
+func (r *operationRecord) keyForEntry(e *nameChange) nameKey {
 	if e.Dir == none {
-		return entryKey{nil, string(e.Name)}
+		return nameKey{nil, string(e.Name)}
 	}
-	return entryKey{r.Objects[e.Dir], string(e.Name)}
+	return nameKey{r.Objects[e.Dir], string(e.Name)}
 }
 
 // firstPath returns the path of a directory when the operation first touched it.
@@ -37,7 +37,7 @@ func (r *operationRecord) firstPath(o *fileObject) string {
 
 // setBeforePaths sets the path that each directory had before the operation. It is empty for created directories.
 func (r *operationRecord) setBeforePaths() {
-	homes := map[int]*nameEntry{} // where objects were
+	homes := map[int]*nameChange{} // where objects were
 	for _, e := range r.Entries {
 		if e.Before != none && e.Dir != none && !e.Foreign {
 			homes[e.Before] = e

@@ -41,9 +41,9 @@ func FormatConflicts(all []PathConflict) string {
 
 // undoStep is an entry to restore, with the current state of its name.
 type undoStep struct {
-	*nameEntry
+	*nameChange
 
-	now     *fileNode // file at the name now; nil for none
+	now     *fileStat // file at the name now; nil for none
 	done    bool      // the name already has its former object
 	blocked string    // conflict reason; empty if undo restores the entry
 	path    string    // path before the operation or, for a created file, after it
@@ -69,10 +69,10 @@ type undoPlan struct {
 	places   map[int][]*undoStep               // steps by the object at the name after the operation
 	inside   map[int][]*undoStep               // steps by directory
 	versions map[objectVersion][]objectVersion // earlier equal versions of a version, from later undos
-	former   map[Identity]Identity             // former identity of recreated objects, by current identity
-	nodes    map[int]*fileNode                 // current state of directories
+	former   map[FileIdentity]FileIdentity     // former identity of recreated objects, by current identity
+	nodes    map[int]*fileStat                 // current state of directories
 	left     map[objectVersion]bool            // versions that the operation left
-	gone     map[Identity]bool                 // objects that a later undo deleted
+	gone     map[FileIdentity]bool             // objects that a later undo deleted
 	resumed  bool                              // an earlier undo of this operation left conflicts
 	foreign  []string                          // directories that another program moved
 	closed   []func()                          // restore functions of directories whose mode the plan changed
@@ -87,7 +87,7 @@ const (
 func newPlan(r *operationRecord, files *workspace.Workspace, force bool) *undoPlan {
 	return &undoPlan{
 		operationRecord: r, files: files, force: force, homes: map[int][]*undoStep{}, places: map[int][]*undoStep{}, inside: map[int][]*undoStep{},
-		versions: map[objectVersion][]objectVersion{}, former: map[Identity]Identity{}, nodes: map[int]*fileNode{}, gone: map[Identity]bool{}, dirs: newDirCache(files),
+		versions: map[objectVersion][]objectVersion{}, former: map[FileIdentity]FileIdentity{}, nodes: map[int]*fileStat{}, gone: map[FileIdentity]bool{}, dirs: newDirCache(files),
 	}
 }
 
@@ -149,7 +149,7 @@ func (p *undoPlan) makeSteps(check func(path string) error) {
 			lost.Before = none
 			e = &lost
 		}
-		s := &undoStep{nameEntry: e}
+		s := &undoStep{nameChange: e}
 		s.path, s.at = p.entryPath(e, (*operationRecord).beforePath), p.entryPath(e, (*operationRecord).afterPath)
 		if e.Before == none {
 			s.path = s.at
@@ -250,9 +250,9 @@ func (p *undoPlan) blockIfChanged(s *undoStep) {
 	case s.After != none && !p.force && !p.isUnchangedSince(s.now, p.Objects[s.After], open):
 		s.blockStep(changedSince)
 	case s.After != none && (s.now == nil || s.Before != none && !p.isSameObject(s.now.ID, p.Objects[s.After].ID)): // by force
-		other := *s.nameEntry
+		other := *s.nameChange
 		other.After = none
-		s.nameEntry = &other
+		s.nameChange = &other
 	}
 }
 
@@ -290,7 +290,7 @@ func (p *undoPlan) restoreDirModes() {
 }
 
 // isSameObject reports whether an identity is the one meant, or belongs to an object that an undo recreated for it.
-func (p *undoPlan) isSameObject(id, meant Identity) bool {
+func (p *undoPlan) isSameObject(id, meant FileIdentity) bool {
 	for range maxDepth {
 		if id == meant {
 			return true
@@ -305,7 +305,7 @@ func (p *undoPlan) isSameObject(id, meant Identity) bool {
 }
 
 // isUnchangedSince reports whether a file is still in the state in which the operation left the object.
-func (p *undoPlan) isUnchangedSince(n *fileNode, o *fileObject, open func() (*os.File, error)) bool {
+func (p *undoPlan) isUnchangedSince(n *fileStat, o *fileObject, open func() (*os.File, error)) bool {
 	if n == nil || o.Foreign || o.After == nil {
 		return false
 	}

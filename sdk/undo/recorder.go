@@ -32,11 +32,11 @@ type Recorder struct {
 
 	mu       sync.Mutex
 	record   operationRecord
-	byID     map[Identity]*fileObject
-	byName   map[entryKey]*nameEntry
+	byID     map[FileIdentity]*fileObject
+	byName   map[nameKey]*nameChange
 	dirs     dirCache
 	observer *dirWatcher
-	calls    map[int]*pendingCall // last call of each thread
+	calls    map[int]*pendingSyscall // last call of each thread
 	ticks    chan struct{}
 	out      *archiveWriter // nil before the first change
 	journal  bytes.Buffer
@@ -46,7 +46,7 @@ type Recorder struct {
 	ended    bool
 }
 
-type entryKey struct {
+type nameKey struct {
 	dir  *fileObject
 	name string
 }
@@ -63,7 +63,7 @@ func (s *Store) NewRecorder(files *workspace.Workspace, o RecordOptions) *Record
 	r := &Recorder{
 		store: s, files: files, tool: !o.Observe,
 		record: operationRecord{Operation: Operation{Tool: o.Tool, Summary: o.Summary}},
-		byID:   map[Identity]*fileObject{}, byName: map[entryKey]*nameEntry{}, calls: map[int]*pendingCall{},
+		byID:   map[FileIdentity]*fileObject{}, byName: map[nameKey]*nameChange{}, calls: map[int]*pendingSyscall{},
 	}
 	r.dirs = newDirCache(files)
 	if o.Observe {
@@ -76,7 +76,7 @@ func (s *Store) NewRecorder(files *workspace.Workspace, o RecordOptions) *Record
 
 // entryForPath returns the entry of a path and updates its current object. A new entry notes the object at the path as
 // the one before the operation. It returns nil where the policy opens nothing.
-func (r *Recorder) entryForPath(path string) *nameEntry {
+func (r *Recorder) entryForPath(path string) *nameChange {
 	if path == "" {
 		return nil
 	}
@@ -104,17 +104,17 @@ func (r *Recorder) entryForPath(path string) *nameEntry {
 		r.noteLostKind(path, "paths that can't be looked at")
 		return nil
 	}
-	key := entryKey{dir.object, name}
+	key := nameKey{dir.object, name}
 	e := r.byName[key]
 	if e == nil {
-		e = &nameEntry{Dir: dir.object.index, Name: rawName(name), Before: none, After: none, touched: true}
+		e = &nameChange{Dir: dir.object.index, Name: rawName(name), Before: none, After: none, touched: true}
 		if n != nil {
 			was := r.byID[n.ID]
 			e.current = r.findOrAddObject(dir, name, n, false)
 			e.Before = e.current.index
 			if was != nil && was != e.current && was.Written && !was.Created { // its former contents stay away
 				r.record.Entries = append(r.record.Entries,
-					&nameEntry{Dir: e.Dir, Name: e.Name, Before: was.index, After: none, Foreign: true})
+					&nameChange{Dir: e.Dir, Name: e.Name, Before: was.index, After: none, Foreign: true})
 			}
 		}
 		r.byName[key] = e
@@ -130,18 +130,18 @@ func (r *Recorder) entryForPath(path string) *nameEntry {
 }
 
 // entryForTopDir returns the entry of a directory whose parent the policy does not open. Only its metadata can change.
-func (r *Recorder) entryForTopDir(dir *cachedDir) *nameEntry {
-	key := entryKey{nil, string(dir.object.Name)}
+func (r *Recorder) entryForTopDir(dir *cachedDir) *nameChange {
+	key := nameKey{nil, string(dir.object.Name)}
 	e := r.byName[key]
 	if e == nil {
-		e = &nameEntry{Dir: none, Name: dir.object.Name, Before: dir.object.index, After: none, current: dir.object}
+		e = &nameChange{Dir: none, Name: dir.object.Name, Before: dir.object.index, After: none, current: dir.object}
 		r.byName[key] = e
 		r.addEntry(e)
 	}
 	return e
 }
 
-func (r *Recorder) addEntry(e *nameEntry) {
+func (r *Recorder) addEntry(e *nameChange) {
 	r.record.Entries = append(r.record.Entries, e)
 	if len(r.record.Entries) > maxEntries && r.broken == nil {
 		r.broken = fmt.Errorf("it changed more than %d paths", maxEntries)
@@ -151,7 +151,7 @@ func (r *Recorder) addEntry(e *nameEntry) {
 
 // addEntryToJournal adds an entry and its created parents to the journal. It skips new names in new directories,
 // because the end of the operation finds those.
-func (r *Recorder) addEntryToJournal(e *nameEntry) {
+func (r *Recorder) addEntryToJournal(e *nameChange) {
 	if e.Dir == none {
 		r.addJournalLine(journalLine{Entry: e})
 		return
@@ -169,7 +169,7 @@ func (r *Recorder) addEntryToJournal(e *nameEntry) {
 // findOrAddObject returns the object of a file that was found at a name, and adds an unknown object to the record.
 // known says that the name was touched before: then the operation created an unknown object. At an unknown name, an
 // object that the operation created or another program changed counts as foreign.
-func (r *Recorder) findOrAddObject(dir *cachedDir, name string, n *fileNode, known bool) *fileObject {
+func (r *Recorder) findOrAddObject(dir *cachedDir, name string, n *fileStat, known bool) *fileObject {
 	was := r.byID[n.ID]
 	if was != nil && was.isDir() {
 		was.setParent(dir.object, name)
@@ -234,7 +234,7 @@ func (d *cachedDir) holdsObject(name string, o *fileObject) bool {
 }
 
 // keepAttributes notes the extended attributes of a regular file before the operation changes them.
-func (r *Recorder) keepAttributes(e *nameEntry) {
+func (r *Recorder) keepAttributes(e *nameChange) {
 	if o := e.current; e.Dir != none && o.isRegular() && !o.Created && o.Attributes == nil {
 		if d := r.openDirObject(r.record.Objects[e.Dir]); d != nil {
 			if attributes, err := d.readAttributes(string(e.Name)); d.holdsObject(string(e.Name), o) {
@@ -284,7 +284,7 @@ func (r *Recorder) openDir(path string) *cachedDir {
 		if parent := r.openParent(path); parent != nil {
 			o.Parent, o.Name = parent.object.index, rawName(name)
 			o.setParent(parent.object, name)
-			e := r.byName[entryKey{parent.object, name}]
+			e := r.byName[nameKey{parent.object, name}]
 			o.whole = parent.object.whole || e != nil && e.whole
 			o.Created = e != nil || o.whole
 		}

@@ -34,7 +34,7 @@ func (u *undoRun) restoreFiles() error {
 		}
 		if alive && !done[s.Before] {
 			done[s.Before] = true
-			if place := u.findUnblockedStep(u.places[s.Before]); o.contentsMayDiffer() && !u.hasFormerContents(&undoStep{nameEntry: &nameEntry{Dir: at.dir, Name: rawName(at.name)}, now: place.now}, o) {
+			if place := u.findUnblockedStep(u.places[s.Before]); o.contentsMayDiffer() && !u.hasFormerContents(&undoStep{nameChange: &nameChange{Dir: at.dir, Name: rawName(at.name)}, now: place.now}, o) {
 				if err := u.restoreContents(at, s, o); err != nil {
 					return err
 				}
@@ -139,7 +139,7 @@ func (u *undoRun) recreateFile(s *undoStep, o *fileObject) error {
 
 // placeStagedFile renames a staged file to its former name. It replaces the file at that name only if that is still the
 // expected one.
-func (u *undoRun) placeStagedFile(index int, d *cachedDir, name string, replaced *fileNode) error {
+func (u *undoRun) placeStagedFile(index int, d *cachedDir, name string, replaced *fileStat) error {
 	at, ok := u.ready[index]
 	if !ok {
 		return &PathConflict{name, "was not kept"}
@@ -167,7 +167,7 @@ func (u *undoRun) placeStagedFile(index int, d *cachedDir, name string, replaced
 
 // replaceFile swaps a temporary file with the file at a name and deletes the replaced file. If the replaced file is not
 // the expected one, it swaps both back and returns an error.
-func (u *undoRun) replaceFile(from *cachedDir, temp string, d *cachedDir, name string, replaced *fileNode) error {
+func (u *undoRun) replaceFile(from *cachedDir, temp string, d *cachedDir, name string, replaced *fileStat) error {
 	aside := temp
 	if err := exchangeNames(from.dirHandle, temp, d.dirHandle, name); err != nil { // a file system that can't
 		aside = newTempName()
@@ -214,7 +214,7 @@ func (u *undoRun) restoreContents(at nameInDir, s *undoStep, o *fileObject) erro
 	return u.overwriteFile(d, at.name, now, contents)
 }
 
-func (u *undoRun) overwriteFile(d *cachedDir, name string, meant *fileNode, contents io.Reader) error {
+func (u *undoRun) overwriteFile(d *cachedDir, name string, meant *fileStat, contents io.Reader) error {
 	f, err := d.openChild(name)
 	if err != nil {
 		return err
@@ -264,7 +264,7 @@ func (u *undoRun) restoreSingleFile(s *undoStep) error {
 func (u *undoRun) listRestoredObjects() []restoredObject {
 	all := slices.Clone(u.Restored)
 	seen := map[int]bool{}
-	add := func(o *fileObject, n *fileNode) {
+	add := func(o *fileObject, n *fileStat) {
 		if n != nil && !seen[o.index] && o.ID != "" {
 			seen[o.index] = true
 			all = append(all, restoredObject{Was: objectVersion{o.ID, o.Changed}, Now: objectVersion{n.ID, n.Changed}})

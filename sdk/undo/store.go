@@ -3,7 +3,7 @@
 // A [Recorder] receives each change before it is made. It keeps what the change destroys: the object at a name, with
 // contents and metadata. The record of an operation has two lists. Entries are names in directories with the object
 // before and after. Objects are files, directories and symlinks with their state before and after. Objects are
-// distinguished by identity (see [Identity]) and not by path, so a rename is two entries.
+// distinguished by identity (see [FileIdentity]) and not by path, so a rename is two entries.
 //
 // [Store.Undo] gives each name its former object back, if name and object are as the operation left them. A name or
 // object that another program changed since, or during the operation, is a conflict: Undo reports it and does not

@@ -74,7 +74,7 @@ func (u *undoRun) replacesFile(s *undoStep) bool {
 }
 
 // recheckStep returns a conflict if the name of a step changed after the plan was made.
-func (u *undoRun) recheckStep(d *cachedDir, s *undoStep) (*fileNode, error) {
+func (u *undoRun) recheckStep(d *cachedDir, s *undoStep) (*fileStat, error) {
 	now, err := d.statName(string(s.Name))
 	if err != nil {
 		return nil, err
@@ -106,7 +106,7 @@ func (u *undoRun) stageObject(d *cachedDir, s *undoStep, path string) error {
 }
 
 // removeFile deletes a file or symlink if it is still the expected one.
-func (u *undoRun) removeFile(d *cachedDir, name, path string, now *fileNode) error {
+func (u *undoRun) removeFile(d *cachedDir, name, path string, now *fileStat) error {
 	if now.Mode.IsRegular() {
 		if err := u.makeReadable(d, name, path, now); err != nil {
 			return err
@@ -126,7 +126,7 @@ func (u *undoRun) removeFile(d *cachedDir, name, path string, now *fileNode) err
 }
 
 // removeRenamedFile deletes a file at its temporary name. Its other hard links get their former mode back.
-func (u *undoRun) removeRenamedFile(d *cachedDir, name string, n *fileNode) error {
+func (u *undoRun) removeRenamedFile(d *cachedDir, name string, n *fileStat) error {
 	if mode, ok := u.closedFiles[n.ID]; ok {
 		_ = d.root.Chmod(name, mode)
 	}
@@ -134,7 +134,7 @@ func (u *undoRun) removeRenamedFile(d *cachedDir, name string, n *fileNode) erro
 }
 
 // makeReadable adds owner permissions to a file, so that the recorder can keep its contents.
-func (u *undoRun) makeReadable(d *cachedDir, name, path string, now *fileNode) error {
+func (u *undoRun) makeReadable(d *cachedDir, name, path string, now *fileStat) error {
 	if now.Mode&0o600 == 0o600 {
 		return nil
 	}
@@ -145,7 +145,7 @@ func (u *undoRun) makeReadable(d *cachedDir, name, path string, now *fileNode) e
 
 // checkRenamedFile returns a conflict if a renamed file is not the expected one, or if a program has it open for
 // writing.
-func checkRenamedFile(d *cachedDir, name string, meant *fileNode) error {
+func checkRenamedFile(d *cachedDir, name string, meant *fileStat) error {
 	moved, err := d.statName(name)
 	if err != nil || moved == nil || moved.ID != meant.ID || moved.Size != meant.Size || moved.Modified != meant.Modified {
 		return &PathConflict{name, changedSince}

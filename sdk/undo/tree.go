@@ -28,7 +28,7 @@ func (r *Recorder) keepTreeLocked(path string) {
 		return
 	}
 	dirs := newDirCache(r.files)
-	dirs.walkTree(path, func(d *cachedDir, name string, _ *fileNode) bool {
+	dirs.walkTree(path, func(d *cachedDir, name string, _ *fileStat) bool {
 		keep(filepath.Join(d.path, name))
 		return r.broken == nil
 	})
@@ -58,12 +58,12 @@ func (r *Recorder) NoteCreatedDir(path string) {
 		return
 	}
 	name := filepath.Base(path)
-	key := entryKey{parent.object, name}
+	key := nameKey{parent.object, name}
 	n, err := parent.statName(name)
 	if err != nil || n == nil || r.byName[key] != nil {
 		return
 	}
-	e := &nameEntry{Dir: parent.object.index, Name: rawName(name), Before: none, After: none}
+	e := &nameChange{Dir: parent.object.index, Name: rawName(name), Before: none, After: none}
 	r.byName[key] = e
 	e.current = r.findOrAddObject(parent, name, n, true)
 	r.addEntry(e)
@@ -73,7 +73,7 @@ func (r *Recorder) NoteCreatedDir(path string) {
 // NoteAppend notes that a file is about to be appended to. Its former contents stay as a prefix of the new ones, so
 // they are not kept.
 func (r *Recorder) NoteAppend(path string) {
-	_ = r.Notice(mutation.Mutation{Kind: mutation.Attribute, Path: path})
+	_ = r.Notice(mutation.FileMutation{Kind: mutation.Attribute, Path: path})
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if e := r.entryForPath(path); e != nil && e.current != nil && e.current.isRegular() && !e.current.Created {

@@ -25,7 +25,7 @@ type UndoRequest struct {
 	// Check returns an error if a path must not be changed. nil allows every path.
 	Check func(path string) error
 	// Permit returns an error if a change that creates or replaces a file is not allowed. nil allows every change.
-	Permit func(mutation.Mutation) error
+	Permit func(mutation.FileMutation) error
 }
 
 // UndoResult lists the results of an undo or a dry run.
@@ -38,10 +38,10 @@ type UndoResult struct {
 	OwnersLost int
 }
 
-// NotEndedError is the error for an operation whose end was not recorded.
-type NotEndedError struct{ Summary string }
+// UnfinishedOperationError is the error for an operation whose end was not recorded.
+type UnfinishedOperationError struct{ Summary string }
 
-func (e *NotEndedError) Error() string {
+func (e *UnfinishedOperationError) Error() string {
 	return e.Summary + " was killed, or still runs: its end was not recorded"
 }
 
@@ -63,7 +63,7 @@ func (s *Store) Undo(ctx context.Context, files *workspace.Workspace, q UndoRequ
 	}
 	if !ended {
 		if !q.Force {
-			return UndoResult{}, &NotEndedError{r.Summary}
+			return UndoResult{}, &UnfinishedOperationError{r.Summary}
 		}
 		r = s.finishKilledRecord(r, files)
 	}
@@ -75,7 +75,7 @@ func (s *Store) Undo(ctx context.Context, files *workspace.Workspace, q UndoRequ
 		q.Check = func(string) error { return nil }
 	}
 	if q.Permit == nil {
-		q.Permit = func(mutation.Mutation) error { return nil }
+		q.Permit = func(mutation.FileMutation) error { return nil }
 	}
 	p.makeSteps(q.Check)
 	out := UndoResult{Operation: &r.Operation}
@@ -86,7 +86,7 @@ func (s *Store) Undo(ctx context.Context, files *workspace.Workspace, q UndoRequ
 	u := &undoRun{
 		undoPlan: p, ctx: ctx, archive: f, contents: contents, staged: map[int]nameInDir{}, ready: map[int]nameInDir{}, times: map[int]int64{}, alive: map[int]nameInDir{}, paths: map[int]string{},
 		permit: q.Permit,
-		opened: map[string]fs.FileMode{}, modes: map[int]fs.FileMode{}, closedFiles: map[Identity]fs.FileMode{}, touched: map[Identity]bool{},
+		opened: map[string]fs.FileMode{}, modes: map[int]fs.FileMode{}, closedFiles: map[FileIdentity]fs.FileMode{}, touched: map[FileIdentity]bool{},
 		recorder: s.NewRecorder(files, RecordOptions{Tool: "undo", Summary: "undo of " + r.Summary}),
 	}
 	u.recorder.record.Undoes = q.ID
@@ -162,16 +162,16 @@ type undoRun struct {
 	archive     *os.File
 	contents    map[int]contentSpan
 	recorder    *Recorder
-	permit      func(mutation.Mutation) error
-	staged      map[int]nameInDir        // objects at temporary names, by index
-	ready       map[int]nameInDir        // temporary files with former contents, by object index
-	times       map[int]int64            // former modification times of directories with temporary files
-	alive       map[int]nameInDir        // existing files, by object index
-	paths       map[int]string           // current paths of directories that moved since the operation
-	opened      map[string]fs.FileMode   // former modes of directories that the undo made accessible, by path
-	modes       map[int]fs.FileMode      // the same modes by object index
-	closedFiles map[Identity]fs.FileMode // former modes of files that the undo made readable
-	touched     map[Identity]bool        // files with several names of which the undo changed one
+	permit      func(mutation.FileMutation) error
+	staged      map[int]nameInDir            // objects at temporary names, by index
+	ready       map[int]nameInDir            // temporary files with former contents, by object index
+	times       map[int]int64                // former modification times of directories with temporary files
+	alive       map[int]nameInDir            // existing files, by object index
+	paths       map[int]string               // current paths of directories that moved since the operation
+	opened      map[string]fs.FileMode       // former modes of directories that the undo made accessible, by path
+	modes       map[int]fs.FileMode          // the same modes by object index
+	closedFiles map[FileIdentity]fs.FileMode // former modes of files that the undo made readable
+	touched     map[FileIdentity]bool        // files with several names of which the undo changed one
 	ownersLost  int
 }
 
@@ -283,14 +283,14 @@ func (u *undoRun) noteDirMoved(from, to string) {
 
 // checkPermitted returns a conflict if the request's Permit function refuses a change.
 func (u *undoRun) checkPermitted(kind mutation.Kind, path, to string, dir bool) error {
-	if err := u.permit(mutation.Mutation{Kind: kind, Path: path, To: to, Dir: dir}); err != nil {
+	if err := u.permit(mutation.FileMutation{Kind: kind, Path: path, To: to, Dir: dir}); err != nil {
 		return &PathConflict{path, "is protected, and a person has to restore it"}
 	}
 	return nil
 }
 
 func (u *undoRun) recordChange(kind mutation.Kind, path, to string) {
-	_ = u.recorder.Notice(mutation.Mutation{Kind: kind, Path: path, To: to})
+	_ = u.recorder.Notice(mutation.FileMutation{Kind: kind, Path: path, To: to})
 }
 
 // restoreDirs recreates deleted directories and moves staged objects back to their former names.

@@ -112,13 +112,13 @@ func TestOutsideGitDirectoryIsProtected(t *testing.T) {
 		t.Error("a file outside that is no git directory's:", err)
 	}
 	monitor := g.MonitorChanges(MonitorOptions{})
-	if monitor.Notice(mutation.Mutation{Kind: mutation.Write, Path: filepath.Join(main, ".git/hooks/post-commit")}) == nil {
+	if monitor.Notice(mutation.FileMutation{Kind: mutation.Write, Path: filepath.Join(main, ".git/hooks/post-commit")}) == nil {
 		t.Error("a command may write a hook")
 	}
 }
 
 // monitored makes a change as a command would, if the monitor lets it.
-func monitored(m *ChangeMonitor, c mutation.Mutation, do func() error) error {
+func monitored(m *ChangeMonitor, c mutation.FileMutation, do func() error) error {
 	if err := m.Notice(c); err != nil {
 		return err
 	}
@@ -129,7 +129,7 @@ func TestMonitorJudgesSettledContent(t *testing.T) {
 	g := newGround(t, defaults)
 	g.all(".git/HEAD", ".git/objects/x")
 	config, lock := filepath.Join(g.w, ".git/config"), filepath.Join(g.w, ".git/config.lock")
-	move := mutation.Mutation{Kind: mutation.Rename, Path: lock, To: config}
+	move := mutation.FileMutation{Kind: mutation.Rename, Path: lock, To: config}
 	try := func(text string, prepare func()) error {
 		g.put(lock, text)
 		prepare()
@@ -188,7 +188,7 @@ func TestMonitorSearchesMovedDirectoriesAgain(t *testing.T) {
 	monitor := g.MonitorChanges(MonitorOptions{})
 	for from, to := range map[string]string{"n": "m", "gh": "sub/.github"} {
 		from, to = filepath.Join(g.w, from), filepath.Join(g.w, to)
-		err := monitored(monitor, mutation.Mutation{Kind: mutation.Rename, Path: from, To: to}, func() error { return os.Rename(from, to) })
+		err := monitored(monitor, mutation.FileMutation{Kind: mutation.Rename, Path: from, To: to}, func() error { return os.Rename(from, to) })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -204,7 +204,7 @@ func TestMonitorCoversNamedPathsOnly(t *testing.T) {
 	g.all(".git/HEAD", ".vscode/tasks.json", ".idea/x")
 	monitor := g.MonitorChanges(MonitorOptions{Approved: true, Paths: []string{".vscode", ".git/config", ".envrc"}})
 	for path, allowed := range map[string]bool{".vscode/tasks.json": true, ".git/config": true, ".idea/x": false, ".envrc": false, ".git/hooks/x": false} {
-		err := monitor.Notice(mutation.Mutation{Kind: mutation.Write, Path: filepath.Join(g.w, path)})
+		err := monitor.Notice(mutation.FileMutation{Kind: mutation.Write, Path: filepath.Join(g.w, path)})
 		if (err == nil) != allowed {
 			t.Errorf("%s: %v", path, err)
 		}
@@ -218,7 +218,7 @@ func TestMonitorRefusesUninspectable(t *testing.T) {
 	g := newGround(t, defaults)
 	g.deep("closed/x/y")
 	long := filepath.Join(g.w, strings.Repeat("x/", 2040))
-	for name, m := range map[string]mutation.Mutation{
+	for name, m := range map[string]mutation.FileMutation{
 		"a long path":     {Kind: mutation.Write, Path: long},
 		"an unseen one":   {Err: unix.ENAMETOOLONG},
 		"a missing place": {Kind: mutation.Rename, Path: filepath.Join(g.w, "closed"), To: long},
@@ -236,7 +236,7 @@ func TestMonitorRefusesUninspectable(t *testing.T) {
 func TestMonitorTellsOfGit(t *testing.T) {
 	g := newGround(t, defaults)
 	g.deep(".git/HEAD")
-	refuse := mutation.Mutation{Kind: mutation.Write, Path: filepath.Join(g.w, ".git/hooks/x"), Thread: os.Getpid()}
+	refuse := mutation.FileMutation{Kind: mutation.Write, Path: filepath.Join(g.w, ".git/hooks/x"), Thread: os.Getpid()}
 	monitor := g.MonitorChanges(MonitorOptions{})
 	_ = monitor.Notice(refuse)
 	if monitor.FinishMonitor().GitRefused {
@@ -262,14 +262,14 @@ func TestMonitorChecksEachKindOfChange(t *testing.T) {
 		"plain/f", "bare/HEAD", "bare/objects/x", "bare/refs/x", "half/objects/x", "half/HEAD", "half/evil", "hook")
 	g.put(filepath.Join(g.w, ".git/config"), "[alias]\nx = y\n")
 	at := func(name string) string { return filepath.Join(g.w, name) }
-	two := func(kind mutation.Kind, a, b string) mutation.Mutation {
-		return mutation.Mutation{Kind: kind, Path: at(a), To: at(b)}
+	two := func(kind mutation.Kind, a, b string) mutation.FileMutation {
+		return mutation.FileMutation{Kind: kind, Path: at(a), To: at(b)}
 	}
-	one := func(kind mutation.Kind, path string) mutation.Mutation {
-		return mutation.Mutation{Kind: kind, Path: at(path)}
+	one := func(kind mutation.Kind, path string) mutation.FileMutation {
+		return mutation.FileMutation{Kind: kind, Path: at(path)}
 	}
 	for name, c := range map[string]struct {
-		mutation.Mutation
+		mutation.FileMutation
 		allowed bool
 	}{
 		"rename a file to a hook":       {two(mutation.Rename, "hook", "bare/hooks/update"), false},
@@ -286,7 +286,7 @@ func TestMonitorChecksEachKindOfChange(t *testing.T) {
 		"link a hook":                   {two(mutation.Link, ".git/hooks/pre-commit", "x"), false},
 		"link to a hook":                {two(mutation.Link, "hook", ".git/hooks/x"), false},
 		"link a judged file":            {two(mutation.Link, ".git/config", "x"), false},
-		"link an unnamed file":          {mutation.Mutation{Kind: mutation.Link, To: at(".git/hooks/x")}, false},
+		"link an unnamed file":          {mutation.FileMutation{Kind: mutation.Link, To: at(".git/hooks/x")}, false},
 		"delete a hook":                 {one(mutation.Remove, ".git/hooks/pre-commit"), false},
 		"delete risky settings":         {one(mutation.Remove, ".git/config"), false},
 		"delete a sample":               {one(mutation.Remove, ".git/hooks/x.sample"), true},
@@ -294,8 +294,8 @@ func TestMonitorChecksEachKindOfChange(t *testing.T) {
 		"write new settings in place":   {one(mutation.Write, "bare/config"), false},
 		"write a lock":                  {one(mutation.Write, ".git/config.lock"), true},
 		"write an unknown file":         {one(mutation.Write, "bare/unknown"), false},
-		"complete a git directory":      {mutation.Mutation{Kind: mutation.Make, Path: at("half/refs"), Dir: true}, false},
-		"make a repository":             {mutation.Mutation{Kind: mutation.Make, Path: at("plain/.git"), Dir: true}, true},
+		"complete a git directory":      {mutation.FileMutation{Kind: mutation.Make, Path: at("half/refs"), Dir: true}, false},
+		"make a repository":             {mutation.FileMutation{Kind: mutation.Make, Path: at("plain/.git"), Dir: true}, true},
 		"symlink .git":                  {one(mutation.Make, "plain/.git"), false},
 		"symlink modules":               {one(mutation.Make, ".git/modules"), false},
 		"a probe for symlinks":          {one(mutation.Make, ".git/tAbCdEf"), true},
@@ -303,7 +303,7 @@ func TestMonitorChecksEachKindOfChange(t *testing.T) {
 		"chmod settings":                {one(mutation.Attribute, ".git/config"), false},
 	} {
 		monitor := g.MonitorChanges(MonitorOptions{})
-		if err := monitor.Notice(c.Mutation); (err == nil) != c.allowed {
+		if err := monitor.Notice(c.FileMutation); (err == nil) != c.allowed {
 			t.Errorf("%s: %v, %+v", name, err, monitor.FinishMonitor())
 		}
 	}
@@ -324,7 +324,7 @@ func TestMonitorLetsMadeRepositoriesBeDeleted(t *testing.T) {
 	dir, git := filepath.Join(g.w, "copy"), filepath.Join(g.w, "copy/.git")
 	monitor := g.MonitorChanges(MonitorOptions{})
 	for _, path := range []string{dir, git, filepath.Join(dir, ".vscode")} {
-		made := mutation.Mutation{Kind: mutation.Make, Path: path, Dir: true}
+		made := mutation.FileMutation{Kind: mutation.Make, Path: path, Dir: true}
 		if err := monitored(monitor, made, func() error { return os.Mkdir(path, 0o755) }); err != nil {
 			t.Fatal(err)
 		}
@@ -333,10 +333,10 @@ func TestMonitorLetsMadeRepositoriesBeDeleted(t *testing.T) {
 	monitor.FinishMonitor()
 	later := g.MonitorChanges(MonitorOptions{})
 	file := filepath.Join(dir, ".vscode/x")
-	if later.Notice(mutation.Mutation{Kind: mutation.Write, Path: file}) == nil {
+	if later.Notice(mutation.FileMutation{Kind: mutation.Write, Path: file}) == nil {
 		t.Error("it may be changed")
 	}
-	if err := later.Notice(mutation.Mutation{Kind: mutation.Remove, Path: file}); err != nil {
+	if err := later.Notice(mutation.FileMutation{Kind: mutation.Remove, Path: file}); err != nil {
 		t.Error(err)
 	}
 }

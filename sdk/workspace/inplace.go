@@ -134,11 +134,11 @@ func (w *Workspace) completeInterruptedWrite(f *os.File) bool {
 	if err != nil {
 		return false
 	}
-	begun, err := f.Stat()
+	intentInfo, err := f.Stat()
 	if err != nil {
 		return false
 	}
-	if info.ModTime().After(begun.ModTime().Add(maxWriteTime)) {
+	if info.ModTime().After(intentInfo.ModTime().Add(maxWriteTime)) {
 		return true
 	}
 	return inodeNumber(info) != string(parts[1]) || p.overwriteFile(parts[3]) == nil

@@ -31,7 +31,7 @@ func (w *Workspace) allowsOutsideChange(path string) bool {
 
 // refuseProtected returns an error if a change affects a protected path. The guard handles paths that need approval.
 // [Workspace.refuseProtectedContent] checks files that are protected by content.
-func (w *Workspace) refuseProtected(access guard.Access, path, real string) error {
+func (w *Workspace) refuseProtected(access guard.AccessKind, path, real string) error {
 	hit, ok := w.inside.Match(real)
 	switch {
 	case ok && (hit.ContentRule == "gitlink" || hit.ContentRule == "" && !hit.Ask):

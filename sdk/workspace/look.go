@@ -9,7 +9,7 @@ import (
 
 // InspectTree opens the file or directory tree at a path and passes it to fn. It does not follow a symlink at the end
 // of the path.
-func (w *Workspace) InspectTree(access guard.Access, path string, fn func(*FileTree) error) error {
+func (w *Workspace) InspectTree(access guard.AccessKind, path string, fn func(*FileTree) error) error {
 	t, err := w.openTargetAs(access, false, path)
 	if isReadOnlyDirError(err) {
 		return w.inspectWhitelistedFile(access, path, fn)
@@ -29,7 +29,7 @@ func (w *Workspace) InspectTree(access guard.Access, path string, fn func(*FileT
 }
 
 // inspectWhitelistedFile is InspectTree for a whitelisted file whose directory can't be opened for changes.
-func (w *Workspace) inspectWhitelistedFile(access guard.Access, path string, fn func(*FileTree) error) error {
+func (w *Workspace) inspectWhitelistedFile(access guard.AccessKind, path string, fn func(*FileTree) error) error {
 	abs, err := w.AbsPath(path)
 	if err != nil {
 		return err

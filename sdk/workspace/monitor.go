@@ -27,7 +27,7 @@ type MonitorOptions struct {
 	// undone.
 	Background bool
 	// Next, if not nil, receives each allowed change and each change by FinishMonitor.
-	Next func(mutation.Mutation) error
+	Next func(mutation.FileMutation) error
 }
 
 // ChangeMonitor refuses changes of protected paths by a command. Pass each change to [ChangeMonitor.Notice] before it
@@ -43,15 +43,15 @@ type ChangeMonitor struct {
 	thread     int             // thread of the change being checked
 	created    map[string]bool // directories the command created
 	removed    map[string]bool // directories the command removed
-	judged     map[string]*contentCheckedFile
+	judged     map[string]*riskCheckedFile
 	probes     []string // test symlinks of git init, which it deletes again
 	moved      []string // moved directories and new repositories, to be rechecked
 	initialTop map[string]os.FileInfo
 	result     ProtectedChanges
 }
 
-// contentCheckedFile is a file that is protected only against certain contents, such as a git configuration.
-type contentCheckedFile struct {
+// riskCheckedFile is a protected file, such as a git configuration, that a command may change to harmless contents.
+type riskCheckedFile struct {
 	hit     protect.ProtectedPath
 	before  []byte // former content; nil for no file
 	risks   []string
@@ -84,7 +84,7 @@ func (w *Workspace) MonitorChanges(o MonitorOptions) *ChangeMonitor {
 	}
 	o.Approved = o.Approved && len(named) == len(o.Paths)
 	c := &ChangeMonitor{files: w, options: o, created: map[string]bool{}, removed: map[string]bool{},
-		judged: map[string]*contentCheckedFile{}}
+		judged: map[string]*riskCheckedFile{}}
 	c.initialTop = c.statTopEntryPoints()
 	config := filepath.Join(w.policy.Workspace, protect.GitDir, "config")
 	if hit, ok := w.inside.Match(config); ok && hit.ContentRule != "" {
@@ -133,7 +133,7 @@ func newEntryRefusal(hit protect.ProtectedPath) error {
 }
 
 // Notice returns EPERM for a change of a protected path. It passes allowed changes to Next.
-func (c *ChangeMonitor) Notice(m mutation.Mutation) error {
+func (c *ChangeMonitor) Notice(m mutation.FileMutation) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.thread = m.Thread
@@ -149,7 +149,7 @@ func (c *ChangeMonitor) Notice(m mutation.Mutation) error {
 	return nil
 }
 
-func (c *ChangeMonitor) recordRefusal(m mutation.Mutation, err error) {
+func (c *ChangeMonitor) recordRefusal(m mutation.FileMutation, err error) {
 	at := &changeRefusedError{path: m.Path, reason: err.Error()}
 	_ = errors.As(err, &at)
 	name := at.path
@@ -173,7 +173,7 @@ func isGitThread(thread int) bool {
 // maxInspected is the maximum length of a checked path. It leaves room for git's file names.
 const maxInspected = maxPathLength - 64
 
-func (c *ChangeMonitor) checkChange(m mutation.Mutation) error {
+func (c *ChangeMonitor) checkChange(m mutation.FileMutation) error {
 	for _, path := range []string{m.Path, m.To} {
 		if len(path) > maxInspected && paths.Within(c.files.policy.Workspace, path) {
 			return newChangeRefusal(path[:64]+"…", "the path is too long to be inspected")
@@ -261,7 +261,7 @@ func (c *ChangeMonitor) noteDirRemoved(path string) {
 }
 
 // rememberFile keeps the content of a file before its first change by the command.
-func (c *ChangeMonitor) rememberFile(hit protect.ProtectedPath, path string, own bool) (*contentCheckedFile, error) {
+func (c *ChangeMonitor) rememberFile(hit protect.ProtectedPath, path string, own bool) (*riskCheckedFile, error) {
 	if known := c.judged[path]; known != nil {
 		return known, nil
 	}
@@ -270,13 +270,13 @@ func (c *ChangeMonitor) rememberFile(hit protect.ProtectedPath, path string, own
 		return nil, newChangeRefusal(path, "%v", err)
 	}
 	mode, _ := statFileType(path)
-	f := &contentCheckedFile{hit, text, c.files.inside.FindRisks(hit, path, text), mode.Perm(), own, own && isGitThread(c.thread)}
+	f := &riskCheckedFile{hit, text, c.files.inside.FindRisks(hit, path, text), mode.Perm(), own, own && isGitThread(c.thread)}
 	c.judged[path] = f
 	return f, nil
 }
 
 // isHarmlessContent reports whether git acts on new content in the same way as before.
-func (c *ChangeMonitor) isHarmlessContent(f *contentCheckedFile, path string, after []byte) bool {
+func (c *ChangeMonitor) isHarmlessContent(f *riskCheckedFile, path string, after []byte) bool {
 	return f.hit.HasSameRisks(f.risks, c.files.inside.FindRisks(f.hit, path, after))
 }
 

@@ -21,7 +21,7 @@ func (c *ChangeMonitor) FinishMonitor() ProtectedChanges {
 	defer c.mu.Unlock()
 	for _, path := range c.probes {
 		if mode, _ := statFileType(path); mode&os.ModeSymlink != 0 {
-			c.notifyNext(mutation.Mutation{Kind: mutation.Remove, Path: path})
+			c.notifyNext(mutation.FileMutation{Kind: mutation.Remove, Path: path})
 			_ = os.Remove(path)
 		}
 	}
@@ -91,7 +91,7 @@ func (p ProtectedChanges) FormatNotes() (notes []string) {
 }
 
 // recheckFile restores a file if the command gave it harmful content.
-func (c *ChangeMonitor) recheckFile(path string, f *contentCheckedFile) {
+func (c *ChangeMonitor) recheckFile(path string, f *riskCheckedFile) {
 	if mode, _ := statFileType(path); c.permitsChange(f.hit, path) || f.hit.IsInertDir(path, mode) {
 		return
 	}
@@ -105,14 +105,14 @@ func (c *ChangeMonitor) recheckFile(path string, f *contentCheckedFile) {
 		return
 	}
 	c.result.GitRefused = c.result.GitRefused || f.byGit
-	c.recordRefusal(mutation.Mutation{}, newChangeRefusal(path, "it was put back, since git runs programs or reads other settings by it"))
+	c.recordRefusal(mutation.FileMutation{}, newChangeRefusal(path, "it was put back, since git runs programs or reads other settings by it"))
 	if err := c.restoreFileContent(path, f); err != nil {
 		c.result.Found = append(c.result.Found, name)
 	}
 }
 
 // restoreFileContent restores the content of a file before the command, and quarantines the changed file.
-func (c *ChangeMonitor) restoreFileContent(path string, f *contentCheckedFile) error {
+func (c *ChangeMonitor) restoreFileContent(path string, f *riskCheckedFile) error {
 	root, err := openWritableDir(filepath.Dir(path))
 	if err != nil {
 		return err
@@ -120,14 +120,14 @@ func (c *ChangeMonitor) restoreFileContent(path string, f *contentCheckedFile) e
 	defer func() { _ = root.Close() }()
 	name := filepath.Base(path)
 	if f.before == nil && f.created {
-		c.notifyNext(mutation.Mutation{Kind: mutation.Remove, Path: path})
+		c.notifyNext(mutation.FileMutation{Kind: mutation.Remove, Path: path})
 		return root.RemoveAll(name)
 	}
 	c.quarantine(path) // another process may have written it
 	if f.before == nil {
 		return nil
 	}
-	c.notifyNext(mutation.Mutation{Kind: mutation.Write, Path: path})
+	c.notifyNext(mutation.FileMutation{Kind: mutation.Write, Path: path})
 	temp := name + ".picoclaw-new"
 	_ = root.Remove(temp)
 	if err = root.WriteFile(temp, f.before, f.mode); err == nil {
@@ -147,7 +147,7 @@ func openWritableDir(dir string) (*os.Root, error) {
 	return paths.OpenRoot(dir)
 }
 
-func (c *ChangeMonitor) notifyNext(m mutation.Mutation) {
+func (c *ChangeMonitor) notifyNext(m mutation.FileMutation) {
 	if c.options.Next != nil {
 		_ = c.options.Next(m)
 	}
@@ -170,7 +170,7 @@ func (c *ChangeMonitor) quarantine(path string) {
 				continue
 			}
 			at := filepath.Join(filepath.Dir(path), to)
-			c.notifyNext(mutation.Mutation{Kind: mutation.Rename, Path: path, To: at})
+			c.notifyNext(mutation.FileMutation{Kind: mutation.Rename, Path: path, To: at})
 			if root.Rename(filepath.Base(path), to) == nil {
 				c.result.Aside = append(c.result.Aside, inside.RelativeName(at))
 				return

@@ -27,7 +27,7 @@ func (w *Workspace) resolvePaths(named []string) ([]string, error) {
 
 // isProtected reports whether the policy's Protected list closes a resolved path, against any whitelist. Deleting a
 // directory is closed too if it contains a protected path.
-func (w *Workspace) isProtected(access guard.Access, real string) bool {
+func (w *Workspace) isProtected(access guard.AccessKind, real string) bool {
 	if !w.policy.Restrict || paths.WithinAny(w.opened, real) || paths.Within(w.policy.Workspace, real) {
 		return false
 	}

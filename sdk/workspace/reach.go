@@ -60,12 +60,12 @@ type accessTarget struct {
 // A read first tries the path as written: os.Root follows symlinks inside and refuses others. After a refusal, and for
 // every change, withTarget resolves the symlinks once and checks the result. os.Root then refuses a symlink that was
 // swapped in meanwhile.
-func (w *Workspace) withTarget(access guard.Access, path string, op func(accessTarget) error) error {
+func (w *Workspace) withTarget(access guard.AccessKind, path string, op func(accessTarget) error) error {
 	return w.withTargetAs(access, access != guard.Delete, path, op)
 }
 
 // withTargetAs is withTarget with a choice whether to follow a symlink at the end of the path.
-func (w *Workspace) withTargetAs(access guard.Access, follow bool, path string, op func(accessTarget) error) error {
+func (w *Workspace) withTargetAs(access guard.AccessKind, follow bool, path string, op func(accessTarget) error) error {
 	abs, err := w.AbsPath(path)
 	if err != nil {
 		return err
@@ -145,7 +145,7 @@ func (w *Workspace) hasNoSymlinks(abs string) bool {
 }
 
 // findAllowedRoot returns the allowed directory that contains a path and permits the access, or nil.
-func (w *Workspace) findAllowedRoot(access guard.Access, abs string) *allowedRoot {
+func (w *Workspace) findAllowedRoot(access guard.AccessKind, abs string) *allowedRoot {
 	reading := access == guard.Read || access == guard.List
 	for _, r := range w.roots {
 		if paths.Within(r.dir, abs) && (reading || r.writable) {
@@ -161,7 +161,7 @@ func (r *allowedRoot) relativeName(abs string) string {
 }
 
 // isWhitelisted reports whether a whitelist pattern allows the access to a resolved path.
-func (w *Workspace) isWhitelisted(access guard.Access, real string) bool {
+func (w *Workspace) isWhitelisted(access guard.AccessKind, real string) bool {
 	patterns := w.writes
 	if access == guard.Read || access == guard.List {
 		patterns = w.reads

@@ -34,11 +34,11 @@ func (e *missingParentError) Unwrap() error { return e.err }
 
 // openTarget opens the directory of a path to change. A write follows a symlink at the end of the path; moving or
 // deleting does not.
-func (w *Workspace) openTarget(access guard.Access, path string) (*changeTarget, error) {
+func (w *Workspace) openTarget(access guard.AccessKind, path string) (*changeTarget, error) {
 	return w.openTargetAs(access, access != guard.Delete, path)
 }
 
-func (w *Workspace) openTargetAs(access guard.Access, follow bool, path string) (*changeTarget, error) {
+func (w *Workspace) openTargetAs(access guard.AccessKind, follow bool, path string) (*changeTarget, error) {
 	var t *changeTarget
 	err := w.withTargetAs(access, follow, path, func(at accessTarget) (err error) {
 		real := filepath.Join(at.dir.Name(), at.name)

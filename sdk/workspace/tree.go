@@ -48,7 +48,7 @@ func (t *FileTree) topEntry() *TreeEntry {
 }
 
 // WalkTree walks the tree at a path. It follows a symlink at the end of the path but none in the tree.
-func (w *Workspace) WalkTree(access guard.Access, path string, fn func(*TreeEntry) error) error {
+func (w *Workspace) WalkTree(access guard.AccessKind, path string, fn func(*TreeEntry) error) error {
 	return w.withTarget(access, path, func(at accessTarget) error {
 		tree, done, err := at.openTree()
 		if err != nil {

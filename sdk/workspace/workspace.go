@@ -85,7 +85,7 @@ func OpenWorkspace(p guard.Policy, o Options) (*Workspace, error) {
 	if w.policy.Workspace, err = filepath.EvalSymlinks(p.Workspace); err != nil {
 		return nil, fmt.Errorf("open the workspace: %w", err)
 	}
-	entries := protect.Entries{Deny: p.WorkspaceDeny, Ask: p.WorkspaceAsk}
+	entries := protect.PathLists{Deny: p.WorkspaceDeny, Ask: p.WorkspaceAsk}
 	if w.inside, err = protect.CompileRules(w.policy.Workspace, entries, w.allowsOutsideChange); err != nil {
 		return nil, fmt.Errorf("workspace.protect: %w", err)
 	}

@@ -240,7 +240,7 @@ func (c *ProgramModel) confinedProgram(args []string) session.AgentProgram {
 }
 
 // stderrEnd returns the end of the program's standard error for error messages.
-func (c *ProgramModel) stderrEnd(said *stdio.Tail) string {
+func (c *ProgramModel) stderrEnd(said *stdio.TailBuffer) string {
 	text, _ := said.Text()
 	text = cleanText(text)
 	if c.options.Key != "" {

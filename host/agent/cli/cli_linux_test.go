@@ -23,7 +23,7 @@ import (
 )
 
 // unconfined starts programs that nothing confines. A process has one such isolation.
-var unconfined = sync.OnceValues(func() (*isolation.Isolation, error) {
+var unconfined = sync.OnceValues(func() (*isolation.Starter, error) {
 	return isolation.Configure(isolation.Config{Home: os.TempDir()}, nil)
 })
 

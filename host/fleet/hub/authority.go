@@ -23,7 +23,7 @@ const (
 )
 
 // authority reads the certificate authority, which is made if there is none.
-func (h *Hub) authority() (*authority.Authority, error) {
+func (h *Hub) authority() (*authority.CertificateAuthority, error) {
 	data, err := os.ReadFile(h.path("authority.pem"))
 	if errors.Is(err, fs.ErrNotExist) {
 		if data, err = newAuthority(); err == nil {
@@ -38,7 +38,7 @@ func (h *Hub) authority() (*authority.Authority, error) {
 	if first == nil || second == nil {
 		return nil, fmt.Errorf("%s: it has no certificate and key; put back a copy of it", h.path("authority.pem"))
 	}
-	a := &authority.Authority{}
+	a := &authority.CertificateAuthority{}
 	if a.Certificate, err = x509.ParseCertificate(first.Bytes); err == nil {
 		a.Key, err = x509.ParseECPrivateKey(second.Bytes)
 	}
@@ -61,7 +61,7 @@ func newAuthority() ([]byte, error) {
 }
 
 // serving is the TLS of a hub that goes by some names and addresses.
-func serving(a *authority.Authority, names []string) *tls.Config {
+func serving(a *authority.CertificateAuthority, names []string) *tls.Config {
 	var mu sync.Mutex
 	var current *tls.Certificate
 	return &tls.Config{

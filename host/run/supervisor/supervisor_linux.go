@@ -132,7 +132,7 @@ func (s *supervisor) watchChanges(files *workspace.Workspace, profile *isolation
 }
 
 // startProgram starts the program, on a terminal if the host requests one, and informs the host.
-func (s *supervisor) startProgram(iso *isolation.Isolation, files *workspace.Workspace, profile isolation.Profile) error {
+func (s *supervisor) startProgram(iso *isolation.Starter, files *workspace.Workspace, profile isolation.Profile) error {
 	dir, err := files.OpenDir(s.start.Dir)
 	if err != nil {
 		return fmt.Errorf("open the current directory: %w", err)

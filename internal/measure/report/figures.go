@@ -8,22 +8,22 @@ import (
 	"github.com/picoclaw/picoclaw/internal/lazyregexp"
 )
 
-// benchFigure is one metric of a benchmark.
-type benchFigure struct {
+// benchMetric is one metric of a benchmark.
+type benchMetric struct {
 	key   string // such as call.cost-ms
 	value float64
 	bound string // such as <=0.15, or empty
 }
 
-func (f benchFigure) metricUnit() string { return f.key[strings.LastIndexAny(f.key, "-.")+1:] }
+func (f benchMetric) metricUnit() string { return f.key[strings.LastIndexAny(f.key, "-.")+1:] }
 
 // metricName returns the key without benchmark and unit.
-func (f benchFigure) metricName() string {
+func (f benchMetric) metricName() string {
 	name := f.key[strings.LastIndex(f.key, ".")+1:]
 	return strings.TrimSuffix(strings.TrimSuffix(name, f.metricUnit()), "-")
 }
 
-func (f benchFigure) String() string {
+func (f benchMetric) String() string {
 	line := fmt.Sprintf("%-28s %10s %s", f.metricName(), strconv.FormatFloat(f.value, 'g', -1, 64), f.metricUnit())
 	switch bound := strings.NewReplacer("<=", "at most ", ">=", "at least ").Replace(f.bound); {
 	case bound != "" && !f.keepsBound():
@@ -34,17 +34,17 @@ func (f benchFigure) String() string {
 	return line
 }
 
-func (f benchFigure) keepsBound() bool {
+func (f benchMetric) keepsBound() bool {
 	bound, _ := strconv.ParseFloat(strings.TrimLeft(f.bound, "<>="), 64)
 	return strings.HasPrefix(f.bound, "<=") && f.value <= bound || strings.HasPrefix(f.bound, ">=") && f.value >= bound
 }
 
-func (f benchFigure) moreIsBetter() bool {
+func (f benchMetric) moreIsBetter() bool {
 	return f.metricUnit() == "speed" || strings.HasSuffix(f.metricUnit(), "/s")
 }
 
 // isDifference reports whether a figure is the difference of two others, which are compared instead.
-func (f benchFigure) isDifference() bool { return strings.HasSuffix(f.metricName(), "cost") }
+func (f benchMetric) isDifference() bool { return strings.HasSuffix(f.metricName(), "cost") }
 
 var (
 	benchmarkName = lazyregexp.New(`^Benchmark(\S+?)(-\d+)?(\s|$)`)
@@ -53,7 +53,7 @@ var (
 
 // parseFigures parses the output of `go test -bench`. Tested programs may print between a benchmark's name and its
 // metrics.
-func parseFigures(output string) (all []benchFigure) {
+func parseFigures(output string) (all []benchMetric) {
 	benchmark := ""
 	for line := range strings.Lines(output) {
 		if name := benchmarkName().FindStringSubmatch(line); name != nil {
@@ -61,7 +61,7 @@ func parseFigures(output string) (all []benchFigure) {
 		}
 		for _, m := range metric().FindAllStringSubmatch(line, -1) {
 			if value, err := strconv.ParseFloat(m[1], 64); err == nil && m[2] != "ns/op" && benchmark != "" {
-				all = append(all, benchFigure{benchmark + "." + m[2], value, m[3]})
+				all = append(all, benchMetric{benchmark + "." + m[2], value, m[3]})
 			}
 		}
 	}

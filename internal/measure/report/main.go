@@ -71,7 +71,7 @@ func runBenchmarks(only, file string, runs int, save, check bool) error {
 		return err
 	}
 	fmt.Println(now)
-	all, unmeasured := map[string][]benchFigure{}, map[string]bool{}
+	all, unmeasured := map[string][]benchMetric{}, map[string]bool{}
 	var failed error
 	for n := range runs { // each runs all parts, so that a busy minute does not meet all values of one figure
 		fmt.Printf("\nrun %d of %d\n", n+1, runs)
@@ -92,7 +92,7 @@ func runBenchmarks(only, file string, runs int, save, check bool) error {
 		return fmt.Errorf("there is no part %q", only)
 	}
 	for key, values := range all {
-		slices.SortFunc(values, func(a, b benchFigure) int { return cmp.Compare(a.value, b.value) })
+		slices.SortFunc(values, func(a, b benchMetric) int { return cmp.Compare(a.value, b.value) })
 		now.Figures[key] = values[len(values)/2].value
 	}
 	if check {
@@ -104,7 +104,7 @@ func runBenchmarks(only, file string, runs int, save, check bool) error {
 }
 
 // measurePart runs the benchmark of one part in one package, prints its figures and adds them to all.
-func measurePart(part, pkg string, all map[string][]benchFigure) error {
+func measurePart(part, pkg string, all map[string][]benchMetric) error {
 	fmt.Printf("\n%s (%s)\n", part, pkg)
 	out, err := exec.Command("go", "test", "-run", "^$", "-bench", "(?i)^Benchmark"+part+"$", "-benchtime", "2s",
 		"-timeout", "30m", pkg).CombinedOutput()

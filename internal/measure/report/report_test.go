@@ -12,7 +12,7 @@ func TestParseReadsMetricsAndBounds(t *testing.T) {
 		"BenchmarkCall-2   \t    5000\t         0 ns/op\t         0.4213 call-ms\t         0.39 cost-ms<=0.15\n" +
 		"BenchmarkMCP/start-2 \tthe server writes a line\n" +
 		"      25\t        31.50 picoclaw_first_read-ms\t  1.2e-05 exec-speed>=0.5\nPASS\n")
-	want := []benchFigure{{"call.call-ms", 0.4213, ""}, {"call.cost-ms", 0.39, "<=0.15"},
+	want := []benchMetric{{"call.call-ms", 0.4213, ""}, {"call.cost-ms", 0.39, "<=0.15"},
 		{"mcp/start.picoclaw_first_read-ms", 31.5, ""}, {"mcp/start.exec-speed", 1.2e-05, ">=0.5"}}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
@@ -20,7 +20,7 @@ func TestParseReadsMetricsAndBounds(t *testing.T) {
 }
 
 func TestFigurePrintsMissedBound(t *testing.T) {
-	for f, want := range map[benchFigure]string{
+	for f, want := range map[benchMetric]string{
 		{"call.cost-ms", 0.42, "<=0.15"}:          "cost                               0.42 ms   (at most 0.15: missed)",
 		{"network/a.by_name-speed", 0.7, ">=0.6"}: "by_name                             0.7 speed   (at least 0.6)",
 		{"audit/write.entry-ms", 0.01, ""}:        "entry                              0.01 ms",
@@ -49,9 +49,9 @@ func TestCompareFailsOnWorseFigures(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			now := &benchResults{Machine: saved.Machine, Figures: maps.Clone(saved.Figures)}
 			maps.Copy(now.Figures, test.change)
-			all := map[string][]benchFigure{}
+			all := map[string][]benchMetric{}
 			for key, value := range now.Figures {
-				all[key] = []benchFigure{{key: key, value: value}}
+				all[key] = []benchMetric{{key: key, value: value}}
 			}
 			if err := compareResults(saved, now, all); (err != nil) != test.fails {
 				t.Error(err)

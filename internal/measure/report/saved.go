@@ -90,7 +90,7 @@ func (r *benchResults) saveResults(file string, saved *benchResults, unmeasured 
 }
 
 // compareResults prints figures worse than the saved ones, except differences, whose operands are compared.
-func compareResults(saved, now *benchResults, all map[string][]benchFigure) error {
+func compareResults(saved, now *benchResults, all map[string][]benchMetric) error {
 	if saved.Machine.CPU != now.Machine.CPU || saved.Machine.Cores != now.Machine.Cores {
 		return fmt.Errorf("figures were saved on another machine: %v", saved)
 	}

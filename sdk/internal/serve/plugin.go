@@ -28,14 +28,14 @@ type Plugin struct {
 
 // Tool is one tool of a plugin.
 type Tool struct {
-	spec    pluginpb.Spec              // without the schemas
-	schemas func(*pluginpb.Spec) error // infers the schemas, which is too slow for a plugin's start
+	spec    pluginpb.ToolSpec              // without the schemas
+	schemas func(*pluginpb.ToolSpec) error // infers the schemas, which is too slow for a plugin's start
 	run     func(context.Context, *ToolCall) *pluginpb.Result
 }
 
 // NewTool returns a tool with a specification, a function that infers its schemas, and a handler.
 func NewTool(
-	spec pluginpb.Spec, schemas func(*pluginpb.Spec) error, run func(context.Context, *ToolCall) *pluginpb.Result,
+	spec pluginpb.ToolSpec, schemas func(*pluginpb.ToolSpec) error, run func(context.Context, *ToolCall) *pluginpb.Result,
 ) Tool {
 	return Tool{spec, schemas, run}
 }
@@ -92,7 +92,7 @@ func NewManifest(p Plugin) (*pluginpb.Manifest, error) {
 	}
 	for _, kind := range []struct {
 		offered []Tool
-		specs   *[]pluginpb.Spec
+		specs   *[]pluginpb.ToolSpec
 	}{{p.Tools, &m.Tools}, {p.Resources, &m.Resources}, {p.Prompts, &m.Prompts}} {
 		for _, t := range kind.offered {
 			spec := t.spec

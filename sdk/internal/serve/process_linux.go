@@ -16,7 +16,7 @@ func adoptOrphans() error { return unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0,
 // killDescendants kills all descendants and waits until they are gone, at most for a duration.
 func killDescendants(within time.Duration) {
 	for deadline := time.Now().Add(within); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
-		left := slices.DeleteFunc(proctable.Descendants(proctable.ReadAll(), os.Getpid()), func(e proctable.Entry) bool {
+		left := slices.DeleteFunc(proctable.Descendants(proctable.ReadAll(), os.Getpid()), func(e proctable.ProcessEntry) bool {
 			return e.State == 'Z'
 		})
 		if len(left) == 0 {

@@ -97,7 +97,7 @@ func parseCallCommand(args []string) (*standaloneCall, error) {
 }
 
 // validateArguments validates JSON arguments like a host and returns their canonical form.
-func validateArguments(spec *pluginpb.Spec, text string) ([]byte, error) {
+func validateArguments(spec *pluginpb.ToolSpec, text string) ([]byte, error) {
 	reader, _, err := spec.CompileArguments()
 	if err != nil {
 		return nil, err

@@ -22,7 +22,7 @@ func toolNames(m *pluginpb.Manifest) []string {
 }
 
 // findTool returns the tool with a short or full name.
-func findTool(m *pluginpb.Manifest, name string) (*pluginpb.Spec, error) {
+func findTool(m *pluginpb.Manifest, name string) (*pluginpb.ToolSpec, error) {
 	name = strings.TrimPrefix(name, m.ID+".")
 	for i := range m.Tools {
 		if m.Tools[i].Name == name {
@@ -36,7 +36,7 @@ func findTool(m *pluginpb.Manifest, name string) (*pluginpb.Spec, error) {
 	return nil, fmt.Errorf("no tool %q; the tools are %s", name, strings.Join(names, ", "))
 }
 
-func printToolHelp(w io.Writer, spec *pluginpb.Spec) error {
+func printToolHelp(w io.Writer, spec *pluginpb.ToolSpec) error {
 	input, err := spec.Input.Parse()
 	if err != nil {
 		return err

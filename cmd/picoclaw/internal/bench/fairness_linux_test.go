@@ -74,7 +74,7 @@ func measureFairness(b *testing.B, tmpfs bool) {
 	b.ReportMetric(0, "ns/op")
 	for _, flood := range floods {
 		var ratios []float64
-		var alone, beside measure.Times
+		var alone, beside measure.RunDurations
 		for range spells {
 			unix.Sync() // the last flood's writes
 			without := work(b, workers, spell)
@@ -95,7 +95,7 @@ func measureFairness(b *testing.B, tmpfs bool) {
 }
 
 // work has agents call, each with a pause of up to 100 ms between its calls.
-func work(b *testing.B, workers []*mcp.ClientSession, long time.Duration) (all measure.Times) {
+func work(b *testing.B, workers []*mcp.ClientSession, long time.Duration) (all measure.RunDurations) {
 	b.Helper()
 	calls := []*mcp.CallToolParams{
 		{Name: "read_file", Arguments: map[string]any{"path": "f0"}},
@@ -110,7 +110,7 @@ func work(b *testing.B, workers []*mcp.ClientSession, long time.Duration) (all m
 	for _, w := range workers {
 		wg.Go(func() {
 			for n := rand.N(len(calls)); time.Now().Before(until); n++ {
-				var once measure.Times
+				var once measure.RunDurations
 				if err := once.Time(func() error { return callAgent(b.Context(), w, calls[n%len(calls)]) }); err != nil {
 					b.Error(err)
 					return

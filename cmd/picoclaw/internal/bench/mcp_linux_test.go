@@ -75,7 +75,7 @@ func BenchmarkMCP(b *testing.B) {
 // compareStarts starts servers and reads a file.
 func compareStarts(b *testing.B, i *installation, names []string, servers []*server) {
 	var cases []measure.BenchCase
-	initialized := make([]measure.Times, len(servers))
+	initialized := make([]measure.RunDurations, len(servers))
 	for n, s := range servers {
 		var c *client
 		end := func() error {

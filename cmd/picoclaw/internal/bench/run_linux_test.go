@@ -52,7 +52,7 @@ func BenchmarkRun(b *testing.B) {
 		{"read_100mb", "cat large >/dev/null", 20, "<=1.05"},
 	} {
 		b.Run(m.name, func(b *testing.B) {
-			script, times := m.script, [2]measure.Times{}
+			script, times := m.script, [2]measure.RunDurations{}
 			if m.repeat > 0 {
 				script = fmt.Sprintf("b=$(date +%%s%%N); for i in $(seq %d); do %s; done; echo $(($(date +%%s%%N)-b))", m.repeat, m.script)
 			}

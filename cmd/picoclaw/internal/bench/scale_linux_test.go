@@ -52,8 +52,8 @@ func BenchmarkScale(b *testing.B) {
 		wg.Go(func() { clients[n].failed = clients[n].run(b.Context(), i, address, fmt.Sprint("agent", n+1), &begun) })
 	}
 	wg.Wait()
-	var first measure.Times
-	later := map[string]measure.Times{}
+	var first measure.RunDurations
+	later := map[string]measure.RunDurations{}
 	for _, c := range clients {
 		if c.failed != nil {
 			b.Fatal(c.failed)
@@ -98,7 +98,7 @@ func startGateway(b *testing.B, i *installation) (pid int, address string) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	var started measure.Times
+	var started measure.RunDurations
 	err = started.Time(func() error {
 		if err := cmd.Start(); err != nil {
 			return err
@@ -126,8 +126,8 @@ func startGateway(b *testing.B, i *installation) (pid int, address string) {
 
 // scaleClient is the client of one agent.
 type scaleClient struct {
-	first  measure.Times
-	later  map[string]measure.Times
+	first  measure.RunDurations
+	later  map[string]measure.RunDurations
 	failed error
 }
 
@@ -152,7 +152,7 @@ func (c *scaleClient) run(ctx context.Context, i *installation, address, agent s
 		return err
 	}
 	defer func() { _ = s.Close() }()
-	c.later = map[string]measure.Times{}
+	c.later = map[string]measure.RunDurations{}
 	calls := []*mcp.CallToolParams{
 		{Name: "read_file", Arguments: map[string]any{"path": "f0"}},
 		{Name: "grep", Arguments: map[string]any{"pattern": "needle"}},

@@ -117,7 +117,7 @@ func BenchmarkNetwork(b *testing.B) {
 		times      int // in one command
 	}{{"get_100mb", "/large", 1}, {"get_small", "/small", 20}} {
 		b.Run(m.name, func(b *testing.B) {
-			var took [2]measure.Times
+			var took [2]measure.RunDurations
 			for b.Loop() {
 				for n, resolve := range []string{"", "--resolve " + place + ":127.0.0.1 "} {
 					times, err := seconds(clients[n], "curl -sS --cacert ca.pem -H 'Connection: close' -w '%{time_total}\\n' "+
@@ -140,7 +140,7 @@ func BenchmarkNetwork(b *testing.B) {
 }
 
 // seconds runs a command that prints numbers of seconds, each in a line.
-func seconds(c *client, command string) (times measure.Times, err error) {
+func seconds(c *client, command string) (times measure.RunDurations, err error) {
 	if err := c.exec(command); err != nil {
 		return nil, err
 	}

@@ -42,7 +42,7 @@ func ToolsPage(tools []session.Tool) (string, error) {
 }
 
 // writeTool writes the section of a tool: description, facts and arguments.
-func writeTool(b *strings.Builder, spec *pluginpb.Spec) error {
+func writeTool(b *strings.Builder, spec *pluginpb.ToolSpec) error {
 	fmt.Fprintf(b, "\n### %s\n\n%s\n\n", spec.Name, wrapParagraphs(spec.Doc))
 	var facts []string
 	add := func(name string, values ...string) {

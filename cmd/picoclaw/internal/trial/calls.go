@@ -78,7 +78,7 @@ func (c *toolTester) callEveryTool(ctx context.Context) {
 }
 
 // checkResult returns an error if a result breaks the plugin contract.
-func (c *toolTester) checkResult(t *pluginpb.Spec, r *session.Result) error {
+func (c *toolTester) checkResult(t *pluginpb.ToolSpec, r *session.Result) error {
 	switch {
 	case isUnanswered(r):
 		return errors.New(r.Err.Message)
@@ -158,7 +158,7 @@ func (c *toolTester) answeringTools() []string {
 }
 
 // sampleArguments returns minimal arguments that fit a tool's schema.
-func sampleArguments(t *pluginpb.Spec) (json.RawMessage, error) {
+func sampleArguments(t *pluginpb.ToolSpec) (json.RawMessage, error) {
 	reader, _, err := t.CompileArguments()
 	if err != nil {
 		return nil, err
@@ -219,7 +219,7 @@ func sampleValue(s *jsonschema.Schema) any {
 
 // sampleText returns a string that suits the claim of the schema, such as the path of an existing file.
 func sampleText(s *jsonschema.Schema) string {
-	switch claim, _ := s.Extra[pluginpb.ClaimKey].(string); pluginpb.Claim(claim) {
+	switch claim, _ := s.Extra[pluginpb.ClaimKey].(string); pluginpb.ArgumentClaim(claim) {
 	case pluginpb.ClaimList, pluginpb.ClaimCwd:
 		return "dir"
 	case pluginpb.ClaimRead, pluginpb.ClaimWrite:

@@ -14,7 +14,7 @@ const (
 )
 
 // findSimilarPlaces returns the places in s that are most similar to old.
-func findSimilarPlaces(s, old string) []SimilarPlace {
+func findSimilarPlaces(s, old string) []SimilarLines {
 	wanted := splitLines(old)
 	if len(s) > mostSearched || len(wanted) == 0 {
 		return nil
@@ -50,17 +50,17 @@ func findSimilarPlaces(s, old string) []SimilarPlace {
 		}
 	}
 	slices.SortStableFunc(all, func(a, b scored) int { return cmp.Compare(b.score, a.score) })
-	var places []SimilarPlace
+	var places []SimilarLines
 	for _, c := range all {
 		if len(places) == mostPlaces {
 			break
 		}
 		last := min(c.at+len(wanted), len(lines))
-		overlaps := func(p SimilarPlace) bool { return c.at+1 <= p.Last && last >= p.First }
+		overlaps := func(p SimilarLines) bool { return c.at+1 <= p.Last && last >= p.First }
 		if slices.ContainsFunc(places, overlaps) {
 			continue
 		}
-		p := SimilarPlace{First: c.at + 1, Last: last}
+		p := SimilarLines{First: c.at + 1, Last: last}
 		for _, l := range lines[c.at:min(last, c.at+mostLines)] {
 			p.Lines = append(p.Lines, s[l.from:l.end])
 		}

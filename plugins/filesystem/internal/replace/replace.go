@@ -39,31 +39,33 @@ type Match struct {
 }
 
 type (
-	// EmptyError is the error of an edit without old text, and SameError of one that changes nothing.
-	EmptyError struct{}
-	SameError  struct{}
+	// EmptyTextError is the error of an edit without old text, and SameTextError of one that changes nothing.
+	EmptyTextError struct{}
+	SameTextError  struct{}
 )
 
-func (EmptyError) Error() string { return "the text to replace is empty" }
-func (SameError) Error() string  { return "the old and the new text are the same" }
+func (EmptyTextError) Error() string { return "the text to replace is empty" }
+func (SameTextError) Error() string  { return "the old and the new text are the same" }
 
-// AmbiguousError is the error for old text that occurs several times.
-type AmbiguousError struct {
+// AmbiguousMatchError is the error for old text that occurs several times.
+type AmbiguousMatchError struct {
 	Count int   // how many, counting also those that overlap
 	Lines []int // where they begin, the first few
 	More  bool  // there are more lines
 	How   MatchKind
 }
 
-func (e *AmbiguousError) Error() string { return fmt.Sprintf("the text appears %d times", e.Count) }
+func (e *AmbiguousMatchError) Error() string {
+	return fmt.Sprintf("the text appears %d times", e.Count)
+}
 
-// NotFoundError is the error for old text that does not occur, with the most similar places.
-type NotFoundError struct{ Nearest []SimilarPlace }
+// TextNotFoundError is the error for old text that does not occur, with the most similar places.
+type TextNotFoundError struct{ Nearest []SimilarLines }
 
-func (*NotFoundError) Error() string { return "the text is not there" }
+func (*TextNotFoundError) Error() string { return "the text is not there" }
 
-// SimilarPlace is a range of lines similar to the old text.
-type SimilarPlace struct {
+// SimilarLines is a range of lines similar to the old text.
+type SimilarLines struct {
 	First, Last int // line numbers, from 1
 	Lines       []string
 }
@@ -72,10 +74,10 @@ type SimilarPlace struct {
 // unit of indentation. count limits the number of ranges: 0 for all, or OnlyOccurrence.
 func FindReplacements(s, old, new string, count int) (*Match, error) {
 	if old == "" {
-		return nil, EmptyError{}
+		return nil, EmptyTextError{}
 	}
 	if old == new {
-		return nil, SameError{}
+		return nil, SameTextError{}
 	}
 	if f, err := findExact(s, old, new, count); f != nil || err != nil {
 		return f, err
@@ -86,7 +88,7 @@ func FindReplacements(s, old, new string, count int) (*Match, error) {
 	if spans := findReindented(s, old, new); len(spans) > 0 {
 		return requireSingle(s, spans, Indentation)
 	}
-	return nil, &NotFoundError{Nearest: findSimilarPlaces(s, old)}
+	return nil, &TextNotFoundError{Nearest: findSimilarPlaces(s, old)}
 }
 
 // findExact finds the ranges that equal old.
@@ -97,7 +99,7 @@ func findExact(s, old, new string, count int) (*Match, error) {
 	}
 	if count == OnlyOccurrence {
 		if n, lines := countOccurrences(s, old); n > 1 {
-			return nil, &AmbiguousError{Count: n, Lines: lines[:min(len(lines), maxReportedLines)], More: len(lines) > maxReportedLines}
+			return nil, &AmbiguousMatchError{Count: n, Lines: lines[:min(len(lines), maxReportedLines)], More: len(lines) > maxReportedLines}
 		}
 		count = 1
 	}
@@ -124,7 +126,7 @@ func adaptLineEndings(s, old, new string, at int) string {
 	return text.ConvertLineEndings(new, text.LineEndingAt(s, at))
 }
 
-// maxReportedLines limits the line numbers in an AmbiguousError.
+// maxReportedLines limits the line numbers in an AmbiguousMatchError.
 const maxReportedLines = 10
 
 // countOccurrences returns the number and lines of occurrences, including overlapping ones: "aa" is twice in "aaa".
@@ -151,7 +153,7 @@ func requireSingle(s string, spans []RangeReplacement, how MatchKind) (*Match, e
 	if len(spans) == 1 {
 		return &Match{Splices: spans, How: how}, nil
 	}
-	e := &AmbiguousError{Count: len(spans), How: how, More: len(spans) > maxReportedLines}
+	e := &AmbiguousMatchError{Count: len(spans), How: how, More: len(spans) > maxReportedLines}
 	for _, span := range spans[:min(len(spans), maxReportedLines)] {
 		e.Lines = append(e.Lines, text.LineNumberAt(s, span.From))
 	}

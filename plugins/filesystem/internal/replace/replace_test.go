@@ -79,7 +79,7 @@ func TestLooserMatchesAreRefused(t *testing.T) {
 			new = "   x"
 		}
 		f, err := FindReplacements(test.s, test.old, new, OnlyOccurrence)
-		var miss *NotFoundError
+		var miss *TextNotFoundError
 		if !errors.As(err, &miss) {
 			t.Errorf("%s: %v, %v", name, f, err)
 		}
@@ -99,7 +99,7 @@ func TestAmbiguousMatchesAreReported(t *testing.T) {
 		{strings.Repeat("x\n", 28), "x", 28, []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}},
 	} {
 		_, err := FindReplacements(test.s, test.old, "new", OnlyOccurrence)
-		var e *AmbiguousError
+		var e *AmbiguousMatchError
 		if !errors.As(err, &e) || e.Count != test.count || !slices.Equal(e.Lines, test.lines) {
 			t.Errorf("%q in %.20q: %+v", test.old, test.s, err)
 		}
@@ -109,7 +109,7 @@ func TestAmbiguousMatchesAreReported(t *testing.T) {
 func TestMissReportsSimilarPlaces(t *testing.T) {
 	s := "package main\n\nfunc alpha() {\n\treturn 1\n}\n\nfunc beta() {\n\treturn 2\n}\n\nvar unrelated = true\n"
 	_, err := FindReplacements(s, "func alfa() {\n\treturn 1\n}", "x", OnlyOccurrence)
-	var miss *NotFoundError
+	var miss *TextNotFoundError
 	if !errors.As(err, &miss) || len(miss.Nearest) == 0 || miss.Nearest[0].First != 3 || miss.Nearest[0].Last != 5 {
 		t.Fatalf("%+v", err)
 	}

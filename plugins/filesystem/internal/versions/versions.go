@@ -31,16 +31,16 @@ func ComputeEtag(data []byte) string { return formatEtag(xxh3.Hash(data)) }
 // ComputeStringEtag is like ComputeEtag for a string.
 func ComputeStringEtag(data string) string { return formatEtag(xxh3.HashString(data)) }
 
-// EtagHash is a writer that computes the etag of the contents written to it.
-type EtagHash struct{ h *xxh3.Hasher }
+// EtagHasher is a writer that computes the etag of the contents written to it.
+type EtagHasher struct{ h *xxh3.Hasher }
 
 // NewEtagHash returns a hash without contents.
-func NewEtagHash() EtagHash { return EtagHash{xxh3.New()} }
+func NewEtagHash() EtagHasher { return EtagHasher{xxh3.New()} }
 
-func (h EtagHash) Write(p []byte) (int, error) { return h.h.Write(p) }
+func (h EtagHasher) Write(p []byte) (int, error) { return h.h.Write(p) }
 
 // Etag returns the etag of the contents written so far.
-func (h EtagHash) Etag() string { return formatEtag(h.h.Sum64()) }
+func (h EtagHasher) Etag() string { return formatEtag(h.h.Sum64()) }
 
 func formatEtag(sum uint64) string { return fmt.Sprintf("%0*x", etagSize, sum) }
 
@@ -51,8 +51,8 @@ func ComputeReaderEtag(r io.Reader) (string, error) {
 	return h.Etag(), err
 }
 
-// SeenContents stores contents that an agent has read, in memory and for the next process. Use may be concurrent.
-type SeenContents struct {
+// SeenContentStore stores contents that an agent has read, in memory and for the next process. Use may be concurrent.
+type SeenContentStore struct {
 	dir string // "" for memory only
 
 	mu    sync.Mutex
@@ -62,12 +62,12 @@ type SeenContents struct {
 }
 
 // OpenSeenContents returns a store with a directory, which may be missing. An empty name means memory only.
-func OpenSeenContents(dir string) *SeenContents {
-	return &SeenContents{dir: dir, data: map[string]string{}}
+func OpenSeenContents(dir string) *SeenContentStore {
+	return &SeenContentStore{dir: dir, data: map[string]string{}}
 }
 
 // Add stores contents under their etag.
-func (s *SeenContents) Add(etag, data string) {
+func (s *SeenContentStore) Add(etag, data string) {
 	if len(data) > largest {
 		return
 	}
@@ -94,7 +94,7 @@ var etagPattern = lazyregexp.New(`^[0-9a-f]{16}$`)
 func IsEtag(s string) bool { return etagPattern().MatchString(s) }
 
 // Get returns the contents with an etag, if they are stored.
-func (s *SeenContents) Get(etag string) (data string, ok bool) {
+func (s *SeenContentStore) Get(etag string) (data string, ok bool) {
 	if !IsEtag(etag) {
 		return "", false
 	}
@@ -109,7 +109,7 @@ func (s *SeenContents) Get(etag string) (data string, ok bool) {
 }
 
 // Save writes the contents to the directory, and deletes the oldest ones in it.
-func (s *SeenContents) Save() error {
+func (s *SeenContentStore) Save() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.dir == "" || len(s.order) == 0 {

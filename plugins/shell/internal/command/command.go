@@ -47,7 +47,7 @@ type RunningCommand struct {
 }
 
 // StartCommand starts a command in the sandbox of a profile.
-func StartCommand(l *isolation.Isolation, p isolation.Profile, s CommandSpec) (*RunningCommand, error) {
+func StartCommand(l *isolation.Starter, p isolation.Profile, s CommandSpec) (*RunningCommand, error) {
 	r := &RunningCommand{Began: time.Now(), over: make(chan struct{})}
 	cmd := exec.Command(s.Shell[0], s.Shell[1:]...)
 	cmd.Dir, cmd.Env = openDirPath(s.Dir), s.Env

@@ -13,8 +13,8 @@ const (
 	Stderr
 )
 
-// OutputRecord keeps the interleaved output and each stream. Long output goes to a file. Use may be concurrent.
-type OutputRecord struct {
+// OutputRecorder keeps the interleaved output and each stream. Long output goes to a file. Use may be concurrent.
+type OutputRecorder struct {
 	create func() (OutputFile, error)
 
 	mu      sync.Mutex
@@ -39,12 +39,12 @@ type OutputFile interface {
 }
 
 // NewOutputRecord returns an empty record. create is called for the file when the output becomes long.
-func NewOutputRecord(create func() (OutputFile, error)) *OutputRecord {
-	return &OutputRecord{create: create}
+func NewOutputRecord(create func() (OutputFile, error)) *OutputRecorder {
+	return &OutputRecorder{create: create}
 }
 
 // AddBytes adds output of a stream.
-func (r *OutputRecord) AddBytes(stream int, p []byte) {
+func (r *OutputRecorder) AddBytes(stream int, p []byte) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.file == nil && r.failed == nil && r.all.TotalBytes()+int64(len(p)) > 2*ExcerptBytes {
@@ -65,7 +65,7 @@ func (r *OutputRecord) AddBytes(stream int, p []byte) {
 }
 
 // createFile creates the file and writes the output so far.
-func (r *OutputRecord) createFile() {
+func (r *OutputRecorder) createFile() {
 	if r.file, r.failed = r.create(); r.failed != nil {
 		return
 	}
@@ -76,7 +76,7 @@ func (r *OutputRecord) createFile() {
 }
 
 // appendToFile appends p to the file, up to the file's limit.
-func (r *OutputRecord) appendToFile(p []byte) {
+func (r *OutputRecorder) appendToFile(p []byte) {
 	if r.file == nil {
 		return
 	}
@@ -91,7 +91,7 @@ func (r *OutputRecord) appendToFile(p []byte) {
 }
 
 // flushFile writes buffered output.
-func (r *OutputRecord) flushFile() {
+func (r *OutputRecorder) flushFile() {
 	if r.file == nil || r.failed != nil {
 		return
 	}
@@ -101,7 +101,7 @@ func (r *OutputRecord) flushFile() {
 }
 
 // Texts returns the kept output: both streams interleaved, and each one.
-func (r *OutputRecord) Texts() (all, stdout, stderr string) {
+func (r *OutputRecorder) Texts() (all, stdout, stderr string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	all = r.all.String()
@@ -125,7 +125,7 @@ type OmissionReport struct {
 }
 
 // Finish closes the file and reports the omitted output.
-func (r *OutputRecord) Finish() OmissionReport {
+func (r *OutputRecorder) Finish() OmissionReport {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.flushFile()

@@ -28,7 +28,7 @@ type BackgroundSession struct {
 	Ring    *output.OutputRing
 	Began   time.Time
 
-	Outcome *WorkspaceOutcome
+	Outcome *WorkspaceEffects
 
 	Given guard.Command // the command as it was decided on
 	Input string        // the end of what has been written to it; once it is registered, for Hear alone
@@ -38,8 +38,8 @@ type BackgroundSession struct {
 	hearing sync.Mutex
 }
 
-// WorkspaceOutcome is the effect of a finished command on the workspace.
-type WorkspaceOutcome struct {
+// WorkspaceEffects is the effect of a finished command on the workspace.
+type WorkspaceEffects struct {
 	Changes   undo.OperationResult
 	Undone    *undo.UndoResult // of a command that was undone at once; nil for others
 	Protected workspace.ProtectedChanges
@@ -47,12 +47,12 @@ type WorkspaceOutcome struct {
 
 // UpdateInput calls decide with all earlier input and stores its result as the new input, unless it returns an error.
 // Concurrent calls run one after another.
-func (s *BackgroundSession) UpdateInput(decide func(told string) (string, error)) error {
+func (s *BackgroundSession) UpdateInput(decide func(input string) (string, error)) error {
 	s.hearing.Lock()
 	defer s.hearing.Unlock()
-	told, err := decide(s.Input)
+	input, err := decide(s.Input)
 	if err == nil {
-		s.Input = told
+		s.Input = input
 	}
 	return err
 }

@@ -95,7 +95,7 @@ func (s *callScanner) addCallEffects(c *CallEffectRule, i int) {
 		if first.isLiteral() {
 			s.effects = append(s.effects, findEffects(s.language, first.text, s.depth+1)...)
 		} else {
-			s.effects = append(s.effects, Effect{Kind: Computed, Text: "it runs code"})
+			s.effects = append(s.effects, CodeEffect{Kind: Computed, Text: "it runs code"})
 		}
 	case "enter":
 		s.changesDir = true
@@ -123,7 +123,7 @@ func (s *callScanner) addCallEffects(c *CallEffectRule, i int) {
 // addLiteralFileEffect adds a file effect if the file name is a literal.
 func (s *callScanner) addLiteralFileEffect(kind EffectKind, a callArgument) {
 	if a.isLiteral() {
-		s.effects = append(s.effects, Effect{Kind: kind, Text: a.text})
+		s.effects = append(s.effects, CodeEffect{Kind: kind, Text: a.text})
 	}
 }
 
@@ -161,11 +161,11 @@ func (s *callScanner) addCommandEffect(c *CallEffectRule, args []callArgument) {
 	}
 	switch {
 	case len(words) == 0 || words[0] == "" || strings.Trim(words[0], shell.Unknown+" ") == "":
-		s.addStartEffect(Effect{Kind: Computed, Text: "it starts a command"})
+		s.addStartEffect(CodeEffect{Kind: Computed, Text: "it starts a command"})
 	case len(words) == 1 && !args[0].isList:
-		s.addStartEffect(Effect{Kind: Shell, Text: words[0]})
+		s.addStartEffect(CodeEffect{Kind: Shell, Text: words[0]})
 	default:
-		s.addStartEffect(Effect{Kind: Argv, Argv: words})
+		s.addStartEffect(CodeEffect{Kind: Argv, Argv: words})
 	}
 }
 
@@ -192,5 +192,5 @@ func (s *callScanner) addTemplateCommandEffect(as string, args []callArgument) {
 			argv = append(argv, word[:open]+text)
 		}
 	}
-	s.effects = append(s.effects, Effect{Kind: Argv, Argv: argv})
+	s.effects = append(s.effects, CodeEffect{Kind: Argv, Argv: argv})
 }

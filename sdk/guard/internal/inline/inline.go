@@ -32,8 +32,8 @@ const (
 	Complex  EffectKind = "complex" // the code is too long to analyse
 )
 
-// Effect is one command that code starts or one file that it accesses.
-type Effect struct {
+// CodeEffect is one command that code starts or one file that it accesses.
+type CodeEffect struct {
 	Kind        EffectKind
 	Text        string
 	Argv        []string
@@ -51,7 +51,7 @@ const (
 )
 
 // FindEffects returns the commands and file accesses in code, as far as the table of its language knows them.
-func FindEffects(language, code string) []Effect {
+func FindEffects(language, code string) []CodeEffect {
 	if language == "sed" {
 		return findSedEffects(code)
 	}
@@ -59,11 +59,11 @@ func FindEffects(language, code string) []Effect {
 }
 
 // findEffects returns the effects of code at a nesting depth.
-func findEffects(l *LanguageTable, code string, depth int) []Effect {
+func findEffects(l *LanguageTable, code string, depth int) []CodeEffect {
 	if l == nil || depth > maxDepth {
 		return nil
 	}
-	var out []Effect
+	var out []CodeEffect
 	for _, p := range l.Patterns {
 		out = append(out, p.findEffects(code)...)
 	}
@@ -75,16 +75,16 @@ func findEffects(l *LanguageTable, code string, depth int) []Effect {
 	}
 	switch {
 	case s.callsFork && l.loopPattern.MatchString(code):
-		out = append(out, Effect{Kind: ForkBomb, Text: "fork in a loop"})
+		out = append(out, CodeEffect{Kind: ForkBomb, Text: "fork in a loop"})
 	case s.opensSocket && s.startsCommand:
-		out = append(out, Effect{Kind: Remote, Text: "a socket"})
+		out = append(out, CodeEffect{Kind: Remote, Text: "a socket"})
 	}
 	return out
 }
 
 // findEffects returns an effect for each match of the pattern. Its text is the first group, or else the whole match.
-func (p *EffectPattern) findEffects(code string) []Effect {
-	var out []Effect
+func (p *EffectPattern) findEffects(code string) []CodeEffect {
+	var out []CodeEffect
 	for _, m := range p.expression.FindAllStringSubmatch(code, -1) {
 		text := m[0]
 		if len(m) > 1 {
@@ -94,7 +94,7 @@ func (p *EffectPattern) findEffects(code string) []Effect {
 		case "code":
 			out = append(out, findEffects(loadTables().findLanguage(p.Lang), text, maxDepth)...)
 		default:
-			out = append(out, Effect{Kind: EffectKind(p.Action), Text: text, ReadsOutput: p.ReadsOutput})
+			out = append(out, CodeEffect{Kind: EffectKind(p.Action), Text: text, ReadsOutput: p.ReadsOutput})
 		}
 	}
 	return out

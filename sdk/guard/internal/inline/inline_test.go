@@ -10,7 +10,7 @@ import (
 )
 
 // show writes an effect in one line, with "…" for what is computed.
-func show(effects []Effect) string {
+func show(effects []CodeEffect) string {
 	var out []string
 	for _, e := range effects {
 		what := e.Text

@@ -6,11 +6,11 @@ import "strings"
 type sedParser struct {
 	code    string
 	at      int
-	effects []Effect
+	effects []CodeEffect
 }
 
 // findSedEffects returns the effects of a sed script: e runs commands, r and R read files, w and W write them.
-func findSedEffects(code string) []Effect {
+func findSedEffects(code string) []CodeEffect {
 	s := &sedParser{code: code}
 	for s.at < len(code) {
 		s.parseSedCommand()
@@ -102,14 +102,14 @@ func (s *sedParser) parseSedCommand() {
 			s.at++
 		}
 	case 'r', 'R':
-		s.effects = append(s.effects, Effect{Kind: Read, Text: s.readRestOfLine()})
+		s.effects = append(s.effects, CodeEffect{Kind: Read, Text: s.readRestOfLine()})
 	case 'w', 'W':
-		s.effects = append(s.effects, Effect{Kind: Write, Text: s.readRestOfLine()})
+		s.effects = append(s.effects, CodeEffect{Kind: Write, Text: s.readRestOfLine()})
 	case 'e':
 		if command := s.readRestOfLine(); command != "" {
-			s.effects = append(s.effects, Effect{Kind: Shell, Text: command})
+			s.effects = append(s.effects, CodeEffect{Kind: Shell, Text: command})
 		} else {
-			s.effects = append(s.effects, Effect{Kind: Computed, Text: "sed's e runs its input as commands"})
+			s.effects = append(s.effects, CodeEffect{Kind: Computed, Text: "sed's e runs its input as commands"})
 		}
 	case ':', 'b', 't', 'T':
 		for s.at < len(s.code) && s.peekByte() != ';' && s.peekByte() != '\n' && s.peekByte() != '}' {
@@ -131,11 +131,11 @@ func (s *sedParser) parseSubstitution() {
 		switch c := s.code[s.at]; {
 		case c == 'e':
 			s.at++
-			s.effects = append(s.effects, Effect{Kind: Computed, Text: "sed's flag e runs the result of s as a command"},
-				Effect{Kind: Shell, Text: replacement})
+			s.effects = append(s.effects, CodeEffect{Kind: Computed, Text: "sed's flag e runs the result of s as a command"},
+				CodeEffect{Kind: Shell, Text: replacement})
 		case c == 'w':
 			s.at++
-			s.effects = append(s.effects, Effect{Kind: Write, Text: s.readRestOfLine()})
+			s.effects = append(s.effects, CodeEffect{Kind: Write, Text: s.readRestOfLine()})
 			return
 		case strings.IndexByte("gpiImM0123456789", c) >= 0:
 			s.at++

@@ -10,7 +10,7 @@ import (
 
 // interpretBuiltin interprets a builtin that changes the shell itself, and reports whether the command is one. Some
 // builtins are also passed to the visitor, because rules apply to them.
-func (in *Interpreter) interpretBuiltin(c *SimpleCommand, st *shellState) (Stream, bool) {
+func (in *Interpreter) interpretBuiltin(c *SimpleCommand, st *shellState) (StreamContent, bool) {
 	args := ArgumentTexts(c.Argv[1:])
 	empty := knownStream("")
 	switch c.Argv[0].Text {
@@ -18,7 +18,7 @@ func (in *Interpreter) interpretBuiltin(c *SimpleCommand, st *shellState) (Strea
 		"readarray":
 		for _, arg := range args {
 			if strings.Contains(arg, "[") {
-				in.interpretNestedSubstitutions(&c.Location, arg, st)
+				in.interpretNestedSubstitutions(&c.CommandLocation, arg, st)
 			}
 		}
 	case "command", "type":
@@ -39,7 +39,7 @@ func (in *Interpreter) interpretBuiltin(c *SimpleCommand, st *shellState) (Strea
 		}
 		return empty, true
 	case "eval":
-		return in.interpretCode(&c.Location, strings.Join(args, " "), c.From, st, c.Stdin), true
+		return in.interpretCode(&c.CommandLocation, strings.Join(args, " "), c.From, st, c.Stdin), true
 	case "trap":
 		if operands := dropOptions(args); len(operands) > 1 && operands[0] != "-" && operands[0] != "" {
 			st.traps = append(st.traps[:len(st.traps):len(st.traps)], operands[0])
@@ -48,7 +48,7 @@ func (in *Interpreter) interpretBuiltin(c *SimpleCommand, st *shellState) (Strea
 	case "alias":
 		for _, arg := range args {
 			if _, value, ok := strings.Cut(arg, "="); ok {
-				in.interpretCode(&c.Location, value, c.From, st.cloneState(), Stream{})
+				in.interpretCode(&c.CommandLocation, value, c.From, st.cloneState(), StreamContent{})
 			}
 		}
 		return empty, true
@@ -100,7 +100,7 @@ func (in *Interpreter) interpretBuiltin(c *SimpleCommand, st *shellState) (Strea
 			}
 		}
 	}
-	return Stream{}, false
+	return StreamContent{}, false
 }
 
 // dropOptions returns the arguments after the leading options.
@@ -117,10 +117,10 @@ func dropOptions(args []string) []string {
 }
 
 // interpretSourcedFile interprets a file in the current shell (source), if the file's content is known.
-func (in *Interpreter) interpretSourcedFile(c *SimpleCommand, st *shellState, args []string) Stream {
+func (in *Interpreter) interpretSourcedFile(c *SimpleCommand, st *shellState, args []string) StreamContent {
 	operands := dropOptions(args)
 	if len(operands) == 0 {
-		return Stream{}
+		return StreamContent{}
 	}
 	file := operands[0]
 	content, isWritten := st.files[st.absPath(file)]
@@ -133,7 +133,7 @@ func (in *Interpreter) interpretSourcedFile(c *SimpleCommand, st *shellState, ar
 		if len(operands) > 1 {
 			st.params = append([]string{"bash"}, operands[1:]...)
 		}
-		out := in.interpretCode(&c.Location, content.Text, c.From, st, c.Stdin)
+		out := in.interpretCode(&c.CommandLocation, content.Text, c.From, st, c.Stdin)
 		st.params, st.isDead = params, false
 		return out
 	default:

@@ -7,7 +7,7 @@ import (
 )
 
 // interpretIf interprets each branch once, and joins their states.
-func (in *Interpreter) interpretIf(c *syntax.IfClause, st *shellState, stdin Stream) Stream {
+func (in *Interpreter) interpretIf(c *syntax.IfClause, st *shellState, stdin StreamContent) StreamContent {
 	if len(c.Cond) == 0 { // else
 		return in.interpretStmts(c.Then, st, stdin)
 	}
@@ -22,7 +22,7 @@ func (in *Interpreter) interpretIf(c *syntax.IfClause, st *shellState, stdin Str
 }
 
 // interpretCase interprets each branch once, and joins their states.
-func (in *Interpreter) interpretCase(c *syntax.CaseClause, st *shellState, stdin Stream, place *Location) Stream {
+func (in *Interpreter) interpretCase(c *syntax.CaseClause, st *shellState, stdin StreamContent, place *CommandLocation) StreamContent {
 	x := in.newWordExpander(st, place)
 	x.expandWord(c.Word)
 	before := st.cloneState()
@@ -39,7 +39,7 @@ func (in *Interpreter) interpretCase(c *syntax.CaseClause, st *shellState, stdin
 
 // interpretWhile interprets the loop body twice: for the first round, and for all later rounds, in which changed values
 // are unknown.
-func (in *Interpreter) interpretWhile(c *syntax.WhileClause, st *shellState, stdin Stream, place *Location) Stream {
+func (in *Interpreter) interpretWhile(c *syntax.WhileClause, st *shellState, stdin StreamContent, place *CommandLocation) StreamContent {
 	if isEndlessLoop(c) && startsUnawaitedJobs(c.Do) {
 		in.reportProblem(place, ForkBomb, "an endless loop starts background jobs without waiting for them")
 	}
@@ -98,7 +98,7 @@ func startsUnawaitedJobs(body []*syntax.Stmt) bool {
 }
 
 // interpretFor interprets the loop body once for each known value.
-func (in *Interpreter) interpretFor(c *syntax.ForClause, st *shellState, stdin Stream, place *Location) Stream {
+func (in *Interpreter) interpretFor(c *syntax.ForClause, st *shellState, stdin StreamContent, place *CommandLocation) StreamContent {
 	x := in.newWordExpander(st, place)
 	var name string
 	var values []Argument

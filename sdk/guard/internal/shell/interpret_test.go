@@ -44,5 +44,5 @@ func (r *recorder) VisitCommand(c *shell.SimpleCommand) {
 		}
 	}
 }
-func (r *recorder) VisitPath(*shell.Location, shell.PathUse, shell.Argument) {}
-func (r *recorder) VisitProblem(*shell.Location, shell.AnalysisProblem)      { r.problem = true }
+func (r *recorder) VisitPath(*shell.CommandLocation, shell.PathUse, shell.Argument) {}
+func (r *recorder) VisitProblem(*shell.CommandLocation, shell.AnalysisProblem)      { r.problem = true }

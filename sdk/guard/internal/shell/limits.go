@@ -28,7 +28,7 @@ const (
 // or contain characters that look different to a person and a shell.
 func CheckCommandText(text string) *AnalysisProblem {
 	if len(text) > MaxText {
-		return &AnalysisProblem{Kind: TooLong, Location: &Location{}, Reason: fmt.Sprintf("the command is %d bytes long; the limit is %d",
+		return &AnalysisProblem{Kind: TooLong, Location: &CommandLocation{}, Reason: fmt.Sprintf("the command is %d bytes long; the limit is %d",
 			len(text), MaxText)}
 	}
 	depth, formatted := 0, false

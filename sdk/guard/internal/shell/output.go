@@ -23,13 +23,13 @@ var setupCommands = map[string][]string{
 
 // predictOutput returns the output of a harmless command if arguments and input determine it. Otherwise it returns an
 // unknown stream.
-func predictOutput(c *SimpleCommand) Stream {
+func predictOutput(c *SimpleCommand) StreamContent {
 	args := ArgumentTexts(c.Argv[1:])
 	name := ProgramName(c.Argv[0].Text)
 	if name == c.Argv[0].Text && len(args) > 0 && slices.Contains(setupCommands[name], args[0]) {
 		return knownStream("")
 	}
-	unknown := Stream{Piped: true, From: append([]string{name}, c.Stdin.From...)}
+	unknown := StreamContent{Piped: true, From: append([]string{name}, c.Stdin.From...)}
 	switch name {
 	case "echo":
 		return textStream(echoOutput(args))

@@ -104,8 +104,8 @@ func (x *wordExpander) inlineWordParts(p *syntax.ParamExp, quoted bool) []syntax
 			if quoted && !w.Dollar {
 				// Between double quotes a single one is a letter, and what it holds is expanded.
 				if strings.ContainsAny(w.Value, "$`") {
-					x.in.interpretSubshell(x.state, x.place, func(child *shellState) Stream {
-						return x.in.interpretCode(x.place, `: "`+w.Value+`"`, nil, child, Stream{})
+					x.in.interpretSubshell(x.state, x.place, func(child *shellState) StreamContent {
+						return x.in.interpretCode(x.place, `: "`+w.Value+`"`, nil, child, StreamContent{})
 					})
 				}
 				part = &syntax.Lit{Value: "'" + escapeDoubleQuoted(w.Value) + "'"}
@@ -174,10 +174,10 @@ func (x *wordExpander) interpretSubstitutions(node syntax.Node) {
 	syntax.Walk(node, func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.CmdSubst:
-			x.in.interpretSubshell(x.state, x.place, func(child *shellState) Stream { return x.in.interpretStmts(n.Stmts, child, Stream{}) })
+			x.in.interpretSubshell(x.state, x.place, func(child *shellState) StreamContent { return x.in.interpretStmts(n.Stmts, child, StreamContent{}) })
 			return false
 		case *syntax.ProcSubst:
-			x.in.interpretSubshell(x.state, x.place, func(child *shellState) Stream { return x.in.interpretStmts(n.Stmts, child, Stream{}) })
+			x.in.interpretSubshell(x.state, x.place, func(child *shellState) StreamContent { return x.in.interpretStmts(n.Stmts, child, StreamContent{}) })
 			return false
 		}
 		return true

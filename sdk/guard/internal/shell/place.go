@@ -10,8 +10,8 @@ import (
 // SourceSpan is a byte range of the command text. Line and Column are those of Start and count from 1.
 type SourceSpan struct{ Start, End, Line, Column int }
 
-// Location is the position of a command in the text, together with its working directory.
-type Location struct {
+// CommandLocation is the position of a command in the text, together with its working directory.
+type CommandLocation struct {
 	Dir string // working directory; "" if unknown
 
 	node      syntax.Node // syntax node; nil if byteRange is set
@@ -22,7 +22,7 @@ type Location struct {
 // byteRange is a range of bytes of one text.
 type byteRange struct{ start, end int }
 
-func (p *Location) byteBounds() byteRange {
+func (p *CommandLocation) byteBounds() byteRange {
 	if p.node == nil {
 		return p.byteRange
 	}
@@ -32,17 +32,17 @@ func (p *Location) byteBounds() byteRange {
 // interpretedSource is a text under interpretation: the whole text, or code nested in it.
 type interpretedSource struct {
 	text  string
-	runBy *Location // location of the command that runs the code; nil for the whole text
+	runBy *CommandLocation // location of the command that runs the code; nil for the whole text
 }
 
 // NewLocation returns the location of a byte range in a text.
-func NewLocation(text string, start, end int, dir string) *Location {
-	return &Location{Dir: dir, byteRange: byteRange{start, end}, source: &interpretedSource{text: text}}
+func NewLocation(text string, start, end int, dir string) *CommandLocation {
+	return &CommandLocation{Dir: dir, byteRange: byteRange{start, end}, source: &interpretedSource{text: text}}
 }
 
 // Span returns the range in the whole text. Nested code has its own range if it occurs there exactly once. Otherwise
 // Span returns the range of the command that runs the code.
-func (p *Location) Span() SourceSpan {
+func (p *CommandLocation) Span() SourceSpan {
 	whole, at := p.source, p.byteBounds()
 	for whole != nil && whole.runBy != nil {
 		outer := whole.runBy.source
@@ -65,11 +65,11 @@ func (p *Location) Span() SourceSpan {
 }
 
 // IsNested reports whether the location is in nested code rather than in the text itself.
-func (p *Location) IsNested() bool { return p.source == nil || p.source.runBy != nil }
+func (p *CommandLocation) IsNested() bool { return p.source == nil || p.source.runBy != nil }
 
 // LocateTexts returns the location from the first to the last text, if they occur in order and the first occurs once.
 // Otherwise it returns p unchanged.
-func (p *Location) LocateTexts(texts ...string) Location {
+func (p *CommandLocation) LocateTexts(texts ...string) CommandLocation {
 	all := p.byteBounds()
 	if p.source == nil || len(texts) == 0 || texts[0] == "" || all.end > len(p.source.text) || all.start > all.end {
 		return *p
@@ -92,8 +92,8 @@ func (p *Location) LocateTexts(texts ...string) Location {
 	return match
 }
 
-func (in *Interpreter) nodeLocation(node syntax.Node, st *shellState) *Location {
-	return &Location{Dir: st.dir, node: node, source: in.source}
+func (in *Interpreter) nodeLocation(node syntax.Node, st *shellState) *CommandLocation {
+	return &CommandLocation{Dir: st.dir, node: node, source: in.source}
 }
 
 func (in *Interpreter) nodeText(node syntax.Node) string {
@@ -127,10 +127,10 @@ func (in *Interpreter) interpretCd(c *SimpleCommand, st *shellState, args []stri
 	}
 	if cdpath != "" && !filepath.IsAbs(target) && !strings.HasPrefix(target, ".") {
 		for _, dir := range strings.Split(cdpath, ":") {
-			if !in.countStep(&c.Location) {
+			if !in.countStep(&c.CommandLocation) {
 				return
 			}
-			in.visitor.VisitPath(&c.Location, ForEntering, Argument{Text: filepath.Join(dir, target)})
+			in.visitor.VisitPath(&c.CommandLocation, ForEntering, Argument{Text: filepath.Join(dir, target)})
 		}
 	}
 	in.changeDir(c, st, target)
@@ -138,7 +138,7 @@ func (in *Interpreter) interpretCd(c *SimpleCommand, st *shellState, args []stri
 
 // changeDir reports the new working directory to the visitor and sets it.
 func (in *Interpreter) changeDir(c *SimpleCommand, st *shellState, target string) {
-	in.visitor.VisitPath(&c.Location, ForEntering, Argument{Text: target})
+	in.visitor.VisitPath(&c.CommandLocation, ForEntering, Argument{Text: target})
 	st.oldDir = st.dir
 	switch {
 	case HasUnknown(target) || len(st.dir)+len(target) > maxDir:

@@ -9,13 +9,13 @@ import (
 
 // redirectResult is the effect of a statement's redirections on its input and output.
 type redirectResult struct {
-	stdin           Stream
+	stdin           StreamContent
 	stdoutFile      string // target file of standard output
 	appends         bool
 	redirectsStdout bool // standard output is redirected
 }
 
-func (in *Interpreter) applyRedirects(list []*syntax.Redirect, st *shellState, stdin Stream, place *Location) redirectResult {
+func (in *Interpreter) applyRedirects(list []*syntax.Redirect, st *shellState, stdin StreamContent, place *CommandLocation) redirectResult {
 	r := redirectResult{stdin: stdin}
 	if len(list) == 0 {
 		return r
@@ -49,7 +49,7 @@ func isQuotedHeredocDelimiter(word *syntax.Word) bool {
 }
 
 // setInputText sets the content of an input file descriptor.
-func (r *redirectResult) setInputText(fd string, content Stream, st *shellState) {
+func (r *redirectResult) setInputText(fd string, content StreamContent, st *shellState) {
 	if fd == "" || fd == "0" {
 		r.stdin = content
 		return
@@ -58,9 +58,9 @@ func (r *redirectResult) setInputText(fd string, content Stream, st *shellState)
 }
 
 // textStream returns a stream with a text as content. The content is unknown if a part of the text is.
-func textStream(s string) Stream {
+func textStream(s string) StreamContent {
 	if HasUnknown(s) || len(s) > MaxText {
-		return Stream{Piped: true, From: []string{"an expansion"}}
+		return StreamContent{Piped: true, From: []string{"an expansion"}}
 	}
 	return knownStream(s)
 }
@@ -79,7 +79,7 @@ func (in *Interpreter) applyRedirect(r *redirectResult, redir *syntax.Redirect, 
 			case redir.Op == syntax.DplOut && (fd == "" || fd == "1"):
 				r.redirectsStdout = r.redirectsStdout || number == "2"
 			case redir.Op == syntax.DplIn && (fd == "" || fd == "0"):
-				r.stdin = Stream{File: "/dev/fd/" + number}
+				r.stdin = StreamContent{File: "/dev/fd/" + number}
 				if content, ok := x.state.files["/dev/fd/"+number]; ok {
 					r.stdin = content
 				}
@@ -96,7 +96,7 @@ func (in *Interpreter) applyRedirect(r *redirectResult, redir *syntax.Redirect, 
 			x.state.recordFile("/dev/fd/"+fd, content)
 		}
 		if fd == "" || fd == "0" {
-			if r.stdin = (Stream{File: target.Text}); !HasUnknown(target.Text) {
+			if r.stdin = (StreamContent{File: target.Text}); !HasUnknown(target.Text) {
 				if content, ok := x.state.files[x.state.absPath(target.Text)]; ok {
 					r.stdin = content
 				}
@@ -117,7 +117,7 @@ func (in *Interpreter) applyRedirect(r *redirectResult, redir *syntax.Redirect, 
 }
 
 // routeOutput records redirected output as file content, and returns the output for the next command.
-func (r *redirectResult) routeOutput(st *shellState, out Stream) Stream {
+func (r *redirectResult) routeOutput(st *shellState, out StreamContent) StreamContent {
 	if !r.redirectsStdout {
 		return out
 	}

@@ -58,25 +58,25 @@ func Interpret(text string, opts InterpretOptions, visitor Visitor) {
 	if len(opts.Env) > 0 {
 		// What the environment makes programs do is decided on once, as if the text had set it.
 		in.source = place.source
-		visitor.VisitCommand(&SimpleCommand{Location: *place, Env: opts.Env, in: in, state: st})
+		visitor.VisitCommand(&SimpleCommand{CommandLocation: *place, Env: opts.Env, in: in, state: st})
 	}
 	in.interpretCode(place, text, nil, st, initialStdin(opts.Stdin))
 }
 
 // initialStdin returns the standard input of the whole text.
-func initialStdin(text string) Stream {
+func initialStdin(text string) StreamContent {
 	if text == "" {
-		return Stream{}
+		return StreamContent{}
 	}
 	return textStream(text)
 }
 
 // interpretCode parses and interprets a text in a shell state. from names the commands that printed its unknown parts.
-func (in *Interpreter) interpretCode(place *Location, code string, from []string, st *shellState, stdin Stream) Stream {
+func (in *Interpreter) interpretCode(place *CommandLocation, code string, from []string, st *shellState, stdin StreamContent) StreamContent {
 	if in.depth >= MaxNesting {
 		in.stopped = true
 		in.reportProblem(place, TooComplex, "code within code within code, too deep to follow")
-		return Stream{}
+		return StreamContent{}
 	}
 	if HasUnknown(code) {
 		in.visitor.VisitProblem(place, AnalysisProblem{Kind: Dynamic, Reason: "the code is only known when it runs", From: from})
@@ -88,12 +88,12 @@ func (in *Interpreter) interpretCode(place *Location, code string, from []string
 	if in.codeBytes += len(code); in.codeBytes > maxCode {
 		in.stopped = true
 		in.reportProblem(place, TooComplex, "the command runs too much code to follow")
-		return Stream{}
+		return StreamContent{}
 	}
 	if nested {
 		if p := CheckCommandText(markRemover.Replace(code)); p != nil {
 			in.reportProblem(place, p.Kind, "in the code that it runs: "+p.Reason)
-			return Stream{}
+			return StreamContent{}
 		}
 	}
 	file, err := in.parser.Parse(strings.NewReader(code), "")
@@ -101,7 +101,7 @@ func (in *Interpreter) interpretCode(place *Location, code string, from []string
 		if !HasUnknown(code) {
 			in.reportSyntaxError(place, code, nested, err)
 		}
-		return Stream{}
+		return StreamContent{}
 	}
 	outer := in.source
 	if in.source = place.source; nested {
@@ -118,20 +118,20 @@ func (in *Interpreter) interpretCode(place *Location, code string, from []string
 	return out
 }
 
-func (in *Interpreter) runTraps(place *Location, st *shellState) {
+func (in *Interpreter) runTraps(place *CommandLocation, st *shellState) {
 	for len(st.traps) > 0 && !in.stopped {
 		trap := st.traps[0]
 		st.traps, st.isDead = st.traps[1:], false
-		in.interpretCode(place, trap, nil, st, Stream{})
+		in.interpretCode(place, trap, nil, st, StreamContent{})
 	}
 }
 
 // interpretNestedSubstitutions interprets substitutions in a text that bash expands a second time. Examples are
 // arithmetic expressions and array indexes: `a[$(command)]` runs the command.
-func (in *Interpreter) interpretNestedSubstitutions(place *Location, text string, st *shellState) {
+func (in *Interpreter) interpretNestedSubstitutions(place *CommandLocation, text string, st *shellState) {
 	if strings.Contains(text, "$(") || strings.Contains(text, "`") {
-		in.interpretSubshell(st, place, func(child *shellState) Stream {
-			return in.interpretCode(place, `: "`+strings.ReplaceAll(text, `"`, `\"`)+`"`, nil, child, Stream{})
+		in.interpretSubshell(st, place, func(child *shellState) StreamContent {
+			return in.interpretCode(place, `: "`+strings.ReplaceAll(text, `"`, `\"`)+`"`, nil, child, StreamContent{})
 		})
 	}
 }
@@ -139,7 +139,7 @@ func (in *Interpreter) interpretNestedSubstitutions(place *Location, text string
 // markRemover removes the marks of unknown parts from a text.
 var markRemover = strings.NewReplacer(Unknown, "", Unset, "", Item, "", Substituted, "", Temporary, "")
 
-func (in *Interpreter) reportSyntaxError(place *Location, code string, nested bool, err error) {
+func (in *Interpreter) reportSyntaxError(place *CommandLocation, code string, nested bool, err error) {
 	problem := AnalysisProblem{Kind: Syntax, Reason: "it can't be parsed: " + err.Error()}
 	var parse syntax.ParseError
 	var lang syntax.LangError
@@ -155,7 +155,7 @@ func (in *Interpreter) reportSyntaxError(place *Location, code string, nested bo
 		problem.Reason = "in the code that it runs: " + problem.Reason
 	} else if pos.IsValid() {
 		at := min(int(pos.Offset()), len(code))
-		place = &Location{Dir: place.Dir, byteRange: byteRange{start: at, end: min(at+1, len(code))}, source: place.source}
+		place = &CommandLocation{Dir: place.Dir, byteRange: byteRange{start: at, end: min(at+1, len(code))}, source: place.source}
 	}
 	in.visitor.VisitProblem(place, problem)
 }
@@ -168,19 +168,19 @@ func (in *Interpreter) interpretUncalledFunctions(st *shellState) {
 			c := st.cloneState()
 			c.isDead = false
 			c.params = []string{"bash", Unknown}
-			in.interpretFunction(name, body, c, Stream{})
+			in.interpretFunction(name, body, c, StreamContent{})
 			in.runTraps(in.nodeLocation(body, c), c)
 		}
 	}
 }
 
-func (in *Interpreter) reportProblem(place *Location, kind AnalysisProblemKind, reason string) {
+func (in *Interpreter) reportProblem(place *CommandLocation, kind AnalysisProblemKind, reason string) {
 	in.visitor.VisitProblem(place, AnalysisProblem{Kind: kind, Reason: reason})
 }
 
 // countExpandedBytes counts bytes of expanded words, and stops the interpreter above the limit. It reports whether to
 // continue.
-func (in *Interpreter) countExpandedBytes(bytes int, place *Location) bool {
+func (in *Interpreter) countExpandedBytes(bytes int, place *CommandLocation) bool {
 	if in.argumentBytes += bytes; in.argumentBytes > maxArgumentBytes {
 		in.stopExpansion(place)
 	}
@@ -188,7 +188,7 @@ func (in *Interpreter) countExpandedBytes(bytes int, place *Location) bool {
 }
 
 // stopExpansion stops the interpreter because a word expands to too much text.
-func (in *Interpreter) stopExpansion(place *Location) {
+func (in *Interpreter) stopExpansion(place *CommandLocation) {
 	if !in.stopped {
 		in.stopped = true
 		in.reportProblem(place, TooComplex, "a word expands to too much")
@@ -196,7 +196,7 @@ func (in *Interpreter) stopExpansion(place *Location) {
 }
 
 // countStep counts one step, and stops the interpreter above the limit. It reports whether to continue.
-func (in *Interpreter) countStep(place *Location) bool {
+func (in *Interpreter) countStep(place *CommandLocation) bool {
 	if in.steps++; in.steps > maxSteps && !in.stopped {
 		in.stopped = true
 		in.reportProblem(place, TooComplex, "the command has too many steps to follow")

@@ -11,7 +11,7 @@ import (
 )
 
 // interpretSimple interprets a simple command: assignments, arguments and redirections, then the command.
-func (in *Interpreter) interpretSimple(s *syntax.Stmt, c *syntax.CallExpr, st *shellState, stdin Stream, place *Location) Stream {
+func (in *Interpreter) interpretSimple(s *syntax.Stmt, c *syntax.CallExpr, st *shellState, stdin StreamContent, place *CommandLocation) StreamContent {
 	x := in.newWordExpander(st, place)
 	argv := x.expandArguments(c.Args)
 	env := map[string]string(nil)
@@ -32,11 +32,11 @@ func (in *Interpreter) interpretSimple(s *syntax.Stmt, c *syntax.CallExpr, st *s
 		case len(c.Args) > 0:
 			in.visitor.VisitProblem(place, AnalysisProblem{Kind: Dynamic, Reason: "the command word expands to nothing", From: x.unknownFrom})
 		case len(c.Assigns) > 0 && in.nodeText(s) != "":
-			in.visitor.VisitCommand(&SimpleCommand{Location: *place, Env: assignedValues(c.Assigns, st), in: in, state: st, sourceText: in.nodeText(s)})
+			in.visitor.VisitCommand(&SimpleCommand{CommandLocation: *place, Env: assignedValues(c.Assigns, st), in: in, state: st, sourceText: in.nodeText(s)})
 		}
 		return r.routeOutput(st, out)
 	}
-	call := &SimpleCommand{Location: *place, Argv: argv, Env: env, Stdin: r.stdin, From: x.unknownFrom, in: in, sourceText: in.nodeText(s)}
+	call := &SimpleCommand{CommandLocation: *place, Argv: argv, Env: env, Stdin: r.stdin, From: x.unknownFrom, in: in, sourceText: in.nodeText(s)}
 	out := in.interpretCommand(call, st)
 	if !out.Known && len(out.From) == 0 {
 		out.From = append([]string{ProgramName(argv[0].Text)}, x.unknownFrom...)
@@ -103,10 +103,10 @@ func (in *Interpreter) assignArray(a *syntax.Assign, st *shellState, x *wordExpa
 }
 
 // interpretDeclaration interprets export, declare, local, readonly or typeset.
-func (in *Interpreter) interpretDeclaration(c *syntax.DeclClause, st *shellState, stdin Stream, place *Location, raw string) {
+func (in *Interpreter) interpretDeclaration(c *syntax.DeclClause, st *shellState, stdin StreamContent, place *CommandLocation, raw string) {
 	x := in.newWordExpander(st, place)
 	isReference := c.Variant.Value == "nameref"
-	call := &SimpleCommand{Location: *place, Argv: []Argument{{Text: c.Variant.Value}}, Env: map[string]string{}, Stdin: stdin, in: in,
+	call := &SimpleCommand{CommandLocation: *place, Argv: []Argument{{Text: c.Variant.Value}}, Env: map[string]string{}, Stdin: stdin, in: in,
 		state: st, sourceText: raw}
 	for _, a := range c.Args {
 		if a.Name == nil || a.Naked && a.Name == nil {
@@ -146,14 +146,14 @@ func (in *Interpreter) interpretDeclaration(c *syntax.DeclClause, st *shellState
 }
 
 // interpretCommand interprets a simple command whose arguments are expanded: a function, a builtin or a program.
-func (in *Interpreter) interpretCommand(c *SimpleCommand, st *shellState) Stream {
+func (in *Interpreter) interpretCommand(c *SimpleCommand, st *shellState) StreamContent {
 	c.state = st
-	if len(c.Argv) == 0 || !in.countStep(&c.Location) {
-		return Stream{}
+	if len(c.Argv) == 0 || !in.countStep(&c.CommandLocation) {
+		return StreamContent{}
 	}
 	word := c.Argv[0]
 	if HasUnknown(word.Text) || word.Glob {
-		in.visitor.VisitProblem(&c.Location, AnalysisProblem{Kind: Dynamic, Reason: "which program runs is only known when it runs",
+		in.visitor.VisitProblem(&c.CommandLocation, AnalysisProblem{Kind: Dynamic, Reason: "which program runs is only known when it runs",
 			From: c.From})
 		in.visitor.VisitCommand(c)
 		return unknownStream("a command")
@@ -168,8 +168,8 @@ func (in *Interpreter) interpretCommand(c *SimpleCommand, st *shellState) Stream
 		return in.interpretFunctionCall(word.Text, body, inner, st, c)
 	}
 	if len(c.Via) > maxCommandChain {
-		in.reportProblem(&c.Location, TooComplex, "commands that start commands, too deep to follow")
-		return Stream{}
+		in.reportProblem(&c.CommandLocation, TooComplex, "commands that start commands, too deep to follow")
+		return StreamContent{}
 	}
 	if out, ok := in.interpretBuiltin(c, st); ok {
 		return out
@@ -182,7 +182,7 @@ func (in *Interpreter) interpretCommand(c *SimpleCommand, st *shellState) Stream
 }
 
 // interpretFunctionCall interprets a function call and applies its changes to the state.
-func (in *Interpreter) interpretFunctionCall(name string, body *syntax.Stmt, inner, st *shellState, c *SimpleCommand) Stream {
+func (in *Interpreter) interpretFunctionCall(name string, body *syntax.Stmt, inner, st *shellState, c *SimpleCommand) StreamContent {
 	inner.locals = nil
 	out := in.interpretFunction(name, body, inner, c.Stdin)
 	outer := st.cloneState()
@@ -201,7 +201,7 @@ func (in *Interpreter) interpretFunctionCall(name string, body *syntax.Stmt, inn
 
 // interpretFunction interprets a function body, unless the function is already running. A function that calls itself in
 // parallel is a fork bomb.
-func (in *Interpreter) interpretFunction(name string, body *syntax.Stmt, st *shellState, stdin Stream) Stream {
+func (in *Interpreter) interpretFunction(name string, body *syntax.Stmt, st *shellState, stdin StreamContent) StreamContent {
 	for _, f := range in.callStack {
 		if f.name == name {
 			if in.parallelDepth > f.parallelDepth {

@@ -18,13 +18,13 @@ type shellState struct {
 	baseEnv     map[string]string          // the initial environment
 	vars        map[string]expand.Variable // assigned since the start; nil values are unset ones
 	funcs       map[string]*syntax.Stmt
-	files       map[string]Stream   // content of written files, by absolute path
-	exports     map[string]bool     // exported variables
-	unknownFrom map[string][]string // commands that printed the unknown parts of variables
-	shared      bool                // another state may use the same maps
-	params      []string            // $0, $1, …
-	locals      []string            // local variables of the current function
-	dir         string              // "" if unknown
+	files       map[string]StreamContent // content of written files, by absolute path
+	exports     map[string]bool          // exported variables
+	unknownFrom map[string][]string      // commands that printed the unknown parts of variables
+	shared      bool                     // another state may use the same maps
+	params      []string                 // $0, $1, …
+	locals      []string                 // local variables of the current function
+	dir         string                   // "" if unknown
 	oldDir      string
 	dirStack    []string // of pushd
 	traps       []string // commands to run at the end of the shell
@@ -87,7 +87,7 @@ func (s *shellState) joinBranch(o *shellState) {
 		if before, ok := s.files[path]; !ok {
 			s.files = setMapEntry(s.files, path, content)
 		} else if !before.sameContent(content) {
-			s.files = setMapEntry(s.files, path, Stream{Piped: true, From: mergeCommandNames(before.From, content.From)})
+			s.files = setMapEntry(s.files, path, StreamContent{Piped: true, From: mergeCommandNames(before.From, content.From)})
 		}
 	}
 	for name, body := range o.funcs {
@@ -165,7 +165,7 @@ func (s *shellState) absPath(path string) string {
 }
 
 // recordFile records the content that a command writes to a file.
-func (s *shellState) recordFile(path string, content Stream) {
+func (s *shellState) recordFile(path string, content StreamContent) {
 	s.unshareMaps()
 	s.files = setMapEntry(s.files, s.absPath(path), content)
 }
@@ -293,8 +293,8 @@ func ArgumentTexts(fields []Argument) []string {
 	return texts
 }
 
-// Stream is the input or output of a command, whose content may be known.
-type Stream struct {
+// StreamContent is the input or output of a command, whose content may be known.
+type StreamContent struct {
 	Known bool
 	Text  string   // if Known
 	Piped bool     // from another command, not from a terminal or a file
@@ -303,21 +303,23 @@ type Stream struct {
 }
 
 // sameContent reports whether two streams have the same known content.
-func (s Stream) sameContent(o Stream) bool { return s.Known == o.Known && s.Text == o.Text }
+func (s StreamContent) sameContent(o StreamContent) bool {
+	return s.Known == o.Known && s.Text == o.Text
+}
 
 // TextStream returns a stream with a text as content. The content is unknown if a part of the text is.
-func TextStream(s string) Stream { return textStream(s) }
+func TextStream(s string) StreamContent { return textStream(s) }
 
-func knownStream(s string) Stream { return Stream{Known: true, Text: s, Piped: true} }
+func knownStream(s string) StreamContent { return StreamContent{Known: true, Text: s, Piped: true} }
 
-func unknownStream(by string) Stream { return Stream{Piped: true, From: []string{by}} }
+func unknownStream(by string) StreamContent { return StreamContent{Piped: true, From: []string{by}} }
 
 // appendStream returns the stream of two commands in sequence.
-func (s Stream) appendStream(next Stream) Stream {
+func (s StreamContent) appendStream(next StreamContent) StreamContent {
 	if s.Known && next.Known && len(s.Text)+len(next.Text) <= MaxText {
 		return knownStream(s.Text + next.Text)
 	}
-	return Stream{Piped: true, From: mergeCommandNames(s.From, next.From)}
+	return StreamContent{Piped: true, From: mergeCommandNames(s.From, next.From)}
 }
 
 // mergeCommandNames adds the new names in b to a, up to a limit.

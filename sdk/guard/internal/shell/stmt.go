@@ -7,7 +7,7 @@ import (
 )
 
 // interpretStmts interprets statements in sequence and returns their joined output.
-func (in *Interpreter) interpretStmts(list []*syntax.Stmt, st *shellState, stdin Stream) Stream {
+func (in *Interpreter) interpretStmts(list []*syntax.Stmt, st *shellState, stdin StreamContent) StreamContent {
 	out := knownStream("")
 	for _, stmt := range list {
 		at := st
@@ -22,22 +22,22 @@ func (in *Interpreter) interpretStmts(list []*syntax.Stmt, st *shellState, stdin
 	return out
 }
 
-func (in *Interpreter) interpretStmt(s *syntax.Stmt, st *shellState, stdin Stream) Stream {
+func (in *Interpreter) interpretStmt(s *syntax.Stmt, st *shellState, stdin StreamContent) StreamContent {
 	place := in.nodeLocation(s, st)
 	if !in.countStep(place) {
-		return Stream{}
+		return StreamContent{}
 	}
 	if s.Background || s.Coprocess || s.Disown {
 		in.parallelDepth++
 		defer func() { in.parallelDepth-- }()
-		in.interpretSubshell(st, place, func(child *shellState) Stream { return in.interpretRedirected(s, child, stdin, place) })
+		in.interpretSubshell(st, place, func(child *shellState) StreamContent { return in.interpretRedirected(s, child, stdin, place) })
 		return unknownStream("a background job")
 	}
 	return in.interpretRedirected(s, st, stdin, place)
 }
 
 // interpretRedirected interprets a statement's command with its redirections.
-func (in *Interpreter) interpretRedirected(s *syntax.Stmt, st *shellState, stdin Stream, place *Location) Stream {
+func (in *Interpreter) interpretRedirected(s *syntax.Stmt, st *shellState, stdin StreamContent, place *CommandLocation) StreamContent {
 	if call, ok := s.Cmd.(*syntax.CallExpr); ok {
 		return in.interpretSimple(s, call, st, stdin, place)
 	}
@@ -46,7 +46,7 @@ func (in *Interpreter) interpretRedirected(s *syntax.Stmt, st *shellState, stdin
 }
 
 // interpretCompound interprets a command that is not a simple command.
-func (in *Interpreter) interpretCompound(s *syntax.Stmt, st *shellState, stdin Stream, place *Location) Stream {
+func (in *Interpreter) interpretCompound(s *syntax.Stmt, st *shellState, stdin StreamContent, place *CommandLocation) StreamContent {
 	switch c := s.Cmd.(type) {
 	case nil:
 		if slices.ContainsFunc(s.Redirs, func(r *syntax.Redirect) bool { return r.Op == syntax.RdrIn }) {
@@ -57,7 +57,7 @@ func (in *Interpreter) interpretCompound(s *syntax.Stmt, st *shellState, stdin S
 	case *syntax.Block:
 		return in.interpretStmts(c.Stmts, st, stdin)
 	case *syntax.Subshell:
-		return in.interpretSubshell(st, place, func(child *shellState) Stream { return in.interpretStmts(c.Stmts, child, stdin) })
+		return in.interpretSubshell(st, place, func(child *shellState) StreamContent { return in.interpretStmts(c.Stmts, child, stdin) })
 	case *syntax.BinaryCmd:
 		return in.interpretBinary(c, st, stdin)
 	case *syntax.IfClause:
@@ -88,7 +88,9 @@ func (in *Interpreter) interpretCompound(s *syntax.Stmt, st *shellState, stdin S
 	case *syntax.CoprocClause:
 		in.parallelDepth++
 		defer func() { in.parallelDepth-- }()
-		in.interpretSubshell(st, place, func(child *shellState) Stream { return in.interpretStmt(c.Stmt, child, unknownStream("a coprocess")) })
+		in.interpretSubshell(st, place, func(child *shellState) StreamContent {
+			return in.interpretStmt(c.Stmt, child, unknownStream("a coprocess"))
+		})
 	case *syntax.DeclClause:
 		in.interpretDeclaration(c, st, stdin, place, in.nodeText(s))
 	case *syntax.LetClause:
@@ -110,7 +112,7 @@ func (in *Interpreter) interpretCompound(s *syntax.Stmt, st *shellState, stdin S
 }
 
 // interpretSubshell calls interpret with a copy of the state. Afterwards it keeps only files that the subshell wrote.
-func (in *Interpreter) interpretSubshell(st *shellState, place *Location, interpret func(*shellState) Stream) Stream {
+func (in *Interpreter) interpretSubshell(st *shellState, place *CommandLocation, interpret func(*shellState) StreamContent) StreamContent {
 	child := st.cloneState()
 	child.traps = nil
 	out := interpret(child)
@@ -119,15 +121,15 @@ func (in *Interpreter) interpretSubshell(st *shellState, place *Location, interp
 	return out
 }
 
-func (in *Interpreter) interpretBinary(c *syntax.BinaryCmd, st *shellState, stdin Stream) Stream {
+func (in *Interpreter) interpretBinary(c *syntax.BinaryCmd, st *shellState, stdin StreamContent) StreamContent {
 	switch c.Op {
 	case syntax.Pipe, syntax.PipeAll:
 		in.parallelDepth++
 		defer func() { in.parallelDepth-- }()
 		place := in.nodeLocation(c, st)
-		out := in.interpretSubshell(st, place, func(child *shellState) Stream { return in.interpretStmt(c.X, child, stdin) })
+		out := in.interpretSubshell(st, place, func(child *shellState) StreamContent { return in.interpretStmt(c.X, child, stdin) })
 		out.Piped = true
-		return in.interpretSubshell(st, place, func(child *shellState) Stream { return in.interpretStmt(c.Y, child, out) })
+		return in.interpretSubshell(st, place, func(child *shellState) StreamContent { return in.interpretStmt(c.Y, child, out) })
 	case syntax.AndStmt:
 		// What stands before && is taken to succeed: a command that fails changes nothing that counts.
 		out := in.interpretStmt(c.X, st, stdin)
@@ -150,7 +152,7 @@ func (in *Interpreter) interpretBinary(c *syntax.BinaryCmd, st *shellState, stdi
 		if alternative.Known && alternative.Text == "" {
 			return out
 		}
-		return Stream{Piped: true, From: mergeCommandNames(out.From, alternative.From)}
+		return StreamContent{Piped: true, From: mergeCommandNames(out.From, alternative.From)}
 	}
 }
 

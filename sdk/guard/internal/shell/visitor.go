@@ -9,10 +9,10 @@ type Visitor interface {
 	VisitCommand(*SimpleCommand)
 
 	// VisitPath receives a path that the shell itself opens, lists or enters.
-	VisitPath(*Location, PathUse, Argument)
+	VisitPath(*CommandLocation, PathUse, Argument)
 
 	// VisitProblem receives a problem that makes the rest of the analysis unreliable.
-	VisitProblem(*Location, AnalysisProblem)
+	VisitProblem(*CommandLocation, AnalysisProblem)
 }
 
 // PathUse is the way the shell uses a path.
@@ -45,20 +45,20 @@ const (
 type AnalysisProblem struct {
 	Kind     AnalysisProblemKind
 	Reason   string
-	From     []string  // of Dynamic: commands that print the unknown part
-	Location *Location // set by [CheckCommandText]
+	From     []string         // of Dynamic: commands that print the unknown part
+	Location *CommandLocation // set by [CheckCommandText]
 }
 
 // SimpleCommand is a simple command that the text would run.
 type SimpleCommand struct {
-	Location
+	CommandLocation
 	Argv  []Argument
 	Env   map[string]string // assignments before the command
-	Stdin Stream
+	Stdin StreamContent
 	Via   []string // commands that start this one, outermost first
 	From  []string // commands that print the unknown parts of the words
 
-	Output Stream // output that the visitor or a builtin sets, if known
+	Output StreamContent // output that the visitor or a builtin sets, if known
 
 	in         *Interpreter
 	state      *shellState
@@ -85,7 +85,7 @@ func (c *SimpleCommand) LookupVar(name string) (string, bool) {
 
 // InterpretStartedCommand interprets a command that c starts, and returns its output. dir is the working directory; ""
 // means that of c.
-func (c *SimpleCommand) InterpretStartedCommand(via string, argv []Argument, env map[string]string, dir string) Stream {
+func (c *SimpleCommand) InterpretStartedCommand(via string, argv []Argument, env map[string]string, dir string) StreamContent {
 	state := c.state
 	if dir != "" {
 		state = state.cloneState()
@@ -96,7 +96,7 @@ func (c *SimpleCommand) InterpretStartedCommand(via string, argv []Argument, env
 
 // InterpretStartedWithStdin interprets a command that c starts with other standard input. Only files that it writes
 // remain in the state.
-func (c *SimpleCommand) InterpretStartedWithStdin(via string, argv []Argument, stdin Stream) Stream {
+func (c *SimpleCommand) InterpretStartedWithStdin(via string, argv []Argument, stdin StreamContent) StreamContent {
 	inner := c.newStartedCommand(via, argv, nil)
 	inner.Stdin = stdin
 	inner.From = mergeCommandNames(c.From, c.Stdin.From)
@@ -109,12 +109,12 @@ func (c *SimpleCommand) InterpretStartedWithStdin(via string, argv []Argument, s
 // newStartedCommand returns a command that c starts. via is the name of c.
 func (c *SimpleCommand) newStartedCommand(via string, argv []Argument, env map[string]string) *SimpleCommand {
 	via2 := slices.Concat(c.Via, []string{via})
-	return &SimpleCommand{Location: c.Location, Argv: argv, Env: env, Stdin: c.Stdin, Via: via2, From: c.From, in: c.in, sourceText: c.sourceText}
+	return &SimpleCommand{CommandLocation: c.CommandLocation, Argv: argv, Env: env, Stdin: c.Stdin, Via: via2, From: c.From, in: c.in, sourceText: c.sourceText}
 }
 
 // InterpretCode interprets code in a new shell with positional parameters ($0 first).
-func (c *SimpleCommand) InterpretCode(text string, params []string) Stream {
-	return c.in.interpretSubshell(c.state, &c.Location, func(child *shellState) Stream {
+func (c *SimpleCommand) InterpretCode(text string, params []string) StreamContent {
+	return c.in.interpretSubshell(c.state, &c.CommandLocation, func(child *shellState) StreamContent {
 		child.dropUnexported()
 		child.funcs = nil
 		for name, value := range c.Env {
@@ -124,22 +124,24 @@ func (c *SimpleCommand) InterpretCode(text string, params []string) Stream {
 		if len(params) > 0 {
 			child.params = params
 		}
-		return c.in.interpretCode(&c.Location, text, c.From, child, c.Stdin)
+		return c.in.interpretCode(&c.CommandLocation, text, c.From, child, c.Stdin)
 	})
 }
 
 // InterpretCodeWithStdin interprets code in a subshell with other standard input.
-func (c *SimpleCommand) InterpretCodeWithStdin(text string, stdin Stream) {
-	c.in.interpretSubshell(c.state, &c.Location, func(child *shellState) Stream { return c.in.interpretCode(&c.Location, text, c.From, child, stdin) })
+func (c *SimpleCommand) InterpretCodeWithStdin(text string, stdin StreamContent) {
+	c.in.interpretSubshell(c.state, &c.CommandLocation, func(child *shellState) StreamContent {
+		return c.in.interpretCode(&c.CommandLocation, text, c.From, child, stdin)
+	})
 }
 
 // FindWrittenContent returns the content that earlier commands wrote to a file, and whether one did.
-func (c *SimpleCommand) FindWrittenContent(path string) (Stream, bool) {
+func (c *SimpleCommand) FindWrittenContent(path string) (StreamContent, bool) {
 	s, ok := c.state.files[c.state.absPath(path)]
 	return s, ok
 }
 
 // RecordFileWrite records the content that the command writes to a file.
-func (c *SimpleCommand) RecordFileWrite(path string, content Stream) {
+func (c *SimpleCommand) RecordFileWrite(path string, content StreamContent) {
 	c.state.recordFile(path, content)
 }

@@ -13,13 +13,13 @@ import (
 type wordExpander struct {
 	in          *Interpreter
 	state       *shellState
-	place       *Location
+	place       *CommandLocation
 	cfg         *expand.Config // built on first use
 	glob        bool           // the current word may contain a pattern
 	unknownFrom []string       // commands that printed the unknown parts
 }
 
-func (in *Interpreter) newWordExpander(st *shellState, place *Location) *wordExpander {
+func (in *Interpreter) newWordExpander(st *shellState, place *CommandLocation) *wordExpander {
 	return &wordExpander{in: in, state: st, place: place}
 }
 
@@ -268,7 +268,7 @@ func hasUnescapedGlob(s string) bool {
 
 // interpretCommandSubst interprets a command substitution and writes its output to w.
 func (x *wordExpander) interpretCommandSubst(w io.Writer, cs *syntax.CmdSubst) error {
-	out := x.in.interpretSubshell(x.state, x.place, func(child *shellState) Stream { return x.in.interpretStmts(cs.Stmts, child, Stream{}) })
+	out := x.in.interpretSubshell(x.state, x.place, func(child *shellState) StreamContent { return x.in.interpretStmts(cs.Stmts, child, StreamContent{}) })
 	text := Unknown
 	if out.Known {
 		text = out.Text
@@ -280,11 +280,11 @@ func (x *wordExpander) interpretCommandSubst(w io.Writer, cs *syntax.CmdSubst) e
 }
 
 func (x *wordExpander) interpretProcessSubst(ps *syntax.ProcSubst) (string, error) {
-	stdin := Stream{}
+	stdin := StreamContent{}
 	if ps.Op == syntax.CmdOut {
 		stdin = unknownStream("a process substitution")
 	}
-	out := x.in.interpretSubshell(x.state, x.place, func(child *shellState) Stream { return x.in.interpretStmts(ps.Stmts, child, stdin) })
+	out := x.in.interpretSubshell(x.state, x.place, func(child *shellState) StreamContent { return x.in.interpretStmts(ps.Stmts, child, stdin) })
 	path := "/dev/fd/" + Substituted
 	if ps.Op == syntax.CmdIn || ps.Op == syntax.CmdInTemp {
 		x.state.recordFile(path, out)

@@ -178,9 +178,9 @@ func acceptsFileContent(property *jsonschema.Schema) bool {
 		argumentClaim(property) == "" && len(property.Enum) == 0
 }
 
-func argumentClaim(property *jsonschema.Schema) pluginpb.Claim {
+func argumentClaim(property *jsonschema.Schema) pluginpb.ArgumentClaim {
 	claim, _ := property.Extra[pluginpb.ClaimKey].(string) // "" for an argument without
-	return pluginpb.Claim(claim)
+	return pluginpb.ArgumentClaim(claim)
 }
 
 // parseTypedValue converts text to the type in the argument's schema. An unknown argument stays a string.

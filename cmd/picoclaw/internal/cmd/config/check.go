@@ -190,7 +190,7 @@ func convertExposePathError(cfg *config.Config, err error) error {
 // isExposeTarget reports whether a path is the target of a rule in isolation.expose_paths.
 func isExposeTarget(cfg *config.Config, target string) bool {
 	agent, err := cfg.ResolveAgent("")
-	return err == nil && slices.ContainsFunc(agent.Isolation.ExposePaths, func(rule isolation.ExposePath) bool {
+	return err == nil && slices.ContainsFunc(agent.Isolation.ExposePaths, func(rule isolation.ExposedPath) bool {
 		return cmp.Or(rule.Target, rule.Source) == target
 	})
 }

@@ -198,7 +198,7 @@ func printShortDiff(out *terminal.Writer, diff string) {
 }
 
 // printArguments prints the argument descriptions that a model gets.
-func printArguments(out *terminal.Writer, t *pluginpb.Spec) {
+func printArguments(out *terminal.Writer, t *pluginpb.ToolSpec) {
 	input, err := t.Input.Parse()
 	if err != nil {
 		return

@@ -26,19 +26,19 @@ func newGuardCommand(req *sdk.Request[execInput]) guard.Command {
 	return c
 }
 
-// checkInput asks the guard about input for a background command, and records the input. The guard decides as if all
+// guardTypedInput asks the guard about input for a background command, and records the input. The guard decides as if all
 // input had been given at the start.
-func checkInput(env sdk.Environment, session *sessions.BackgroundSession, data string) error {
+func guardTypedInput(env sdk.Environment, session *sessions.BackgroundSession, data string) error {
 	if data == "" || session.PTY && strings.Trim(data, interruptKeys) == "" {
 		return nil
 	}
-	return session.UpdateInput(func(told string) (string, error) {
-		begun := told[strings.LastIndexByte(told, '\n')+1:] // what is written now goes on with this line
-		told = lastLines(told, max(guard.MaxCommandLength-len(data), len(begun)))
-		d, cause := decideInput(env, session, told, data)
+	return session.UpdateInput(func(earlier string) (string, error) {
+		openLine := earlier[strings.LastIndexByte(earlier, '\n')+1:] // data continues this line
+		earlier = lastLines(earlier, max(guard.MaxCommandLength-len(data), len(openLine)))
+		d, cause := decideInput(env, session, earlier, data)
 		if d.Rule == "exec.too-long" || d.Rule == "exec.too-complex" {
-			told = begun // all that was told is too much to follow
-			d, cause = decideInput(env, session, told, data)
+			earlier = openLine // the earlier input is too long or too complex
+			d, cause = decideInput(env, session, earlier, data)
 		}
 		if d.Verdict != guard.Allow && cause {
 			hint := d.Hint
@@ -47,26 +47,26 @@ func checkInput(env sdk.Environment, session *sessions.BackgroundSession, data s
 			}
 			return "", (&sdk.Error{Code: sdk.AccessDenied, Message: d.Reason, Rule: d.Rule}).WithHint("%s", hint)
 		}
-		return lastLines(told+data, guard.MaxCommandLength), nil
+		return lastLines(earlier+data, guard.MaxCommandLength), nil
 	})
 }
 
 // decideInput decides on a command with earlier and new input. cause reports whether the new input matters.
-func decideInput(env sdk.Environment, session *sessions.BackgroundSession, told, data string) (d guard.Decision, cause bool) {
+func decideInput(env sdk.Environment, session *sessions.BackgroundSession, earlier, data string) (d guard.Decision, cause bool) {
 	command := session.Given
-	command.Stdin = effectiveInput(session, told)
+	command.Stdin = effectiveInput(session, earlier)
 	before := env.Guard.DecideCommand(command)
-	command.Stdin = effectiveInput(session, told+data)
+	command.Stdin = effectiveInput(session, earlier+data)
 	d = env.Guard.DecideCommand(command)
 	return d, d.Rule != before.Rule || d.Reason != before.Reason
 }
 
 // lastLines returns the last whole lines of a text, up to a number of bytes.
-func lastLines(text string, most int) string {
-	if len(text) <= most {
+func lastLines(text string, maxBytes int) string {
+	if len(text) <= maxBytes {
 		return text
 	}
-	cut := len(text) - most
+	cut := len(text) - maxBytes
 	if text[cut-1] == '\n' {
 		return text[cut:]
 	}
