@@ -17,7 +17,7 @@ const TeamPluginID = "agents"
 type spawnInput struct {
 	Task  string `json:"task" jsonschema:"the subagent's task with all context: it sees nothing else"`
 	Label string `json:"label,omitempty" jsonschema:"a short name for it"`
-	Agent string `json:"agent_id,omitempty" jsonschema:"another agent to do it; without, one like yourself"`
+	Agent string `json:"agent_id,omitempty" jsonschema:"agent of the task; default: a copy of yourself"`
 }
 
 type subagentInput struct {
@@ -26,13 +26,13 @@ type subagentInput struct {
 }
 
 type delegateInput struct {
-	Agent string `json:"agent_id" jsonschema:"the agent that is to do it"`
+	Agent string `json:"agent_id" jsonschema:"agent of the task"`
 	Task  string `json:"task" jsonschema:"the agent's task with all context: it sees nothing else"`
 }
 
 type statusInput struct {
 	ID   string  `json:"id,omitempty" jsonschema:"id from spawn; default all"`
-	Wait float64 `json:"wait_seconds,omitempty" jsonschema:"how long to wait for its end, at most 60"`
+	Wait float64 `json:"wait_seconds,omitempty" jsonschema:"seconds to wait for its end, at most 60"`
 }
 
 // maxStatusWait limits the wait of spawn_status.

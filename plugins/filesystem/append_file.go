@@ -13,7 +13,7 @@ import (
 type appendFileInput struct {
 	Path    string `json:"path" jsonschema:"The file path to append to. Will be created if it doesn't exist." claim:"write"`
 	Content string `json:"content" jsonschema:"The content to append. No newline is added."`
-	IfMatch string `json:"if_match,omitempty" jsonschema:"Append only if the file still has this etag; absent: only if there is none."`
+	IfMatch string `json:"if_match,omitempty" jsonschema:"Append only if the file has this etag; absent: only if it does not exist."`
 }
 
 func newAppendFileTool(m *pluginState) sdk.Tool {

@@ -45,10 +45,10 @@ const absentEtag = "absent"
 // changedFileInfo describes one changed file in a tool's result.
 type changedFileInfo struct {
 	Path      string   `json:"path"`
-	Etag      string   `json:"etag" jsonschema:"Identifies the new contents: if_match of a change wants it."`
+	Etag      string   `json:"etag" jsonschema:"Etag of the new contents, for if_match of a change."`
 	SizeBytes int64    `json:"size_bytes"`
-	Created   bool     `json:"created,omitempty" jsonschema:"There was no file before."`
-	Notes     []string `json:"notes,omitempty" jsonschema:"What else is to be known."`
+	Created   bool     `json:"created,omitempty" jsonschema:"The file is new."`
+	Notes     []string `json:"notes,omitempty" jsonschema:"Notes."`
 }
 
 // changeResult describes all files that a call changed.

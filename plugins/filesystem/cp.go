@@ -9,8 +9,8 @@ import (
 type cpInput struct {
 	Source      string `json:"source" jsonschema:"Source path" claim:"read"`
 	Destination string `json:"destination" jsonschema:"Destination path" claim:"write"`
-	Overwrite   bool   `json:"overwrite,omitempty" jsonschema:"Overwrite if exists; a directory is replaced as a whole" default:"false"`
-	IfMatch     string `json:"if_match,omitempty" jsonschema:"Copy only if the source file still has this etag"`
+	Overwrite   bool   `json:"overwrite,omitempty" jsonschema:"Overwrite if exists; directories are replaced, not merged" default:"false"`
+	IfMatch     string `json:"if_match,omitempty" jsonschema:"Copy only if the source has this etag"`
 }
 
 func newCpTool(m *pluginState) sdk.Tool {

@@ -12,14 +12,14 @@ type editInput struct {
 	OldString *string            `json:"old_string,omitempty" jsonschema:"Exact text to find"`
 	NewString *string            `json:"new_string,omitempty" jsonschema:"Replacement text"`
 	Count     *int               `json:"count,omitempty" jsonschema:"Occurrences to replace, from the first (0 = all). Not given, there must be exactly 1." minimum:"0"`
-	Edits     []replacementInput `json:"edits,omitempty" jsonschema:"Several replacements, in one file or several, in place of old_string and new_string: all are made or none"`
-	IfMatch   string             `json:"if_match,omitempty" jsonschema:"Edit only if the file still has this etag"`
-	DryRun    bool               `json:"dry_run,omitempty" jsonschema:"Change nothing and return the unified diff"`
-	Encoding  string             `json:"encoding,omitempty" jsonschema:"How the file is written if it is neither UTF-8 nor has a byte order mark, such as windows-1252"`
+	Edits     []replacementInput `json:"edits,omitempty" jsonschema:"Replacements in one or more files, instead of old_string and new_string; all or none are made"`
+	IfMatch   string             `json:"if_match,omitempty" jsonschema:"Edit only if the file has this etag"`
+	DryRun    bool               `json:"dry_run,omitempty" jsonschema:"Return the unified diff without changes"`
+	Encoding  string             `json:"encoding,omitempty" jsonschema:"Encoding, if neither UTF-8 nor named by a byte order mark, such as windows-1252"`
 }
 
 type replacementInput struct {
-	Path      string `json:"path,omitempty" jsonschema:"The file; the path beside edits if not given" claim:"write"`
+	Path      string `json:"path,omitempty" jsonschema:"File path; default: the outer path" claim:"write"`
 	OldString string `json:"old_string" jsonschema:"Exact text to find, after the edits before this one"`
 	NewString string `json:"new_string" jsonschema:"Replacement text"`
 	Count     *int   `json:"count,omitempty" jsonschema:"Occurrences to replace, from the first (0 = all). Not given, there must be exactly 1." minimum:"0"`
@@ -29,13 +29,13 @@ type replacementInput struct {
 type editOutput struct {
 	Path         string            `json:"path"`
 	Replacements int               `json:"replacements"`
-	Preview      string            `json:"preview" jsonschema:"The changed place with line numbers"`
+	Preview      string            `json:"preview" jsonschema:"Changed lines with line numbers"`
 	SizeBytes    int64             `json:"size_bytes"`
-	Etag         string            `json:"etag" jsonschema:"Identifies the new contents: if_match of a change wants it"`
-	Files        []changedFileInfo `json:"files,omitempty" jsonschema:"All the files, when there are several"`
-	Undo         string            `json:"undo,omitempty" jsonschema:"The operation, for undo"`
-	Notes        []string          `json:"notes,omitempty" jsonschema:"What else is to be known"`
-	Diff         string            `json:"diff,omitempty" jsonschema:"What a dry run would change"`
+	Etag         string            `json:"etag" jsonschema:"Etag of the new contents, for if_match of a change"`
+	Files        []changedFileInfo `json:"files,omitempty" jsonschema:"All changed files, if several"`
+	Undo         string            `json:"undo,omitempty" jsonschema:"ID of the operation, for undo"`
+	Notes        []string          `json:"notes,omitempty" jsonschema:"Notes"`
+	Diff         string            `json:"diff,omitempty" jsonschema:"Changes without dry_run"`
 }
 
 // UndoID returns the id in the undo history.

@@ -14,14 +14,14 @@ type editFileInput struct {
 	Path     string                `json:"path,omitempty" jsonschema:"The file path to edit." claim:"write"`
 	OldText  *string               `json:"old_text,omitempty" jsonschema:"The exact text to find and replace. Must appear exactly once in the file."`
 	NewText  *string               `json:"new_text,omitempty" jsonschema:"The text to replace with."`
-	Edits    []editFileReplacement `json:"edits,omitempty" jsonschema:"Several replacements, in one file or several, in place of old_text and new_text: all are made or none."`
-	IfMatch  string                `json:"if_match,omitempty" jsonschema:"Edit only if the file still has this etag."`
-	DryRun   bool                  `json:"dry_run,omitempty" jsonschema:"Change nothing and return the unified diff."`
-	Encoding string                `json:"encoding,omitempty" jsonschema:"How the file is written if it is neither UTF-8 nor has a byte order mark, such as windows-1252."`
+	Edits    []editFileReplacement `json:"edits,omitempty" jsonschema:"Replacements in one or more files, instead of old_text and new_text; all or none are made."`
+	IfMatch  string                `json:"if_match,omitempty" jsonschema:"Edit only if the file has this etag."`
+	DryRun   bool                  `json:"dry_run,omitempty" jsonschema:"Return the unified diff without changes."`
+	Encoding string                `json:"encoding,omitempty" jsonschema:"Encoding, if neither UTF-8 nor named by a byte order mark, such as windows-1252."`
 }
 
 type editFileReplacement struct {
-	Path    string `json:"path,omitempty" jsonschema:"The file; the path beside edits if not given." claim:"write"`
+	Path    string `json:"path,omitempty" jsonschema:"File path; default: the outer path." claim:"write"`
 	OldText string `json:"old_text" jsonschema:"The exact text to find and replace. Must appear exactly once, after the edits before this one."`
 	NewText string `json:"new_text" jsonschema:"The text to replace with."`
 	IfMatch string `json:"if_match,omitempty" jsonschema:"Edit only if the file had this etag before this call."`
@@ -88,9 +88,9 @@ func resolveEditFile(i int, own, common, ownMatch, commonMatch string) (path, ma
 // editResult is the result of a tool that edits files.
 type editResult struct {
 	changedFileInfo
-	Files []changedFileInfo `json:"files,omitempty" jsonschema:"All the files, when there are several."`
-	Undo  string            `json:"undo,omitempty" jsonschema:"The operation, for undo."`
-	Diff  string            `json:"diff,omitempty" jsonschema:"What a dry run would change."`
+	Files []changedFileInfo `json:"files,omitempty" jsonschema:"All changed files, if several."`
+	Undo  string            `json:"undo,omitempty" jsonschema:"ID of the operation, for undo."`
+	Diff  string            `json:"diff,omitempty" jsonschema:"Changes without dry_run."`
 
 	text     string
 	replaced []fileTextReplacement

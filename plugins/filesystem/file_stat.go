@@ -20,12 +20,12 @@ type fileStatOutput struct {
 	Type        string   `json:"type" jsonschema:"file, dir or other; for a symbolic link, of its target"`
 	SizeBytes   int64    `json:"size_bytes"`
 	Modified    float64  `json:"modified" jsonschema:"Seconds since 1970"`
-	Created     *float64 `json:"created" jsonschema:"Seconds since 1970; null where the file system does not know"`
+	Created     *float64 `json:"created" jsonschema:"Seconds since 1970; null if unknown to the file system"`
 	Permissions string   `json:"permissions" jsonschema:"Such as 0o644"`
 	IsSymlink   bool     `json:"is_symlink"`
 	LinkTarget  string   `json:"link_target,omitempty"`
-	Links       uint64   `json:"links,omitempty" jsonschema:"How many names the file has, if more than one"`
-	Etag        string   `json:"etag,omitempty" jsonschema:"Identifies the contents of a file that is not longer than 8 MiB: if_match of a change wants it"`
+	Links       uint64   `json:"links,omitempty" jsonschema:"Number of hard links, if more than one"`
+	Etag        string   `json:"etag,omitempty" jsonschema:"Etag of a file of at most 8 MiB, for if_match of a change"`
 }
 
 func newFileStatTool() sdk.Tool {

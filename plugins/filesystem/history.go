@@ -16,12 +16,12 @@ import (
 )
 
 type historyInput struct {
-	Limit int `json:"limit,omitempty" jsonschema:"How many operations, from the last" default:"20" minimum:"1" maximum:"1000"`
+	Limit int `json:"limit,omitempty" jsonschema:"Number of operations, latest first" default:"20" minimum:"1" maximum:"1000"`
 }
 
 type historyOutput struct {
 	Operations []historyEntry `json:"operations"`
-	More       bool           `json:"more,omitempty" jsonschema:"There are older ones"`
+	More       bool           `json:"more,omitempty" jsonschema:"Older operations exist"`
 }
 
 // historyEntry is an operation of the undo history in the result.
@@ -31,12 +31,12 @@ type historyEntry struct {
 	Tool    string `json:"tool"`
 	Summary string `json:"summary"`
 	Undone  bool   `json:"undone,omitempty"`
-	Partly  bool   `json:"partly_undone,omitempty" jsonschema:"Undo left conflicts, and restores them once they are solved"`
+	Partly  bool   `json:"partly_undone,omitempty" jsonschema:"Undo left conflicts; repeat it once they are resolved"`
 	Undoes  string `json:"undoes,omitempty"`
-	Missing string `json:"cannot_undo,omitempty" jsonschema:"Why it can't be undone"`
+	Missing string `json:"cannot_undo,omitempty" jsonschema:"Reason why undo is impossible"`
 
-	Changes    *undo.ChangeSummary `json:"changes,omitempty" jsonschema:"What a command has changed"`
-	NotCovered []string            `json:"not_covered,omitempty" jsonschema:"What undo does not bring back"`
+	Changes    *undo.ChangeSummary `json:"changes,omitempty" jsonschema:"Changes by the command"`
+	NotCovered []string            `json:"not_covered,omitempty" jsonschema:"Changes that undo does not restore"`
 }
 
 // Text returns one line per operation, the latest first.

@@ -10,19 +10,19 @@ import (
 
 type insertInput struct {
 	Path     string `json:"path" jsonschema:"Path to the file" claim:"write"`
-	Line     int    `json:"line" jsonschema:"Line number to insert before (1-indexed); one more than the file has lines adds to its end" minimum:"1"`
-	Content  string `json:"content" jsonschema:"Text to insert: whole lines; the last gets a newline if it has none"`
-	IfMatch  string `json:"if_match,omitempty" jsonschema:"Insert only if the file still has this etag"`
-	DryRun   bool   `json:"dry_run,omitempty" jsonschema:"Change nothing and return the unified diff"`
-	Encoding string `json:"encoding,omitempty" jsonschema:"How the file is written if it is neither UTF-8 nor has a byte order mark, such as windows-1252"`
+	Line     int    `json:"line" jsonschema:"Line number to insert before (1-indexed); number of lines + 1: insert at the end" minimum:"1"`
+	Content  string `json:"content" jsonschema:"Lines to insert; a missing last newline is added"`
+	IfMatch  string `json:"if_match,omitempty" jsonschema:"Insert only if the file has this etag"`
+	DryRun   bool   `json:"dry_run,omitempty" jsonschema:"Return the unified diff without changes"`
+	Encoding string `json:"encoding,omitempty" jsonschema:"Encoding, if neither UTF-8 nor named by a byte order mark, such as windows-1252"`
 }
 
 type insertOutput struct {
 	writeOutput
-	Line       int    `json:"line" jsonschema:"Where the inserted text begins"`
-	Lines      int    `json:"lines" jsonschema:"How many lines were inserted"`
+	Line       int    `json:"line" jsonschema:"First inserted line"`
+	Lines      int    `json:"lines" jsonschema:"Number of inserted lines"`
 	TotalLines int    `json:"total_lines"`
-	Preview    string `json:"preview" jsonschema:"The changed place with line numbers"`
+	Preview    string `json:"preview" jsonschema:"Changed lines with line numbers"`
 }
 
 func newInsertTool(m *pluginState) sdk.Tool {

@@ -21,7 +21,7 @@ const (
 
 type listDirInput struct {
 	Path  string `json:"path,omitempty" jsonschema:"Path to the directory to list. Defaults to the workspace if empty." claim:"list"`
-	After string `json:"after,omitempty" jsonschema:"Continue after this name, if the listing was too long for one answer."`
+	After string `json:"after,omitempty" jsonschema:"Continue after this name."`
 }
 
 func newListDirTool() sdk.Tool {

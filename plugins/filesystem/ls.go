@@ -19,13 +19,13 @@ import (
 type lsInput struct {
 	Path          string `json:"path,omitempty" jsonschema:"Directory to list" default:"." claim:"list"`
 	Recursive     bool   `json:"recursive,omitempty" jsonschema:"Recurse into subdirectories" default:"false"`
-	Pattern       string `json:"pattern,omitempty" jsonschema:"Glob filter, such as *.py; with a slash in it, it is matched against the whole name below the directory, and ** stands for any directories"`
+	Pattern       string `json:"pattern,omitempty" jsonschema:"Glob filter, such as *.py; a pattern with a slash matches the whole relative path, and ** any directories"`
 	IncludeHidden bool   `json:"include_hidden,omitempty" jsonschema:"Include dotfiles" default:"false"`
-	After         string `json:"after,omitempty" jsonschema:"Continue after this name, if the listing was too long for one answer"`
+	After         string `json:"after,omitempty" jsonschema:"Continue after this name"`
 }
 
 type lsEntry struct {
-	Name      string `json:"name" jsonschema:"Below the directory that is listed, with slashes"`
+	Name      string `json:"name" jsonschema:"Path relative to the listed directory, with slashes"`
 	Type      string `json:"type" jsonschema:"file, dir, symlink or other"`
 	SizeBytes int64  `json:"size_bytes"`
 }
@@ -34,8 +34,8 @@ type lsOutput struct {
 	Path    string    `json:"path"`
 	Entries []lsEntry `json:"entries"`
 	Count   int       `json:"count"`
-	Next    string    `json:"next,omitempty" jsonschema:"There are more: ask again with this as after"`
-	Note    string    `json:"note,omitempty" jsonschema:"What else is to be known"`
+	Next    string    `json:"next,omitempty" jsonschema:"Value of after for the next page"`
+	Note    string    `json:"note,omitempty" jsonschema:"Notes"`
 
 	room int // bytes that are left for more entries
 }

@@ -19,9 +19,9 @@ type mkdirInput struct {
 
 type mkdirOutput struct {
 	Path    string   `json:"path"`
-	Created bool     `json:"created" jsonschema:"False if there was one already"`
-	Undo    string   `json:"undo,omitempty" jsonschema:"The operation, for undo"`
-	Notes   []string `json:"notes,omitempty" jsonschema:"What else is to be known"`
+	Created bool     `json:"created" jsonschema:"False if the directory existed"`
+	Undo    string   `json:"undo,omitempty" jsonschema:"ID of the operation, for undo"`
+	Notes   []string `json:"notes,omitempty" jsonschema:"Notes"`
 }
 
 // UndoID returns the id in the undo history.

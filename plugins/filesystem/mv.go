@@ -7,10 +7,10 @@ import (
 )
 
 type mvInput struct {
-	Source      string `json:"source" jsonschema:"Source path; a symbolic link is moved itself" claim:"delete"`
+	Source      string `json:"source" jsonschema:"Source path; a symbolic link is moved, not its target" claim:"delete"`
 	Destination string `json:"destination" jsonschema:"Destination path" claim:"write"`
-	Overwrite   bool   `json:"overwrite,omitempty" jsonschema:"Overwrite if exists; a directory is replaced as a whole" default:"false"`
-	IfMatch     string `json:"if_match,omitempty" jsonschema:"Move only if the source file still has this etag"`
+	Overwrite   bool   `json:"overwrite,omitempty" jsonschema:"Overwrite if exists; directories are replaced, not merged" default:"false"`
+	IfMatch     string `json:"if_match,omitempty" jsonschema:"Move only if the source has this etag"`
 }
 
 func newMvTool(m *pluginState) sdk.Tool {

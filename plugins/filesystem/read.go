@@ -10,26 +10,26 @@ import (
 type readInput struct {
 	Path      string `json:"path" jsonschema:"Path to the file" claim:"read"`
 	StartLine int    `json:"start_line,omitempty" jsonschema:"First line (1-indexed)" default:"1" minimum:"1"`
-	EndLine   int    `json:"end_line,omitempty" jsonschema:"Last line (1-indexed); the last one of the file if not given" minimum:"1"`
-	Encoding  string `json:"encoding,omitempty" jsonschema:"Text encoding; a byte order mark goes before it" default:"utf-8"`
-	Offset    *int64 `json:"offset,omitempty" jsonschema:"First byte, from 0, in place of lines: for lines that are too long to be read at once" minimum:"0"`
-	Length    int64  `json:"length,omitempty" jsonschema:"How many bytes" minimum:"1"`
+	EndLine   int    `json:"end_line,omitempty" jsonschema:"Last line (1-indexed); default: the file's last line" minimum:"1"`
+	Encoding  string `json:"encoding,omitempty" jsonschema:"Text encoding; a byte order mark has priority" default:"utf-8"`
+	Offset    *int64 `json:"offset,omitempty" jsonschema:"First byte, from 0, instead of lines, for very long lines" minimum:"0"`
+	Length    int64  `json:"length,omitempty" jsonschema:"Number of bytes" minimum:"1"`
 }
 
 type readOutput struct {
 	Path       string           `json:"path"`
-	Content    string           `json:"content" jsonschema:"The lines, each with its number"`
-	TotalLines *int             `json:"total_lines,omitempty" jsonschema:"How many lines the file has; not given if it is longer than 1 GiB"`
+	Content    string           `json:"content" jsonschema:"Lines with line numbers"`
+	TotalLines *int             `json:"total_lines,omitempty" jsonschema:"Number of lines; absent for files over 1 GiB"`
 	StartLine  int              `json:"start_line"`
 	EndLine    int              `json:"end_line"`
 	SizeBytes  int64            `json:"size_bytes"`
-	Etag       string           `json:"etag,omitempty" jsonschema:"Identifies these contents: if_match of a change wants it. Not given with bytes of a long binary file, and of a file over 1 GiB that was changed a moment ago"`
+	Etag       string           `json:"etag,omitempty" jsonschema:"Etag of these contents, for if_match of a change. Absent for bytes of a long binary file, and for a file over 1 GiB with a very recent change"`
 	Encoding   string           `json:"encoding,omitempty"`
 	BOM        bool             `json:"bom,omitempty"`
 	EOL        string           `json:"eol,omitempty" jsonschema:"Line endings: lf, crlf, mixed or none"`
-	Next       *nextPartRequest `json:"next,omitempty" jsonschema:"What to ask for next: there is more"`
+	Next       *nextPartRequest `json:"next,omitempty" jsonschema:"Arguments for the next part of the file"`
 	Note       string           `json:"note,omitempty"`
-	Binary     bool             `json:"binary,omitempty" jsonschema:"The content describes the file and is not of it"`
+	Binary     bool             `json:"binary,omitempty" jsonschema:"The content is a description of the file"`
 	MediaType  string           `json:"media_type,omitempty"`
 
 	media []byte

@@ -12,24 +12,24 @@ type readFileInput struct {
 	Path      string `json:"path" jsonschema:"Path to the file to read. Can be absolute or relative to the workspace." claim:"read"`
 	StartLine int    `json:"start_line,omitempty" jsonschema:"First line to read, from 1." minimum:"1"`
 	EndLine   int    `json:"end_line,omitempty" jsonschema:"Last line to read." minimum:"1"`
-	Offset    *int64 `json:"offset,omitempty" jsonschema:"First byte to read, from 0, in place of lines." minimum:"0"`
-	Length    int64  `json:"length,omitempty" jsonschema:"How many bytes to read." minimum:"1"`
-	Encoding  string `json:"encoding,omitempty" jsonschema:"How the file is written if it is neither UTF-8 nor has a byte order mark, such as windows-1252 or utf-16le."`
+	Offset    *int64 `json:"offset,omitempty" jsonschema:"First byte to read, from 0, instead of lines." minimum:"0"`
+	Length    int64  `json:"length,omitempty" jsonschema:"Number of bytes to read." minimum:"1"`
+	Encoding  string `json:"encoding,omitempty" jsonschema:"Encoding, if neither UTF-8 nor named by a byte order mark, such as windows-1252 or utf-16le."`
 }
 
 // readFileOutput is the structured result of read_file, which describes the returned text.
 type readFileOutput struct {
 	Path       string           `json:"path"`
-	Etag       string           `json:"etag,omitempty" jsonschema:"Identifies these contents: if_match of a change wants it. Not given with bytes of a long binary file, and of a file over 1 GiB that was changed a moment ago."`
+	Etag       string           `json:"etag,omitempty" jsonschema:"Etag of these contents, for if_match of a change. Absent for bytes of a long binary file, and for a file over 1 GiB with a very recent change."`
 	SizeBytes  int64            `json:"size_bytes"`
-	TotalLines *int             `json:"total_lines,omitempty" jsonschema:"How many lines the file has; not given if it is longer than 1 GiB."`
+	TotalLines *int             `json:"total_lines,omitempty" jsonschema:"Number of lines; absent for files over 1 GiB."`
 	StartLine  int              `json:"start_line,omitempty"`
 	EndLine    int              `json:"end_line,omitempty"`
 	Encoding   string           `json:"encoding,omitempty"`
-	BOM        bool             `json:"bom,omitempty" jsonschema:"The file begins with a byte order mark, which is not in the text and stays in the file."`
+	BOM        bool             `json:"bom,omitempty" jsonschema:"The file begins with a byte order mark, which the text omits."`
 	EOL        string           `json:"eol,omitempty" jsonschema:"Line endings: lf, crlf, mixed or none."`
-	Next       *nextPartRequest `json:"next,omitempty" jsonschema:"What to ask for next: the text is not all of the file."`
-	Binary     bool             `json:"binary,omitempty" jsonschema:"The text describes the file and is not its contents."`
+	Next       *nextPartRequest `json:"next,omitempty" jsonschema:"Arguments for the next part of the file."`
+	Binary     bool             `json:"binary,omitempty" jsonschema:"The text is a description of the file."`
 	MediaType  string           `json:"media_type,omitempty"`
 
 	window *fileWindow
@@ -71,7 +71,7 @@ func (o readFileOutput) Contents() []sdk.Content {
 
 func newReadFileTool(m *pluginState) sdk.Tool {
 	return sdk.NewTool("read_file",
-		"Read the contents of a file from the filesystem. Reads all of it, or some lines, or some bytes.",
+		"Read the contents of a file from the filesystem. Reads all lines, some lines or some bytes.",
 		func(ctx context.Context, req *sdk.Request[readFileInput]) (readFileOutput, error) {
 			in := req.Args
 			p := filePart{StartLine: in.StartLine, EndLine: in.EndLine, Length: in.Length, Encoding: in.Encoding}

@@ -11,23 +11,23 @@ import (
 )
 
 type rmInput struct {
-	Path      string `json:"path" jsonschema:"Path to delete; a symbolic link is deleted itself" claim:"delete"`
+	Path      string `json:"path" jsonschema:"Path to delete; a symbolic link is deleted, not its target" claim:"delete"`
 	Recursive bool   `json:"recursive,omitempty" jsonschema:"Required for directories" default:"false"`
-	IfMatch   string `json:"if_match,omitempty" jsonschema:"Delete only if the file still has this etag"`
+	IfMatch   string `json:"if_match,omitempty" jsonschema:"Delete only if the file has this etag"`
 }
 
 type rmOutput struct {
 	Path  string   `json:"path"`
-	Type  string   `json:"type" jsonschema:"What was deleted: file, dir, symlink or other"`
-	Undo  string   `json:"undo,omitempty" jsonschema:"The operation, for undo"`
-	Notes []string `json:"notes,omitempty" jsonschema:"What else is to be known"`
+	Type  string   `json:"type" jsonschema:"Type of the deleted object: file, dir, symlink or other"`
+	Undo  string   `json:"undo,omitempty" jsonschema:"ID of the operation, for undo"`
+	Notes []string `json:"notes,omitempty" jsonschema:"Notes"`
 }
 
 // UndoID returns the id in the undo history.
 func (o rmOutput) UndoID() string { return o.Undo }
 
 func newRmTool(m *pluginState) sdk.Tool {
-	return sdk.NewTool("rm", "Delete a file or directory. What is deleted is kept for a while: undo brings it back.",
+	return sdk.NewTool("rm", "Delete a file or directory. undo can restore it for a while.",
 		func(ctx context.Context, req *sdk.Request[rmInput]) (rmOutput, error) {
 			if err := m.initOnce(&req.Environment); err != nil {
 				return rmOutput{}, err

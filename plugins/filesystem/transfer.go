@@ -15,9 +15,9 @@ import (
 type transferOutput struct {
 	Source      string   `json:"source"`
 	Destination string   `json:"destination"`
-	Overwritten bool     `json:"overwritten,omitempty" jsonschema:"There was something at the destination"`
-	Undo        string   `json:"undo,omitempty" jsonschema:"The operation, for undo"`
-	Notes       []string `json:"notes,omitempty" jsonschema:"What else is to be known"`
+	Overwritten bool     `json:"overwritten,omitempty" jsonschema:"The destination existed"`
+	Undo        string   `json:"undo,omitempty" jsonschema:"ID of the operation, for undo"`
+	Notes       []string `json:"notes,omitempty" jsonschema:"Notes"`
 }
 
 // UndoID returns the id in the undo history.

@@ -14,16 +14,16 @@ import (
 )
 
 type undoInput struct {
-	ID     string `json:"id,omitempty" jsonschema:"Id of the operation in history; default the last one"`
+	ID     string `json:"id,omitempty" jsonschema:"ID of the operation in history; default: the last operation"`
 	DryRun bool   `json:"dry_run,omitempty" jsonschema:"Only report what would be restored" default:"false"`
-	Force  bool   `json:"force,omitempty" jsonschema:"Also undo files that changed since; their current state can be restored" default:"false"`
+	Force  bool   `json:"force,omitempty" jsonschema:"Also undo files with later changes; a second undo restores those" default:"false"`
 }
 
 type undoOutput struct {
-	Undone    string              `json:"undone" jsonschema:"The operation that was undone"`
+	Undone    string              `json:"undone" jsonschema:"ID of the undone operation"`
 	Summary   string              `json:"summary"`
-	Paths     []string            `json:"paths" jsonschema:"What was put back"`
-	Undo      string              `json:"undo,omitempty" jsonschema:"The operation that this was: to undo it is to do the other again"`
+	Paths     []string            `json:"paths" jsonschema:"Restored paths"`
+	Undo      string              `json:"undo,omitempty" jsonschema:"ID of this operation; undo it to redo the other"`
 	DryRun    bool                `json:"dry_run,omitempty"`
 	Conflicts []undo.PathConflict `json:"conflicts,omitempty" jsonschema:"Paths left unchanged because others changed them"`
 	Notes     []string            `json:"notes,omitempty"`
@@ -60,8 +60,7 @@ func formatList[T any](all []T, format func(T) string) string {
 }
 
 func newUndoTool(m *pluginState) sdk.Tool {
-	return sdk.NewTool("undo", "Take back a change to files, by a tool or a command: the last one, or the one that is named. "+
-		"Brings back contents, mode and place.",
+	return sdk.NewTool("undo", "Undo the file changes of a tool call or command. Restores contents, modes and paths.",
 		func(ctx context.Context, req *sdk.Request[undoInput]) (undoOutput, error) {
 			if err := m.requireHistory(&req.Environment); err != nil {
 				return undoOutput{}, err

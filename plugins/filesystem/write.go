@@ -11,9 +11,9 @@ type writeInput struct {
 	Path       string `json:"path" jsonschema:"Path to write to" claim:"write"`
 	Content    string `json:"content" jsonschema:"Text content"`
 	CreateDirs bool   `json:"create_dirs,omitempty" jsonschema:"Create parent directories" default:"false"`
-	Encoding   string `json:"encoding,omitempty" jsonschema:"Text encoding; that of the byte order mark of a file that has one, if not given" default:"utf-8"`
-	IfMatch    string `json:"if_match,omitempty" jsonschema:"Write only if the file still has this etag; absent: only if there is none"`
-	DryRun     bool   `json:"dry_run,omitempty" jsonschema:"Change nothing and return the unified diff"`
+	Encoding   string `json:"encoding,omitempty" jsonschema:"Text encoding; default: the encoding of the file's byte order mark, or utf-8" default:"utf-8"`
+	IfMatch    string `json:"if_match,omitempty" jsonschema:"Write only if the file has this etag; absent: only if it does not exist"`
+	DryRun     bool   `json:"dry_run,omitempty" jsonschema:"Return the unified diff without changes"`
 }
 
 // newFileMode is the mode of created files, before the umask.

@@ -12,8 +12,8 @@ import (
 type writeFileInput struct {
 	Path    string `json:"path" jsonschema:"Path to the file to write. Will be created if it doesn't exist." claim:"write"`
 	Content string `json:"content" jsonschema:"Content to write to the file."`
-	IfMatch string `json:"if_match,omitempty" jsonschema:"Write only if the file still has this etag; absent: only if there is none."`
-	DryRun  bool   `json:"dry_run,omitempty" jsonschema:"Change nothing and return the unified diff."`
+	IfMatch string `json:"if_match,omitempty" jsonschema:"Write only if the file has this etag; absent: only if it does not exist."`
+	DryRun  bool   `json:"dry_run,omitempty" jsonschema:"Return the unified diff without changes."`
 }
 
 func newWriteFileTool(m *pluginState) sdk.Tool {

@@ -5,8 +5,8 @@ import "github.com/picoclaw/picoclaw/sdk"
 // fileChangeOutput is the result of edit_file, write_file and append_file: a message as text, and facts about the file.
 type fileChangeOutput struct {
 	changedFileInfo
-	Undo string `json:"undo,omitempty" jsonschema:"The operation, for undo."`
-	Diff string `json:"diff,omitempty" jsonschema:"What a dry run would change."`
+	Undo string `json:"undo,omitempty" jsonschema:"ID of the operation, for undo."`
+	Diff string `json:"diff,omitempty" jsonschema:"Changes without dry_run."`
 
 	message string
 	all     []string
@@ -31,11 +31,11 @@ func newChangeMessage(message string, out *changeResult) fileChangeOutput {
 type writeOutput struct {
 	Path      string   `json:"path"`
 	SizeBytes int64    `json:"size_bytes"`
-	Etag      string   `json:"etag" jsonschema:"Identifies the new contents: if_match of a change wants it"`
-	Created   bool     `json:"created,omitempty" jsonschema:"There was no file before"`
-	Undo      string   `json:"undo,omitempty" jsonschema:"The operation, for undo"`
-	Notes     []string `json:"notes,omitempty" jsonschema:"What else is to be known"`
-	Diff      string   `json:"diff,omitempty" jsonschema:"What a dry run would change"`
+	Etag      string   `json:"etag" jsonschema:"Etag of the new contents, for if_match of a change"`
+	Created   bool     `json:"created,omitempty" jsonschema:"The file is new"`
+	Undo      string   `json:"undo,omitempty" jsonschema:"ID of the operation, for undo"`
+	Notes     []string `json:"notes,omitempty" jsonschema:"Notes"`
+	Diff      string   `json:"diff,omitempty" jsonschema:"Changes without dry_run"`
 }
 
 // UndoID returns the id in the undo history.

@@ -11,23 +11,23 @@ import (
 
 type grepOutput struct {
 	Matches       []lineMatch           `json:"matches"`
-	Count         int                   `json:"count" jsonschema:"How many matches, or files, are here."`
-	Files         []fileMatchCount      `json:"files,omitempty" jsonschema:"In place of matches, when only files are wanted."`
-	Total         int                   `json:"total" jsonschema:"How many lines match in all."`
-	AtLeast       bool                  `json:"at_least,omitempty" jsonschema:"There are more than total."`
+	Count         int                   `json:"count" jsonschema:"Number of matches or files here."`
+	Files         []fileMatchCount      `json:"files,omitempty" jsonschema:"Instead of matches, if output is files or count."`
+	Total         int                   `json:"total" jsonschema:"Total number of matching lines."`
+	AtLeast       bool                  `json:"at_least,omitempty" jsonschema:"More results exist than total."`
 	FilesMatched  int                   `json:"files_matched"`
 	FilesSearched int                   `json:"files_searched"`
-	Next          string                `json:"next,omitempty" jsonschema:"There is more: ask again with this as cursor."`
-	Gitignore     bool                  `json:"gitignore" jsonschema:"What .gitignore files name was left alone."`
-	LeftOut       []skippedMatchingFile `json:"left_out,omitempty" jsonschema:"Some files that were left out and have matches; looked for when nothing else has."`
-	LeftOutCount  int                   `json:"left_out_count,omitempty" jsonschema:"How many such files there are."`
-	Ignored       int                   `json:"ignored" jsonschema:"Files and directories that .gitignore files name and that were not searched, a directory with everything in it counting as one."`
-	Binary        int                   `json:"binary" jsonschema:"Binary files that were not searched."`
-	MoreBinary    bool                  `json:"binary_at_least,omitempty" jsonschema:"There may be more of these: not all files were looked at for that."`
-	TooLarge      int                   `json:"too_large,omitempty" jsonschema:"Files that were not searched for their size."`
-	Closed        int                   `json:"unreadable,omitempty" jsonschema:"Files and directories that may not be read."`
-	Incomplete    string                `json:"incomplete,omitempty" jsonschema:"Why there may be more than was found."`
-	Failed        string                `json:"failed,omitempty" jsonschema:"Why some files could not be searched."`
+	Next          string                `json:"next,omitempty" jsonschema:"Value of cursor for the next page."`
+	Gitignore     bool                  `json:"gitignore" jsonschema:"Files named by .gitignore were skipped."`
+	LeftOut       []skippedMatchingFile `json:"left_out,omitempty" jsonschema:"Some skipped files with matches; only if no other file matches."`
+	LeftOutCount  int                   `json:"left_out_count,omitempty" jsonschema:"Number of these files."`
+	Ignored       int                   `json:"ignored" jsonschema:"Number of skipped files and directories named by .gitignore files."`
+	Binary        int                   `json:"binary" jsonschema:"Binary files not searched."`
+	MoreBinary    bool                  `json:"binary_at_least,omitempty" jsonschema:"The list may be incomplete."`
+	TooLarge      int                   `json:"too_large,omitempty" jsonschema:"Files not searched because of their size."`
+	Closed        int                   `json:"unreadable,omitempty" jsonschema:"Files and directories that must not be read."`
+	Incomplete    string                `json:"incomplete,omitempty" jsonschema:"Reason why results may be missing."`
+	Failed        string                `json:"failed,omitempty" jsonschema:"Errors of files that could not be searched."`
 	Notes         []string              `json:"notes,omitempty"`
 	Engine        string                `json:"engine,omitempty"`
 

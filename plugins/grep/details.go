@@ -14,9 +14,9 @@ import (
 type lineMatch struct {
 	File   string   `json:"file"`
 	Line   int      `json:"line"`
-	Column int      `json:"column" jsonschema:"Where in the line the match begins, in bytes, from 1."`
+	Column int      `json:"column" jsonschema:"Start of the match in the line, in bytes, from 1."`
 	Text   string   `json:"text" jsonschema:"The line; for a long line, the text around the match."`
-	Before []string `json:"before,omitempty" jsonschema:"The lines before, as many as context asks for."`
+	Before []string `json:"before,omitempty" jsonschema:"Lines before the match, as set by context."`
 	After  []string `json:"after,omitempty"`
 }
 

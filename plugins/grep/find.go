@@ -14,23 +14,23 @@ import (
 )
 
 type findInput struct {
-	Pattern    string `json:"pattern" jsonschema:"Glob pattern, such as *.py or src/**/*_test.{go,py}; without a slash it is matched against the last part of each name"`
+	Pattern    string `json:"pattern" jsonschema:"Glob pattern, such as *.py or src/**/*_test.{go,py}; a pattern without a slash matches base names"`
 	Path       string `json:"path,omitempty" jsonschema:"Root directory" default:"." claim:"list"`
-	Type       string `json:"type,omitempty" jsonschema:"file or dir; both if not given" enum:"file,dir"`
+	Type       string `json:"type,omitempty" jsonschema:"Default: both" enum:"file,dir"`
 	MaxResults int    `json:"max_results,omitempty" jsonschema:"Maximum results; more than 10000 means 10000" default:"100" minimum:"1"`
-	Sort       string `json:"sort,omitempty" jsonschema:"path, or time: latest change first" default:"path" enum:"path,time"`
-	Hidden     *bool  `json:"hidden,omitempty" jsonschema:"Find dotfiles too; .git is never looked into" default:"true"`
+	Sort       string `json:"sort,omitempty" jsonschema:"Order; time: latest change first" default:"path" enum:"path,time"`
+	Hidden     *bool  `json:"hidden,omitempty" jsonschema:"Find dotfiles; .git is always skipped" default:"true"`
 	Gitignore  *bool  `json:"gitignore,omitempty" jsonschema:"Skip files named by .gitignore" default:"true"`
-	Cursor     string `json:"cursor,omitempty" jsonschema:"Continue here, when sorted by path: next of the previous answer"`
+	Cursor     string `json:"cursor,omitempty" jsonschema:"With sort=path: next of the previous result"`
 }
 
 type findOutput struct {
 	Files      []findEntry `json:"files"`
-	Count      int         `json:"count" jsonschema:"How many are here."`
-	Total      int         `json:"total" jsonschema:"How many there are in all."`
-	Next       string      `json:"next,omitempty" jsonschema:"There are more: ask again with this as cursor."`
-	Ignored    int         `json:"ignored,omitempty" jsonschema:"How many that match were left alone for .gitignore, directories with everything in them counting as one."`
-	Notes      []string    `json:"notes,omitempty" jsonschema:"What else there is to know"`
+	Count      int         `json:"count" jsonschema:"Number of results here."`
+	Total      int         `json:"total" jsonschema:"Total number."`
+	Next       string      `json:"next,omitempty" jsonschema:"Value of cursor for the next page."`
+	Ignored    int         `json:"ignored,omitempty" jsonschema:"Number of matches skipped because of .gitignore; a directory counts as one."`
+	Notes      []string    `json:"notes,omitempty" jsonschema:"Notes"`
 	Incomplete string      `json:"incomplete,omitempty"`
 }
 
@@ -38,7 +38,7 @@ type findOutput struct {
 type findEntry struct {
 	Path     string   `json:"path"`
 	Type     string   `json:"type" jsonschema:"file, dir or other."`
-	Modified *float64 `json:"modified,omitempty" jsonschema:"Seconds since 1970, when sorted by time."`
+	Modified *float64 `json:"modified,omitempty" jsonschema:"Seconds since 1970, with sort=time."`
 
 	name string
 	when time.Time

@@ -14,19 +14,19 @@ import (
 type grepInput struct {
 	Pattern       string `json:"pattern" jsonschema:"Regex pattern (RE2 syntax)"`
 	Path          string `json:"path,omitempty" jsonschema:"File or directory to search" default:"." claim:"list"`
-	Include       string `json:"include,omitempty" jsonschema:"Glob filter, such as *.py; with a slash in it, it is matched against the whole name below path, and ** stands for any directories"`
+	Include       string `json:"include,omitempty" jsonschema:"Glob filter, such as *.py; a pattern with a slash matches the whole relative path, and ** any directories"`
 	Recursive     *bool  `json:"recursive,omitempty" jsonschema:"Search subdirectories" default:"true"`
-	MaxResults    int    `json:"max_results,omitempty" jsonschema:"Maximum matches, in all; more than 10000 means 10000" default:"100" minimum:"1"`
+	MaxResults    int    `json:"max_results,omitempty" jsonschema:"Maximum matches in total; more than 10000 means 10000" default:"100" minimum:"1"`
 	CaseSensitive *bool  `json:"case_sensitive,omitempty" jsonschema:"Case-sensitive matching" default:"true"`
-	Context       int    `json:"context,omitempty" jsonschema:"How many lines to show before and after each match" default:"0" minimum:"0" maximum:"50"`
+	Context       int    `json:"context,omitempty" jsonschema:"Lines to show before and after each match" default:"0" minimum:"0" maximum:"50"`
 	Multiline     bool   `json:"multiline,omitempty" jsonschema:"Let matches span lines" default:"false"`
-	FixedStrings  bool   `json:"fixed_strings,omitempty" jsonschema:"Take the pattern as plain text" default:"false"`
-	Type          string `json:"type,omitempty" jsonschema:"Kind of files, such as go, py, js, ts, rust, md"`
-	Output        string `json:"output,omitempty" jsonschema:"content: the matching lines; files: the names of files with matches; count: these with the number of matching lines" default:"content" enum:"content,files,count"`
-	Cursor        string `json:"cursor,omitempty" jsonschema:"Continue here: next of the previous answer"`
-	Hidden        *bool  `json:"hidden,omitempty" jsonschema:"Search dotfiles too; .git only if path is in it" default:"true"`
+	FixedStrings  bool   `json:"fixed_strings,omitempty" jsonschema:"Search for plain text" default:"false"`
+	Type          string `json:"type,omitempty" jsonschema:"File type, such as go, py, js, ts, rust, md"`
+	Output        string `json:"output,omitempty" jsonschema:"content: matching lines; files: names of files with matches; count: names and numbers of matching lines" default:"content" enum:"content,files,count"`
+	Cursor        string `json:"cursor,omitempty" jsonschema:"next of the previous result"`
+	Hidden        *bool  `json:"hidden,omitempty" jsonschema:"Search dotfiles; .git only if path is in it" default:"true"`
 	Gitignore     *bool  `json:"gitignore,omitempty" jsonschema:"Skip files named by .gitignore" default:"true"`
-	Timeout       int    `json:"timeout,omitempty" jsonschema:"Maximum seconds; the results so far are returned" default:"30" minimum:"1" maximum:"600"`
+	Timeout       int    `json:"timeout,omitempty" jsonschema:"Maximum seconds; then results so far are returned" default:"30" minimum:"1" maximum:"600"`
 }
 
 // The values of the argument output.

@@ -20,12 +20,12 @@ import (
 type execInput struct {
 	Command        string            `json:"command" jsonschema:"The shell command to run." claim:"command"`
 	Cwd            string            `json:"cwd,omitempty" jsonschema:"The directory to run it in, inside the workspace. Defaults to the workspace." claim:"cwd"`
-	Timeout        int               `json:"timeout,omitempty" jsonschema:"Seconds after which the command is ended. Defaults to the configured maximum; without, a command in the background has no limit." minimum:"1"`
+	Timeout        int               `json:"timeout,omitempty" jsonschema:"Seconds until the command is ended; default: the configured maximum, or no limit for background commands." minimum:"1"`
 	Env            map[string]string `json:"env,omitempty" jsonschema:"Environment variables to add." claim:"env"`
-	Stdin          string            `json:"stdin,omitempty" jsonschema:"Text for the command's standard input, which then ends." claim:"stdin"`
-	Background     bool              `json:"background,omitempty" jsonschema:"Start it and return at once; the process tool reads its output, writes to it and ends it."`
-	PTY            bool              `json:"pty,omitempty" jsonschema:"Run it on a terminal, for programs that want one. Both streams are then one."`
-	ProtectedPaths []string          `json:"protected_paths,omitempty" jsonschema:"Protected files that the command has to change, such as .git/config. A person is asked to approve it." claim:"protected"`
+	Stdin          string            `json:"stdin,omitempty" jsonschema:"Text for standard input, followed by end of file." claim:"stdin"`
+	Background     bool              `json:"background,omitempty" jsonschema:"Start the command and return at once; the process tool controls it."`
+	PTY            bool              `json:"pty,omitempty" jsonschema:"Run on a terminal; stdout and stderr are one stream."`
+	ProtectedPaths []string          `json:"protected_paths,omitempty" jsonschema:"Protected files to change, such as .git/config; a person must approve." claim:"protected"`
 	Rows           int               `json:"rows,omitempty" jsonschema:"Height of the terminal." minimum:"1" maximum:"1000"`
 	Cols           int               `json:"cols,omitempty" jsonschema:"Width of the terminal." minimum:"1" maximum:"1000"`
 }

@@ -19,13 +19,13 @@ import (
 )
 
 type processInput struct {
-	Action  string `json:"action" jsonschema:"What to do with the commands that run in the background." enum:"list,poll,write,signal,resize,kill"`
-	Session string `json:"session,omitempty" jsonschema:"The command, as exec has named it; for all actions but list."`
+	Action  string `json:"action" jsonschema:"Action on background commands." enum:"list,poll,write,signal,resize,kill"`
+	Session string `json:"session,omitempty" jsonschema:"Session ID from exec; for all actions but list."`
 	Cursor  *int64 `json:"cursor,omitempty" jsonschema:"poll: position to read from, next of the previous poll; default: unread output."`
 	Wait    int    `json:"wait,omitempty" jsonschema:"poll: seconds to wait for output or the end." minimum:"0" maximum:"50"`
-	Data    string `json:"data,omitempty" jsonschema:"write: text for its standard input."`
-	EOF     bool   `json:"eof,omitempty" jsonschema:"write: end its standard input after data."`
-	Signal  string `json:"signal,omitempty" jsonschema:"signal: its name or number, such as INT or TERM; to the command and all that it has started."`
+	Data    string `json:"data,omitempty" jsonschema:"write: text for standard input."`
+	EOF     bool   `json:"eof,omitempty" jsonschema:"write: end standard input after data."`
+	Signal  string `json:"signal,omitempty" jsonschema:"signal: name or number, such as INT or TERM; sent to the command and its descendants."`
 	Rows    int    `json:"rows,omitempty" jsonschema:"resize: height of the terminal." minimum:"1" maximum:"1000"`
 	Cols    int    `json:"cols,omitempty" jsonschema:"resize: width of the terminal." minimum:"1" maximum:"1000"`
 }
@@ -115,7 +115,7 @@ func (p sessionInfo) describeState() string {
 }
 
 func (s *shellPlugin) newProcessTool() sdk.Tool {
-	return sdk.NewTool("process", "List the commands that run in the background, read their output, write to them, send them signals, end them.", s.runProcessAction,
+	return sdk.NewTool("process", "List background commands, read their output, write to them, signal them, end them.", s.runProcessAction,
 		sdk.Traits{
 			Destructive: true, OpenWorld: true, TextResult: true, Sets: []string{"picoclaw"},
 			Permissions: []string{"exec"}, Risk: "high", SideEffects: []string{"process"},

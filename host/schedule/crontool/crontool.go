@@ -41,16 +41,16 @@ func NewPlugin(o Options) (session.BuiltinPlugin, error) {
 
 // cronArguments are the arguments of a call of the tool.
 type cronArguments struct {
-	Action  string `json:"action" jsonschema:"What to do." enum:"add,list,get,update,remove,enable,disable"`
+	Action  string `json:"action" jsonschema:"Action." enum:"add,list,get,update,remove,enable,disable"`
 	JobID   string `json:"job_id,omitempty" jsonschema:"The job, for get, update, remove, enable and disable."`
 	Name    string `json:"name,omitempty" jsonschema:"A short name for the job."`
 	Message string `json:"message,omitempty" jsonschema:"Message for you when the job runs; with a command, its purpose."`
-	Command string `json:"command,omitempty" jsonschema:"A shell command to run in place of a message to you." claim:"command"`
-	Confirm bool   `json:"command_confirm,omitempty" jsonschema:"Not needed: the policy decides on the command, now and at each run."`
-	At      int64  `json:"at_seconds,omitempty" jsonschema:"Run once, so many seconds from now." minimum:"0"`
-	Every   int64  `json:"every_seconds,omitempty" jsonschema:"Run each time so many seconds have passed." minimum:"0"`
-	Expr    string `json:"cron_expr,omitempty" jsonschema:"Run when the time matches: minute, hour, day of the month, month, day of the week, such as 30 9 * * 1-5."`
-	TZ      string `json:"tz,omitempty" jsonschema:"The time zone of cron_expr, such as Europe/Berlin. Defaults to that of the machine."`
+	Command string `json:"command,omitempty" jsonschema:"A shell command to run instead of a message to you." claim:"command"`
+	Confirm bool   `json:"command_confirm,omitempty" jsonschema:"Ignored: the policy decides on the command, now and at each run."`
+	At      int64  `json:"at_seconds,omitempty" jsonschema:"Seconds until a single run." minimum:"0"`
+	Every   int64  `json:"every_seconds,omitempty" jsonschema:"Interval in seconds." minimum:"0"`
+	Expr    string `json:"cron_expr,omitempty" jsonschema:"Schedule of minute, hour, day of month, month and day of week, such as 30 9 * * 1-5."`
+	TZ      string `json:"tz,omitempty" jsonschema:"Time zone of cron_expr, such as Europe/Berlin; default: the machine's."`
 }
 
 // parseSchedule returns the schedule in the first argument of at, every and expression that is not empty, since models
