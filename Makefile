@@ -81,7 +81,7 @@ lint: ## Run the pinned golangci-lint
 	$(GO) run $(GOLANGCI_LINT) run ./...
 
 bench: ## Measure what picoclaw costs: ONLY=files for a part, SAVE=1 to save the figures, CHECK=1 to compare with them
-	.ci/install
+	.ci/install tests
 	@built=$$(mktemp -d) && trap 'rm -rf "$$built"' EXIT && export PICOCLAW_TEST_BUILT="$$built" && \
 		$(GO) run ./internal/measure/report -only '$(ONLY)' $(if $(RUNS),-runs $(RUNS)) $(if $(SAVE),-save) $(if $(CHECK),-check)
 	$(if $(SAVE),$(GO) test ./docs -run TestPagesQuoteSavedFigures -update)

@@ -2,6 +2,7 @@ package bench
 
 import (
 	"crypto/tls"
+	"encoding/json"
 	"encoding/pem"
 	"errors"
 	"fmt"
@@ -27,7 +28,8 @@ func BenchmarkUndo(b *testing.B) {
 		i := newInstallation(b, "PICOCLAW_TOOLS_EXEC_ENABLE_DENY_PATTERNS=false", "PICOCLAW_TOOLS_UNDO_ENABLED="+enabled,
 			"PICOCLAW_WORKSPACE_PROTECT_ENABLED="+enabled)
 		c := i.connect(b)
-		if err := errors.Join(growFiles(filepath.Join(i.workspace, "all"), 2000), c.exec("tar cf all.tar all")); err != nil {
+		if err := errors.Join(growFiles(filepath.Join(i.workspace, "all"), 2000), c.exec("tar cf all.tar all"),
+			packPackages(c, i.workspace)); err != nil {
 			b.Fatal(err)
 		}
 		workspaces, clients = append(workspaces, i.workspace), append(clients, c)
@@ -41,6 +43,7 @@ func BenchmarkUndo(b *testing.B) {
 		// A compiler writes each of its files by a process of its own.
 		{"build_2000_files", `rm -rf out; mkdir out; seq 2000 | xargs -n1 sh -c 'echo "$0" > out/$0.o'`, "", "<=1.3", ""},
 		{"tar_2000_files", `rm -rf un; mkdir un; tar xf all.tar -C un`, "", "", ""},
+		{"npm_install_10000_files", "rm -rf app/node_modules; cd app; npm install --offline --no-audit --no-fund", "", "<=1.3", ""},
 		{"rm_20000_files", "rm -rf many", "many", "<=3", ""},
 		{"true_beside_20000_files", "true", "kept", "", "<=0.3"},
 	} {
@@ -57,6 +60,36 @@ func BenchmarkUndo(b *testing.B) {
 			b.ReportMetric(t[0].Median()-t[1].Median(), "cost-ms"+m.addedMS)
 		})
 	}
+}
+
+// packPackages writes a hundred npm packages of a hundred files, and the directory app that depends on them.
+func packPackages(c *client, workspace string) error {
+	const packages = 100
+	files := filepath.Join(workspace, "packages")
+	if err := growFiles(files, packages*100); err != nil {
+		return err
+	}
+	dependencies := make(map[string]string, packages)
+	for i := range packages {
+		name := fmt.Sprint("package", i)
+		dependencies[name] = fmt.Sprintf("file:../packages/%d.tgz", i)
+		manifest := fmt.Sprintf(`{"name": %q, "version": "1.0.0"}`, name)
+		if err := os.WriteFile(filepath.Join(files, fmt.Sprint(i), "package.json"), []byte(manifest), 0o600); err != nil {
+			return err
+		}
+	}
+	manifest, err := json.Marshal(map[string]any{"name": "app", "dependencies": dependencies})
+	if err != nil {
+		return err
+	}
+	app := filepath.Join(workspace, "app")
+	if err := os.Mkdir(app, 0o700); err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(app, "package.json"), manifest, 0o600); err != nil {
+		return err
+	}
+	return c.exec("cd packages; for i in *; do tar czf $i.tgz --transform s/^$i/package/ $i; done")
 }
 
 // growFiles writes files of up to 3.5 KB in directories of a hundred, if the directory does not exist.
