@@ -9,14 +9,14 @@ import (
 	"syscall"
 )
 
-// sandboxPrograms lists the programs of this machine that the sandbox depends on.
-type sandboxPrograms struct {
-	// paths of bubblewrap, best first. PATH is not used, since its directories may be writable by others.
+// sandboxToolPaths lists the paths of the programs that create a sandbox.
+type sandboxToolPaths struct {
+	// possible paths of bubblewrap, best first. PATH is not used, since others may be able to write its directories.
 	bwrap []string
 }
 
-func defaultMachineConfig() sandboxPrograms {
-	return sandboxPrograms{bwrap: []string{
+func defaultSandboxToolPaths() sandboxToolPaths {
+	return sandboxToolPaths{bwrap: []string{
 		"/usr/bin/bwrap",
 		"/bin/bwrap",
 		"/usr/local/bin/bwrap",

@@ -52,13 +52,13 @@ func (pl *processStarter) newThreadRestriction(child *exec.Cmd, p Profile) (rest
 	if pl.landlock == 0 {
 		pl.log.Warn("the kernel has no Landlock: only the guard and the workspace confine this process", "profile", p.Name)
 	} else {
-		rules, err := pl.newProfileRules(child, p)
+		rules, err := pl.newProfileRuleset(child, p)
 		if err != nil {
 			return nil, err
 		}
 		steps = append(steps, func() error { defer rules.closeFD(); return rules.applyToThread() })
 	}
-	needs := confinedFilterNeeds(p)
+	needs := confinedFilterOptions(p)
 	if own := pl.ownFilter.Load(); own == nil || *own != needs { // children inherit it otherwise
 		steps = append(steps, pl.filter(needs).applyToThread)
 	}
@@ -122,8 +122,8 @@ func dropCapabilities() error {
 	return nil
 }
 
-// newProfileRules converts a profile to Landlock rules.
-func (pl *processStarter) newProfileRules(child *exec.Cmd, p Profile) (*landlockRuleset, error) {
+// newProfileRuleset converts a profile to a Landlock ruleset.
+func (pl *processStarter) newProfileRuleset(child *exec.Cmd, p Profile) (*landlockRuleset, error) {
 	if !p.Exec {
 		if err := (&mountPlanner{profile: p}).checkStatic(child.Path); err != nil {
 			return nil, err

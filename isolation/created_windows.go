@@ -16,7 +16,6 @@ type suspendedProcess struct {
 	process windows.Handle
 }
 
-// suspendedChild is a new process before its first instruction.
 var _ suspendedChild = &suspendedProcess{}
 
 func (c *suspendedProcess) closeHandle() { _ = windows.CloseHandle(c.process) }

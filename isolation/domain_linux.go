@@ -37,7 +37,7 @@ func (d *landlockDomain) checkSignalScope() error {
 	return nil
 }
 
-// runJobs runs the jobs of runInside on the calling thread, which must be inside the domain, until stopThread.
+// runJobs runs the jobs of runInside on the calling thread until stopThread. The thread must be inside the domain.
 func (d *landlockDomain) runJobs() {
 	defer close(d.stopped)
 	for {

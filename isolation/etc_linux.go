@@ -67,7 +67,7 @@ func (c *etcCopyCache) replaceMounts(v *mountPlanner) error {
 	var public []etcEntry
 	if v.profile.Exec {
 		var err error
-		if public, err = listPublic(etc); err != nil {
+		if public, err = listPublicEntries(etc); err != nil {
 			return fmt.Errorf("list what sandboxes see of /etc: %w", err)
 		}
 	}
@@ -79,8 +79,8 @@ func (c *etcCopyCache) replaceMounts(v *mountPlanner) error {
 	return nil
 }
 
-// isCopyable reports whether a copy can replace a mount. Files that change while a sandbox runs, and paths that the
-// operator exposes, stay mounts.
+// isCopyable reports whether a copy can replace a mount. Files that change while a sandbox runs stay mounts, and so do
+// the operator's exposed paths.
 func isCopyable(m plannedMount) bool {
 	if m.origin != fromSystem {
 		return false
@@ -270,7 +270,7 @@ func etcCacheKey(parts []plannedMount, public []etcEntry) (string, error) {
 	return hex.EncodeToString(sum.Sum(nil)[:8]), nil
 }
 
-// hashFileIdentity adds the metadata that changes with a file or directory to a hash.
+// hashFileIdentity adds the path and the metadata of a file or directory to a hash.
 func hashFileIdentity(sum hash.Hash, path string) error {
 	var stat unix.Stat_t
 	if err := unix.Lstat(path, &stat); err != nil {

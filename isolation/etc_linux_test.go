@@ -102,7 +102,7 @@ func TestEtcCopiesFollowChanges(t *testing.T) {
 
 // Commands read the configuration of every program, and nothing that its owner or its name keeps from them.
 func TestEtcHidesSecrets(t *testing.T) {
-	entries, err := listPublic(etc)
+	entries, err := listPublicEntries(etc)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +141,7 @@ func TestPublicFilesAreListed(t *testing.T) {
 		os.Symlink("tool.d/a.conf", filepath.Join(dir, "link"))); err != nil {
 		t.Fatal(err)
 	}
-	entries, err := listPublic(dir)
+	entries, err := listPublicEntries(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +155,7 @@ func TestPublicFilesAreListed(t *testing.T) {
 	if err := os.Truncate(filepath.Join(dir, "large"), maxEtcBytes+1); err != nil {
 		t.Fatal(err)
 	}
-	if entries, err = listPublic(dir); err != nil || len(entries) != 4 || entries[3].rel != "tool.d/a.conf" {
+	if entries, err = listPublicEntries(dir); err != nil || len(entries) != 4 || entries[3].rel != "tool.d/a.conf" {
 		t.Errorf("%v, %v", entries, err)
 	}
 }

@@ -157,9 +157,9 @@ type etcEntry struct {
 	info fs.FileInfo // nil for symlinks
 }
 
-// listPublic lists the entries below a directory that every user may read, parents first. It omits secret names and
-// files that exceed maxEtcBytes in total.
-func listPublic(dir string) (entries []etcEntry, err error) {
+// listPublicEntries lists the entries below a directory that every user may read, parents first. It omits secret names,
+// and files that exceed maxEtcBytes in total.
+func listPublicEntries(dir string) (entries []etcEntry, err error) {
 	room := int64(maxEtcBytes)
 	err = filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
 		if err != nil || name == dir {
@@ -234,7 +234,7 @@ func copyPublicEntry(root *os.Root, dir string, e etcEntry) error {
 	return ignoreMissing(err)
 }
 
-// isPublicEtcPath reports whether listPublic(etc) would list a path, apart from its size limits.
+// isPublicEtcPath reports whether listPublicEntries(etc) would list a path, apart from its size limits.
 func isPublicEtcPath(name string) bool {
 	if !isStrictlyBelow(etc, name) || isSecretName(relativePath(etc, name)) {
 		return false
@@ -247,8 +247,8 @@ func isPublicEtcPath(name string) bool {
 	return true
 }
 
-// publicEtcTrees returns the files and directories of /etc that a child may read. A process that may not list /etc
-// passes on its own access.
+// publicEtcTrees returns the files and directories of /etc that a child may read. If this process can't list /etc, it
+// returns /etc, since the child then can't read more than this process.
 func publicEtcTrees() []string {
 	if dir, err := os.Open(etc); err == nil {
 		_ = dir.Close()

@@ -18,21 +18,21 @@ type ExposedPath struct {
 	Mode   string `json:"mode"`   // ModeReadOnly or ModeReadWrite
 }
 
-// CheckExposed returns the *ConfigError that Configure would return for these rules on this machine.
-func CheckExposed(rules []ExposedPath) error {
-	final, err := normalizeExposed(rules)
+// ValidateExposedPaths returns the *ConfigError that Configure would return for these rules on this machine.
+func ValidateExposedPaths(rules []ExposedPath) error {
+	final, err := normalizeExposedPaths(rules)
 	if err != nil {
 		return err
 	}
 	return checkExposeSources(final)
 }
 
-// normalizeExposed checks rules, cleans their paths and sets defaults. It keeps only the last rule for each target.
-func normalizeExposed(rules []ExposedPath) ([]ExposedPath, error) {
+// normalizeExposedPaths checks rules, cleans their paths and sets defaults. It keeps the last rule for each target.
+func normalizeExposedPaths(rules []ExposedPath) ([]ExposedPath, error) {
 	var final []ExposedPath
 	place := map[string]int{}
 	for n, given := range rules {
-		rule, err := checkExposeRule(given, fmt.Sprintf("isolation.expose_paths[%d]", n))
+		rule, err := normalizeExposeRule(given, fmt.Sprintf("isolation.expose_paths[%d]", n))
 		if err != nil {
 			return nil, err
 		}
@@ -46,7 +46,8 @@ func normalizeExposed(rules []ExposedPath) ([]ExposedPath, error) {
 	return final, nil
 }
 
-func checkExposeRule(rule ExposedPath, key string) (ExposedPath, error) {
+// normalizeExposeRule checks a rule, cleans its paths and sets its default target. key names the rule in errors.
+func normalizeExposeRule(rule ExposedPath, key string) (ExposedPath, error) {
 	if rule.Mode != ModeReadOnly && rule.Mode != ModeReadWrite {
 		return rule, &ConfigError{Key: key + ".mode", Problem: fmt.Sprintf("%q is not a mode", rule.Mode),
 			Cure: `write "ro" or "rw"`}

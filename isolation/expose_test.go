@@ -13,7 +13,7 @@ import (
 )
 
 func TestExposeRules(t *testing.T) {
-	got, err := normalizeExposed([]ExposedPath{
+	got, err := normalizeExposedPaths([]ExposedPath{
 		{Source: "/opt/go", Mode: "ro"},
 		{Source: "/data/a", Target: "/shared", Mode: "ro"},
 		{Source: "/opt/other/", Target: "/opt/../opt/go", Mode: "rw"},
@@ -44,7 +44,7 @@ func TestExposeRulesRefuse(t *testing.T) {
 			`"b" is not an absolute path`},
 		{ExposedPath{Source: "/a\x00b", Mode: "ro"}, "isolation.expose_paths[0].source", "NUL"},
 	} {
-		_, err := normalizeExposed([]ExposedPath{test.rule})
+		_, err := normalizeExposedPaths([]ExposedPath{test.rule})
 		var wrong *ConfigError
 		if !errors.As(err, &wrong) || wrong.Key != test.key || !strings.Contains(err.Error(), test.says) {
 			t.Errorf("%+v: got %v", test.rule, err)

@@ -32,7 +32,7 @@ type chownCall struct{ number, owner uint32 }
 // chownCalls are the system calls of all architectures that set a file's owner.
 var chownCalls = []chownCall{{unix.SYS_FCHOWN, 1}, {unix.SYS_FCHOWNAT, 2}}
 
-// filterRules refuses owners that a sandbox's user namespace lacks with EPERM, which programs expect, not EINVAL.
+// filterRules refuses other owners than this user and group with EPERM. Programs do not expect the kernel's EINVAL.
 func (c chownCall) filterRules() []unix.SockFilter {
 	var rules []unix.SockFilter
 	for n, own := range []int{os.Getuid(), os.Getgid()} {
@@ -78,14 +78,14 @@ var schedulingCalls = []schedulingCall{
 	{unix.SYS_SCHED_SETATTR, 0, -1},
 }
 
-// filterRules refuses to change priorities of process groups and users. Without a pid namespace (apart) it also
-// refuses other processes.
-func (c schedulingCall) filterRules(apart bool) []unix.SockFilter {
+// filterRules refuses to change priorities of process groups and users. Without a pid namespace it also refuses to
+// change those of other processes.
+func (c schedulingCall) filterRules(ownNamespaces bool) []unix.SockFilter {
 	var rules []unix.SockFilter
 	if c.kind >= 0 {
 		rules = append(append(rules, loadWord(argumentOffset(0))), returnUnlessEqual(uint32(c.kind), actionDeny)...)
 	}
-	if !apart {
+	if !ownNamespaces {
 		rules = append(append(rules, loadWord(argumentOffset(c.process))), returnUnlessEqual(0, actionDeny)...)
 	}
 	return append(rules, returnAction(actionAllow))

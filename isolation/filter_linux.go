@@ -147,7 +147,7 @@ func (pl *processStarter) applyFilterToSelf(p Profile) error {
 	if !p.Confine || pl.cfg.Enabled {
 		return nil // children get none from the thread that starts them
 	}
-	needs := confinedFilterNeeds(p)
+	needs := confinedFilterOptions(p)
 	runtime.LockOSThread() // giving up privileges is the thread's; the filter takes the other threads along
 	defer runtime.UnlockOSThread()
 	if err := setNoNewPrivileges(); err != nil {
@@ -160,8 +160,8 @@ func (pl *processStarter) applyFilterToSelf(p Profile) error {
 	return nil
 }
 
-// confinedFilterNeeds returns what the filter of a child without a sandbox must allow. It always allows processes,
+// confinedFilterOptions returns the options of the filter of a child without a sandbox. They always allow processes,
 // since the filtered thread itself starts the child.
-func confinedFilterNeeds(p Profile) filterOptions {
+func confinedFilterOptions(p Profile) filterOptions {
 	return filterOptions{programs: p.allowsAnyProgram(), processes: true, internet: p.Network, ownNamespaces: p.Nested}
 }

@@ -87,8 +87,8 @@ func (gs *cgroupManager) createChildGroup(p Profile) *cgroupMembership {
 	return &cgroupMembership{gs, group}
 }
 
-// startInCgroup calls start, which starts cmd, so that cmd begins in the group. direct allows the kernel to clone cmd
-// into a cgroup v2 group.
+// startInCgroup calls start, which starts cmd, so that cmd begins in the group. If direct is true, the kernel may clone
+// cmd into a cgroup v2 group.
 func (m *cgroupMembership) startInCgroup(cmd *exec.Cmd, direct bool, start func() error) error {
 	if m == nil {
 		return start()
@@ -165,7 +165,7 @@ func (i *Starter) CgroupSupport() CgroupSupport {
 	for _, controller := range gs.hierarchies.Controllers() {
 		said.Bounds = append(said.Bounds, names[controller])
 	}
-	if missing := gs.hierarchies.MissingControllers(); len(missing) > 0 {
+	if missing := gs.hierarchies.MissingControllerReasons(); len(missing) > 0 {
 		said.Cause, said.Cure = missing[0].Cause, missing[0].Cure
 	}
 	return said

@@ -43,8 +43,8 @@ func (h *orphanReaper) reapOrphans() {
 	}
 }
 
-// reapedCPU returns the CPU time of all reaped orphans.
-func (h *orphanReaper) reapedCPU() time.Duration {
+// reapedCPUTime returns the CPU time of all reaped orphans.
+func (h *orphanReaper) reapedCPUTime() time.Duration {
 	if h == nil {
 		return 0
 	}

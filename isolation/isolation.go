@@ -20,7 +20,7 @@ type Config struct {
 	// ExposePaths are host paths visible in every sandbox, if Enabled is set.
 	ExposePaths []ExposedPath
 	// UseCgroups creates control groups for children whose profile has group limits, if possible. This process may move
-	// to another group for that, until Close. See Isolation.CgroupSupport.
+	// to another group for that, until Close. See [Starter.CgroupSupport].
 	UseCgroups bool
 }
 
@@ -44,17 +44,17 @@ type Starter struct {
 //
 // It marks all inherited descriptors above stderr close-on-exec.
 func Configure(cfg Config, log hclog.Logger) (*Starter, error) {
-	return configureForMachine(cfg, log, defaultMachineConfig())
+	return configureForMachine(cfg, log, defaultSandboxToolPaths())
 }
 
-func configureForMachine(cfg Config, log hclog.Logger, m sandboxPrograms) (*Starter, error) {
+func configureForMachine(cfg Config, log hclog.Logger, m sandboxToolPaths) (*Starter, error) {
 	if log == nil {
 		log = hclog.NewNullLogger()
 	}
 	if err := checkHome(cfg); err != nil {
 		return nil, err
 	}
-	rules, err := normalizeExposed(cfg.ExposePaths)
+	rules, err := normalizeExposedPaths(cfg.ExposePaths)
 	if err != nil {
 		return nil, err
 	}

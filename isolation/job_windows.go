@@ -18,7 +18,6 @@ type jobObject struct {
 	handle windows.Handle // 0 when closed
 }
 
-// processTree signals and kills a child with all its descendants.
 var _ processTree = &jobObject{}
 
 // newJobObject creates a job that enforces limits and ends with this process. A restricted job also denies the

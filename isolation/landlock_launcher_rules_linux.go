@@ -16,8 +16,8 @@ const landlockLauncherName = ".confine"
 // planLandlockLauncher returns the Landlock launcher for a plan, and its path in the sandbox; nil without Landlock, on
 // unsupported architectures, or if not requested.
 //
-// For a profile with a list of programs, Landlock does not restrict reading: the mount view shows nothing else to
-// execute, and checks of each directory above an opened file would cost search programs a tenth of their time.
+// If the profile lists programs, Landlock does not restrict reading: the mount view shows no other programs, and checks
+// at each open would slow search programs down by a tenth.
 func (pl *processStarter) planLandlockLauncher(program string, plan *mountPlan) (image []byte, at string) {
 	if pl.landlock == 0 || !plan.profile.Confine {
 		return nil, ""
@@ -33,8 +33,8 @@ func (pl *processStarter) planLandlockLauncher(program string, plan *mountPlan) 
 	return buildLandlockLauncher(attr, plan.landlockLauncherRules(attr.files, program), program), at
 }
 
-// landlockLauncherRules converts the mount view to Landlock rules. A rule applies to everything below a directory, so
-// the read-only mount itself enforces fewer rights of inner mounts.
+// landlockLauncherRules converts the mount view to Landlock rules. A rule applies to everything below a directory. So
+// only the mount itself keeps a read-only mount inside a writable one read-only.
 func (p *mountPlan) landlockLauncherRules(handled uint64, program string) []landlockLauncherRule {
 	read, write := treeRights(p.profile)
 	rules := []landlockLauncherRule{{"/", unix.LANDLOCK_ACCESS_FS_READ_DIR}}

@@ -63,8 +63,8 @@ type landlockRuleset struct {
 	handled uint64
 }
 
-// newRulesetAttr denies everything that this Landlock version can: file access, signals and abstract sockets outside
-// the domain, and TCP without network.
+// newRulesetAttr returns attributes that deny everything this Landlock version can: file access, signals and abstract
+// sockets outside the domain, and TCP if network is false.
 func newRulesetAttr(abi int, network bool) rulesetAttr {
 	attr := rulesetAttr{files: handledFileRights(abi)}
 	if abi >= 4 && !network {

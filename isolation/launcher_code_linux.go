@@ -23,7 +23,7 @@ func landlockLauncherCode() []byte {
 }
 
 // syscallLauncherText is never called. syscallLauncherCode copies its instructions.
-func syscallLauncherText() //nolint:revive // script is the type
+func syscallLauncherText()
 
 var _ = syscallLauncherText
 

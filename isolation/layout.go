@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// homeLayout has the resolved paths in PICOCLAW_HOME.
+// homeLayout has the resolved path of PICOCLAW_HOME.
 type homeLayout struct {
 	home string
 }

@@ -85,10 +85,10 @@ const (
 )
 
 // enforceLimits checks a process tree periodically until it ends, and kills it when it exceeds a limit. members
-// returns the tree's processes. A non-nil left reaps the tree's orphans.
-func (p *Process) enforceLimits(l ProcessLimits, members func() []int, left *orphanReaper) {
+// returns the tree's processes. A non-nil reaper reaps the tree's orphans.
+func (p *Process) enforceLimits(l ProcessLimits, members func() []int, reaper *orphanReaper) {
 	unlimited := l.Processes <= 0 && l.Memory <= 0 && l.CPU <= 0
-	if unlimited && left == nil {
+	if unlimited && reaper == nil {
 		return
 	}
 	timer := time.NewTimer(fastWatchInterval)
@@ -101,7 +101,7 @@ func (p *Process) enforceLimits(l ProcessLimits, members func() []int, left *orp
 			return
 		case <-timer.C:
 		}
-		left.reapOrphans()
+		reaper.reapOrphans()
 		if unlimited {
 			timer.Reset(watchInterval)
 			continue
@@ -111,7 +111,7 @@ func (p *Process) enforceLimits(l ProcessLimits, members func() []int, left *orp
 		if l.Memory > 0 {
 			files = inFiles.measureSize(pids)
 		}
-		now, exceeded := findExceededLimit(l, pids, left.reapedCPU(), files)
+		now, exceeded := findExceededLimit(l, pids, reaper.reapedCPUTime(), files)
 		if exceeded != "" {
 			p.exceeded.CompareAndSwap(nil, &exceeded)
 			p.Kill()

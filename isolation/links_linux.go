@@ -7,7 +7,7 @@ import (
 )
 
 // bwrapFollowsLinks tests whether bubblewrap follows symlinks when it creates mount points, as unpatched versions
-// before 0.12 do. Others who can write the directory could then redirect it. It returns true if the test fails.
+// before 0.12 do. Others who can write the directory could then redirect the mount. It returns true if the test fails.
 func bwrapFollowsLinks(bwrap, scratch string) bool {
 	dir, err := os.MkdirTemp(scratch, "bwrap-")
 	if err != nil {

@@ -38,8 +38,8 @@ func sharedAwareMemory(pids []int, held, enough int64) int64 {
 // vmstat is the kernel's file that counts processes killed for lack of memory on the machine.
 const vmstat = "/proc/vmstat"
 
-// newOOMKillCheck returns a function that names the memory limit if the kernel has killed a process for lack of memory
-// since; nil without a memory limit.
+// newOOMKillCheck returns a function that describes the memory limit if the kernel has killed a process for lack of
+// memory since this call, and "" otherwise. It returns nil without a memory limit.
 func newOOMKillCheck(l ProcessLimits, counters string) func() string {
 	before, ok := countOOMKills(counters)
 	if l.Memory <= 0 || !ok {
@@ -73,7 +73,7 @@ func parseKilobytes(value string) int64 {
 	return kb << 10
 }
 
-// memfdCheckInterval is the number of limit checks between two searches for memory files while there were none.
+// memfdCheckInterval is the number of limit checks between two searches for memory files, as long as none is found.
 const memfdCheckInterval = 10
 
 // memfdUsage measures the memory files that processes have open (memfd_create). The kernel counts them for no process

@@ -38,7 +38,8 @@ const (
 // writeFlags are the open flags that may change a file.
 const writeFlags = unix.O_WRONLY | unix.O_RDWR | unix.O_CREAT | unix.O_TRUNC
 
-// mutationCalls are the calls that change files, except calls on descriptors, whose opening the listener has noticed.
+// mutationCalls are the calls that change files. Most calls on open descriptors are missing: the listener noticed when
+// these were opened.
 var mutationCalls = slices.Concat([]mutationCall{
 	{unix.SYS_OPENAT, mutation.Write, 0, 1, noArgument, noArgument, 2, followAsOpened},
 	{unix.SYS_TRUNCATE, mutation.Write, noArgument, 0, noArgument, noArgument, noArgument, alwaysFollow},
@@ -66,8 +67,8 @@ var mutationCalls = slices.Concat([]mutationCall{
 	{unix.SYS_REMOVEXATTRAT, mutation.Attribute, 0, 1, noArgument, noArgument, 2, followUnlessFlag},
 }, archMutationCalls)
 
-// mutationFilter returns a filter that stops calls that change files until a listener answers; nil on unsupported
-// architectures. It does not stop reads.
+// mutationFilter returns a filter for calls that change files: each call waits until a listener answers. It returns nil
+// on unsupported architectures.
 func mutationFilter() syscallFilter {
 	if auditArch == 0 {
 		return nil

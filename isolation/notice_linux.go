@@ -26,8 +26,9 @@ type threadMemoryFile struct {
 	fd     int // -1 for none
 }
 
-// openThread opens a thread's memory in /proc. The file becomes unreadable when the program ends or executes another.
-func (m *threadMemoryFile) openThread(thread uint32) (err error) {
+// openThreadMemory opens a thread's memory in /proc. The file becomes unreadable when the program ends or executes
+// another.
+func (m *threadMemoryFile) openThreadMemory(thread uint32) (err error) {
 	if m.fd >= 0 && m.thread == thread {
 		return nil
 	}
@@ -43,7 +44,7 @@ func (m *threadMemoryFile) openThread(thread uint32) (err error) {
 // readAt reads from a thread's memory, and reopens the memory if the thread executes another program now.
 func (m *threadMemoryFile) readAt(thread uint32, into []byte, at uint64) (int, error) {
 	for again := m.fd >= 0 && m.thread == thread; ; again = false {
-		if err := m.openThread(thread); err != nil {
+		if err := m.openThreadMemory(thread); err != nil {
 			return 0, err
 		}
 		n, err := unix.Pread(m.fd, into, int64(at))
@@ -62,8 +63,8 @@ func (m *threadMemoryFile) closeMemory() {
 }
 
 // listenMutations applies the mutation filter to the calling thread and its children. It passes each change to notice
-// before the kernel makes it, until the last process ends. If the filter is unavailable, notice gets one Mutation with
-// Err.
+// before the kernel makes it, until the last process ends. If the filter is unavailable, notice gets one FileMutation
+// with Err.
 //
 // Another thread can change the arguments after the check, so this works for cooperating programs only.
 func listenMutations(notice func(mutation.FileMutation) error) error {

@@ -38,18 +38,18 @@ func (l *mutationListener) resolvePath(s *stoppedSyscall, number uint32, at, pat
 			return dir, err
 		}
 	}
-	return resolveName(s.pid, dir, name, follow)
+	return resolveSymlinks(s.pid, dir, name, follow)
 }
 
-// errDeletedDir means that a path begins at a deleted directory, whose parents are still reachable.
+// errDeletedDir means that a relative path begins at a deleted directory. Its ".." still leads to existing directories.
 var errDeletedDir = errors.New("its path begins at a deleted directory")
 
 // maxLinks is the kernel's limit on symlinks in a path.
 const maxLinks = 40
 
-// resolveName resolves the symlinks of a path as a thread would. It does so component by component, since links in
+// resolveSymlinks resolves the symlinks of a path as a thread would. It does so component by component, since links in
 // /proc differ between processes.
-func resolveName(thread uint32, dir, name string, follow bool) (string, error) {
+func resolveSymlinks(thread uint32, dir, name string, follow bool) (string, error) {
 	follow = follow || strings.HasSuffix(name, "/")
 	links := 0
 	for rest := name; ; {
@@ -98,7 +98,7 @@ func readComponentLink(thread uint32, dir, part, path string) (string, error) {
 	}
 	switch {
 	case dir == "/proc" && (part == "self" || part == "thread-self"):
-		process, err := processOfThread(thread)
+		process, err := processIDOfThread(thread)
 		if part == "thread-self" {
 			process += "/task/" + strconv.Itoa(int(thread))
 		}
@@ -109,8 +109,8 @@ func readComponentLink(thread uint32, dir, part, path string) (string, error) {
 	return readLink(path)
 }
 
-// processOfThread returns the process id of a thread, as text.
-func processOfThread(thread uint32) (string, error) {
+// processIDOfThread returns the process id of a thread, as text.
+func processIDOfThread(thread uint32) (string, error) {
 	fd, err := unix.Open("/proc/"+strconv.Itoa(int(thread))+"/status", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return "", err

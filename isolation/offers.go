@@ -30,7 +30,7 @@ func AccessOf(cfg Config, p Profile, path string) (PathAccess, error) {
 	if err != nil {
 		return PathAccess{}, err
 	}
-	if cfg.ExposePaths, err = normalizeExposed(cfg.ExposePaths); err != nil {
+	if cfg.ExposePaths, err = normalizeExposedPaths(cfg.ExposePaths); err != nil {
 		return PathAccess{}, err
 	}
 	if err := checkPath(path); err != nil {

@@ -40,10 +40,10 @@ func FileIdentity(path string) string {
 	return fmt.Sprintf("%s %d %d", path, info.Size(), info.ModTime().UnixNano())
 }
 
-// pathAccess returns full access: no kernel layer restricts paths here.
+// accessOf returns full access: no kernel layer restricts paths here.
 func accessOf(Config, Profile, string) (PathAccess, error) {
 	return PathAccess{Read: true, Write: true, Why: "no kernel layer exists on this system"}, nil
 }
 
 // checkExposeSources refuses rules whose source is missing or contains a symlink.
-func checkExposeSources(rules []ExposedPath) error { return refuseExposed(rules) }
+func checkExposeSources(rules []ExposedPath) error { return refuseExposedPaths(rules) }

@@ -53,7 +53,7 @@ type mountPlan struct {
 
 // newMountPlan converts a profile and the operator's rules to the mounts of cmd. A non-nil pack may combine mounts.
 func newMountPlan(cmd *exec.Cmd, p Profile, rules []ExposedPath, linkSafe func() bool, pack func(*mountPlanner)) (*mountPlan, error) {
-	v, err := newMountView(p, rules, linkSafe)
+	v, err := newMountPlanner(p, rules, linkSafe)
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +64,7 @@ func newMountPlan(cmd *exec.Cmd, p Profile, rules []ExposedPath, linkSafe func()
 	if pack != nil {
 		pack(v)
 	}
-	if err := v.finishView(); err != nil {
+	if err := v.finishMounts(); err != nil {
 		return nil, err
 	}
 	mounts := v.orderedMounts()
@@ -74,9 +74,9 @@ func newMountPlan(cmd *exec.Cmd, p Profile, rules []ExposedPath, linkSafe func()
 	return &mountPlan{profile: p, mounts: mounts}, nil
 }
 
-// newMountView collects the mounts of a profile and the operator's rules. linkSafe reports whether bubblewrap can mount
-// safely where others can create symlinks.
-func newMountView(p Profile, rules []ExposedPath, linkSafe func() bool) (*mountPlanner, error) {
+// newMountPlanner collects the mounts of a profile and the operator's rules. linkSafe reports whether bubblewrap can
+// mount safely where others can create symlinks.
+func newMountPlanner(p Profile, rules []ExposedPath, linkSafe func() bool) (*mountPlanner, error) {
 	v := &mountPlanner{profile: p, linkSafe: linkSafe}
 	if p.Exec && !slices.Contains(p.ReadOnly, "/") && !slices.Contains(p.ReadWrite, "/") {
 		v.addSystemPaths()
@@ -93,7 +93,7 @@ func newMountView(p Profile, rules []ExposedPath, linkSafe func() bool) (*mountP
 	v.addKernelMounts()
 	v.addSymlinks()
 	if (p.Network || p.Proxied != nil) && !p.Exec {
-		v.addNetworkFiles()
+		v.addEtcFiles(networkFiles)
 	}
 	if p.Proxied != nil {
 		v.addResolverFiles()
@@ -101,9 +101,9 @@ func newMountView(p Profile, rules []ExposedPath, linkSafe func() bool) (*mountP
 	return v, nil
 }
 
-// finishView adds the mounts that protect and hide paths. Add no mounts afterwards.
-func (v *mountPlanner) finishView() error {
-	v.dropRedundant()
+// finishMounts removes redundant mounts, and adds those that protect and hide paths. Add no mounts afterwards.
+func (v *mountPlanner) finishMounts() error {
+	v.dropRedundantMounts()
 	v.bindFilesInHostDirs()
 	if err := v.protectMounts(); err != nil {
 		return err
@@ -111,8 +111,8 @@ func (v *mountPlanner) finishView() error {
 	return v.hidePaths()
 }
 
-// dropRedundant removes system mounts inside other mounts that show the same files.
-func (v *mountPlanner) dropRedundant() {
+// dropRedundantMounts removes system mounts inside other mounts that show the same files.
+func (v *mountPlanner) dropRedundantMounts() {
 	v.mounts = slices.DeleteFunc(slices.Clone(v.mounts), func(m plannedMount) bool {
 		if m.origin != fromSystem || m.kind == tmpfs || m.kind == procfs || m.kind == devfs {
 			return false

@@ -196,5 +196,5 @@ func (v *mountPlanner) checkStatic(path string) error {
 	return nil
 }
 
-// sameKind reports whether a and b are both directories or both files.
-func sameKind(a, b os.FileInfo) bool { return a.IsDir() == b.IsDir() }
+// sameFileKind reports whether a and b are both directories or both files.
+func sameFileKind(a, b os.FileInfo) bool { return a.IsDir() == b.IsDir() }

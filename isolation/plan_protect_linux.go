@@ -9,8 +9,8 @@ import (
 	"github.com/picoclaw/picoclaw/internal/paths"
 )
 
-// protectMounts makes nested mounts irreplaceable. The target must exist in the outer mount. If that is writable, the
-// directories in between become mount points, which can't be renamed.
+// protectMounts prevents processes from replacing a mount inside another one. The target must exist in the outer mount.
+// If the outer mount is writable, the directories in between become mount points, which can't be renamed.
 func (v *mountPlanner) protectMounts() error {
 	for _, m := range slices.Clone(v.mounts) {
 		outer, ok := v.innermostMount(m.target)
@@ -28,7 +28,7 @@ func (v *mountPlanner) protectMounts() error {
 			if err != nil {
 				return v.profileError(m.source, "cannot be mounted: "+err.Error(), "")
 			}
-			if !sameKind(source, info) {
+			if !sameFileKind(source, info) {
 				return v.profileError(m.target, "is a directory on one side and a file on the other", "make both the same kind")
 			}
 		}

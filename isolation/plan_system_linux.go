@@ -64,7 +64,7 @@ func (v *mountPlanner) addPrograms() {
 		if !ok {
 			continue
 		}
-		for _, file := range []string{real, dynamicLinker(real)} {
+		for _, file := range []string{real, dynamicLinkerPath(real)} {
 			if file != "" && !v.showsHostFile(file) {
 				v.setMount(plannedMount{kind: bindRO, source: file, target: file})
 			}
@@ -76,8 +76,6 @@ func (v *mountPlanner) addPrograms() {
 		}
 	}
 }
-
-func (v *mountPlanner) addNetworkFiles() { v.addEtcFiles(networkFiles) }
 
 // addResolverFiles adds files that direct name resolution to the proxied network.
 func (v *mountPlanner) addResolverFiles() {
@@ -122,7 +120,7 @@ func (v *mountPlanner) addEtcFiles(names []string) {
 	}
 }
 
-// maxCopyBytes is the maximum size of files that are copied into a sandbox instead of mounted, which is slower.
+// maxCopyBytes is the maximum size of files that are copied into a sandbox. Larger files are mounted, which is slower.
 const maxCopyBytes = 256 << 10
 
 // bindFilesInHostDirs turns copied files and symlinks inside mounted host directories into read-only bind mounts.

@@ -14,7 +14,7 @@ func TestHostDirectoriesStayUnchanged(t *testing.T) {
 		{{Source: "/usr/share", Target: "/etc", Mode: ModeReadOnly}},
 		{{Source: "/etc/ssl", Target: "/etc/ssl", Mode: ModeReadWrite}},
 	} {
-		v, err := newMountView(Profile{Exec: true}, rules, nil)
+		v, err := newMountPlanner(Profile{Exec: true}, rules, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

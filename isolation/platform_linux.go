@@ -36,7 +36,7 @@ type processStarter struct {
 	linkSafe func() bool                       // bubblewrap mounts where others can make links, and does not follow them
 }
 
-func newProcessStarter(cfg Config, l homeLayout, log hclog.Logger, m sandboxPrograms) (*processStarter, error) {
+func newProcessStarter(cfg Config, l homeLayout, log hclog.Logger, m sandboxToolPaths) (*processStarter, error) {
 	pl := &processStarter{cfg: cfg, log: log, flags: sandboxFlags, landlock: landlockABI(), filter: newSyscallFilter}
 	if cfg.Enabled {
 		bwrap, err := findBwrap(m.bwrap)
@@ -157,7 +157,7 @@ func (pl *processStarter) trackChild(child *exec.Cmd, inside *landlockDomain, ma
 }
 
 func (pl *processStarter) startSandbox(child *exec.Cmd, p Profile) (*Process, error) {
-	s, err := pl.buildSandbox(child, p)
+	s, err := pl.buildSandboxCommand(child, p)
 	if err != nil {
 		return nil, err
 	}
@@ -167,7 +167,7 @@ func (pl *processStarter) startSandbox(child *exec.Cmd, p Profile) (*Process, er
 	}
 	if err := pl.spawner.startProcess(s.cmd, syscall.SIGKILL, around); err != nil {
 		in.removeGroup()
-		s.closeAll()
+		s.closeAllFiles()
 		if p.Proxied != nil && errors.Is(err, fs.ErrPermission) {
 			err = &UnavailableError{Cause: "a network of its own can't be made for " + p.Name, Err: err,
 				Cure: "let picoclaw make user namespaces (Ubuntu: an AppArmor profile for it with userns), or do without network.allow"}
@@ -207,8 +207,8 @@ func (pl *processStarter) startSandbox(child *exec.Cmd, p Profile) (*Process, er
 	return proc, nil
 }
 
-// buildSandbox plans the mount view of child, and returns the bubblewrap command that creates it.
-func (pl *processStarter) buildSandbox(child *exec.Cmd, p Profile) (*bwrapCommand, error) {
+// buildSandboxCommand plans the mount view of child, and returns the bubblewrap command that creates it.
+func (pl *processStarter) buildSandboxCommand(child *exec.Cmd, p Profile) (*bwrapCommand, error) {
 	plan, err := newMountPlan(child, p, pl.cfg.ExposePaths, pl.linkSafe, func(v *mountPlanner) {
 		if err := pl.etc.replaceMounts(v); err != nil {
 			pl.log.Debug("the sandbox gets its files of /etc one by one", "error", err)
@@ -228,13 +228,13 @@ func (pl *processStarter) prepareCommand(cmd, child *exec.Cmd, p Profile) error 
 			Cure: "use Start"}
 	}
 	if pl.cfg.Enabled {
-		s, err := pl.buildSandbox(child, p)
+		s, err := pl.buildSandboxCommand(child, p)
 		if err != nil {
 			return err
 		}
 		s.status.Close()
 		if s.sockets != nil {
-			s.closeAll()
+			s.closeAllFiles()
 			return &ProfileError{Profile: p.Name, Problem: "has a network that its start makes and cannot be prepared",
 				Cure: "use Start"}
 		}

@@ -12,15 +12,15 @@ import (
 	"github.com/hashicorp/go-hclog"
 )
 
-// sandboxPrograms lists the programs of this machine that the sandbox depends on.
-type sandboxPrograms struct{}
+// sandboxToolPaths lists the paths of the programs that create a sandbox.
+type sandboxToolPaths struct{}
 
-func defaultMachineConfig() sandboxPrograms { return sandboxPrograms{} }
+func defaultSandboxToolPaths() sandboxToolPaths { return sandboxToolPaths{} }
 
 // processStarter starts processes without isolation.
 type processStarter struct{ log hclog.Logger }
 
-func newProcessStarter(cfg Config, _ homeLayout, log hclog.Logger, _ sandboxPrograms) (*processStarter, error) {
+func newProcessStarter(cfg Config, _ homeLayout, log hclog.Logger, _ sandboxToolPaths) (*processStarter, error) {
 	if cfg.Enabled {
 		return nil, &UnavailableError{
 			Cause: "there is no isolation for " + runtime.GOOS + " yet",
@@ -61,7 +61,6 @@ func (*processStarter) prepareCommand(cmd, child *exec.Cmd, _ Profile) error {
 	return nil
 }
 
-// processTree signals and kills a child with all its descendants.
 var _ processTree = plainProcessTree{}
 
 // plainProcessTree is the process tree of a child without isolation.

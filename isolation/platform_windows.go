@@ -10,10 +10,10 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// sandboxPrograms lists the programs of this machine that the sandbox depends on.
-type sandboxPrograms struct{}
+// sandboxToolPaths lists the paths of the programs that create a sandbox.
+type sandboxToolPaths struct{}
 
-func defaultMachineConfig() sandboxPrograms { return sandboxPrograms{} }
+func defaultSandboxToolPaths() sandboxToolPaths { return sandboxToolPaths{} }
 
 // processStarter starts processes on Windows, each in its own job. With isolation enabled, they have a restricted
 // token at low integrity.
@@ -22,9 +22,9 @@ type processStarter struct {
 	log hclog.Logger
 }
 
-func newProcessStarter(cfg Config, l homeLayout, log hclog.Logger, _ sandboxPrograms) (*processStarter, error) {
+func newProcessStarter(cfg Config, l homeLayout, log hclog.Logger, _ sandboxToolPaths) (*processStarter, error) {
 	if cfg.Enabled {
-		if err := refuseExposed(cfg.ExposePaths); err != nil {
+		if err := refuseExposedPaths(cfg.ExposePaths); err != nil {
 			return nil, err
 		}
 		// Children at low integrity have their home here, and could write to none otherwise.
@@ -96,7 +96,7 @@ func (pl *processStarter) startInJob(job *jobObject, child *exec.Cmd) error {
 		return err
 	}
 	defer created.closeHandle()
-	return releaseSuspended(created, pl.cfg.Enabled)
+	return confineAndResume(created, pl.cfg.Enabled)
 }
 
 // grantLowIntegrityAccess makes a profile's writable paths writable at low integrity.

@@ -21,8 +21,8 @@ type Process struct {
 	tree processTree
 	done chan struct{}
 
-	contained bool         // see Contained
-	check     func() error // see Check; nil for nothing to look at
+	contained bool         // see IsContained
+	check     func() error // see CheckSandbox; nil for no check
 
 	// reaping is held for writing while the process is reaped. Whoever
 	// signals its pid holds it for reading, and so never meets another

@@ -17,79 +17,74 @@ type Profile struct {
 	// Name appears in logs and messages.
 	Name string
 	// ReadOnly and ReadWrite are host paths that the child sees at the same
-	// place. Each must exist, be absolute, and not pass through a symbolic
-	// link: resolve it once when the policy is made, so that a link that is
-	// put there later is refused instead of followed. A read-only path below
-	// a read-write one stays protected, also against renaming its parents.
+	// path. Each must exist, be absolute, and contain no symlink: resolve
+	// symlinks when you create the policy, so that a later symlink is refused
+	// and not followed. A read-only path below a read-write one stays
+	// protected, also against renaming its parents.
 	ReadOnly  []string
 	ReadWrite []string
-	// Elsewhere are host directories that the child of a sandbox sees,
-	// read-write, at places of their own: the keys. They are for what a child
-	// has below a directory that it opens to its own children, such as /tmp.
+	// Elsewhere are host directories that a sandbox shows read-write at other
+	// paths, the keys. They are for private files of the child below a
+	// directory that its own children may use, such as /tmp.
 	Elsewhere map[string]string `json:",omitempty"`
-	// Links are symlinks that a sandbox has, by their paths, with their targets,
-	// unless a directory that it sees has them already. They open nothing.
+	// Links are symlinks to create in a sandbox: targets by path. A symlink is
+	// left out if a mounted directory contains the path. Links grant no access.
 	Links map[string]string `json:",omitempty"`
-	// Protect finds what exists below the read-write paths and is to stay as it
-	// is, with the names of the directories on the way to it. It is asked each
-	// time that a sandbox is made, and holds for that sandbox. Without one it
-	// does nothing: Landlock can't take away from what it gives.
+	// Protect returns the existing paths below the read-write paths that must
+	// not change, with the directories above them. It is called for each new
+	// sandbox. Without a sandbox it has no effect, since Landlock can't exclude
+	// parts of a granted directory.
 	Protect func() ([]string, error) `json:"-"`
 	// Exec lets the child start programs: it sees the system directories
 	// (/usr, /bin, /lib* and public files of /etc) read-only, /proc, a minimal
 	// /dev, and a private /tmp unless the paths name /tmp itself. Without it,
 	// none of those exist, and the child must be statically linked.
 	Exec bool
-	// Programs, if there are any, are the only programs of the system's that
-	// the child may start: names or absolute paths. Landlock holds it to them,
-	// so it takes Confine and a kernel that has it; what a machine lacks is
-	// left out.
+	// Programs, if any, are the only system programs that the child may start:
+	// names or absolute paths. Landlock enforces this, so it requires Confine
+	// and kernel support. Missing programs are ignored.
 	Programs []string
-	// Terminals lets the child make terminals. A sandbox has its own; without
-	// one it can open the user's others then, and read what is typed there.
+	// Terminals lets the child create terminals. Without a sandbox, the child
+	// can then open the user's other terminals and read what is typed there.
 	Terminals bool
-	// Nested says that this process is in a sandbox, with processes, shared
-	// memory and terminals of its own, which the child shares.
+	// Nested says that this process itself runs in a sandbox. The child shares
+	// that sandbox's processes, shared memory and terminals.
 	Nested bool
 	// Network gives the child the host's network; without it, it has none.
 	Network bool
-	// Proxied gives it a network of its own instead, which leads to this
-	// process alone. It takes Config.Enabled.
+	// Proxied gives the child its own network, which leads only to this
+	// process. It requires Config.Enabled.
 	Proxied *ProxiedNetwork `json:",omitempty"`
-	// Confine holds the child to the profile by what needs nothing installed,
-	// Landlock, no_new_privs and fewer capabilities, where no sandbox does.
-	// A kernel without Landlock starts the child unconfined, and the log says
-	// so.
+	// Confine enforces the profile without a sandbox, by Landlock, no_new_privs
+	// and fewer capabilities, which need no installed program. On a kernel
+	// without Landlock, the child starts unconfined and a warning is logged.
 	Confine bool
-	// Hide are directories that stay invisible also below a visible path. The
-	// instance root is always one of them.
+	// Hide are directories that stay invisible, also below a visible path. The
+	// home is always one of them.
 	Hide []string
-	// EndsItself says that the child ends everything it has started when it
-	// gets SIGTERM. It is then sent that when this process dies, where there
-	// is no pid namespace whose end is the end of all; killed at once, it
-	// could not clear up behind itself. If its standard input is a pipe whose
-	// other end this process alone holds, it is continued besides, should it
-	// be stopped.
+	// EndsItself says that the child ends its descendants when it gets SIGTERM.
+	// Without a sandbox, the child then gets SIGTERM and not SIGKILL when this
+	// process dies. If its standard input is a pipe whose other end only this
+	// process holds, a stopped child is continued, too.
 	EndsItself bool
 	// Notice, if set, is called before each file change by the child or a
 	// descendant, one at a time. If it returns an error, the change fails. It
-	// requires Confine and kernel support; without them, it gets an Unseen change.
+	// requires Confine and kernel support; without them, it gets one change with Err.
 	Notice func(mutation.FileMutation) error `json:"-"`
-	// Limits bound what the child and its descendants may use.
+	// Limits are the resource limits of the child and its descendants.
 	Limits ProcessLimits
-	// Group bounds what they use together, whoever else bounds what. It takes
-	// Config.Groups.
+	// Group are the limits of the child and its descendants together, including
+	// separately confined commands. It requires Config.UseCgroups.
 	Group GroupLimits
-	// UserEnvDir redirects HOME, TMPDIR and XDG_* into
-	// <home>/runtime-user-env, which is then read-write for the child.
+	// UserEnv redirects HOME, TMPDIR and XDG_* into <home>/runtime-user-env,
+	// which is then read-write for the child.
 	UserEnv bool
-	// UserEnvID names a directory of its own below runtime-user-env, so that
-	// children with different rights do not meet there. Empty means
-	// runtime-user-env itself.
+	// UserEnvID names a directory below runtime-user-env, so that children with
+	// different rights do not share files. Empty means runtime-user-env itself.
 	UserEnvID string
 
-	// temporary is the directory of the user environment that a sandbox has as
-	// its /tmp, whose short name leaves room for the names of sockets.
+	// temporary is the directory of the user environment that a sandbox mounts
+	// at /tmp. The short path leaves room for names of sockets.
 	temporary string
 }
 
@@ -171,7 +166,7 @@ type NetworkListeners struct {
 	Ports []net.Listener // at each of the ports, in their order
 	Names net.PacketConn // at 127.0.0.1:53
 
-	// Room is how many connections this process has descriptors for, beside all else that it has open: each takes two.
+	// Room is the maximum number of connections. Each needs two descriptors of this process.
 	Room int
 }
 

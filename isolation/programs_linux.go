@@ -36,7 +36,7 @@ func (p Profile) systemRights() map[string]uint64 {
 			continue // a machine need not have them all
 		}
 		rights[path] = readFile | unix.LANDLOCK_ACCESS_FS_EXECUTE
-		if linker := dynamicLinker(path); linker != "" {
+		if linker := dynamicLinkerPath(path); linker != "" {
 			rights[linker] = readFile | unix.LANDLOCK_ACCESS_FS_EXECUTE
 		}
 	}
@@ -64,8 +64,8 @@ func findProgram(name string) (path, real string, ok bool) {
 	return "", "", false
 }
 
-// dynamicLinker returns the resolved dynamic linker of a program; empty for a static one.
-func dynamicLinker(path string) string {
+// dynamicLinkerPath returns the resolved path of a program's dynamic linker; empty for a static program.
+func dynamicLinkerPath(path string) string {
 	file, err := elf.Open(path)
 	if err != nil {
 		return ""

@@ -10,14 +10,15 @@ import (
 	"github.com/picoclaw/picoclaw/internal/paths"
 )
 
+// accessOf returns the access that the mount view or Landlock allows to a path.
 func accessOf(cfg Config, p Profile, path string) (PathAccess, error) {
 	path = filepath.Clean(path)
 	switch {
 	case cfg.Enabled:
 		p.ReadWrite = slices.DeleteFunc(p.ReadWrite, isMissing) // what is yet to be made shows nothing
-		v, err := newMountView(p, cfg.ExposePaths, func() bool { return true })
+		v, err := newMountPlanner(p, cfg.ExposePaths, func() bool { return true })
 		if err == nil {
-			err = v.finishView()
+			err = v.finishMounts()
 		}
 		if err != nil {
 			return PathAccess{}, err

@@ -13,10 +13,10 @@ const lowIntegrity = 0x1000
 type tokenRestriction struct {
 	integrity   uint32 // the relative id of its integrity level
 	restricted  bool   // its token has restricting ids
-	privileges  int    // how many its token has; one, to pass through directories, is nobody's loss
-	admin       bool   // the administrators' group counts for it
+	privileges  int    // number of its token's privileges; one, to traverse directories, is allowed
+	admin       bool   // the administrators' group is enabled in its token
 	inJob       bool   // it is in our job
-	killOnClose bool   // which ends with us
+	killOnClose bool   // the job is killed when this process ends
 }
 
 // verifyRestrictions returns an error if a restriction is missing.
@@ -55,9 +55,9 @@ type suspendedChild interface {
 	terminateProcess() // ends the process before it runs
 }
 
-// releaseSuspended puts a suspended process in its job, verifies its restrictions and resumes it. On failure it
+// confineAndResume puts a suspended process in its job, verifies its restrictions and resumes it. On failure it
 // terminates the process.
-func releaseSuspended(p suspendedChild, restricted bool) error {
+func confineAndResume(p suspendedChild, restricted bool) error {
 	err := p.assignToJob()
 	if err == nil && restricted {
 		var found tokenRestriction
@@ -80,7 +80,8 @@ type lowIntegrityAccess struct {
 	mode string // ModeReadOnly or ModeReadWrite
 }
 
-// lowIntegrityRules returns the rules of a profile. It refuses whole volumes, which all such processes could write.
+// lowIntegrityRules returns the rules of a profile. It refuses whole volumes: every process at low integrity could then
+// write them.
 func lowIntegrityRules(p Profile) ([]lowIntegrityAccess, error) {
 	var rules []lowIntegrityAccess
 	for _, path := range p.ReadWrite {
@@ -97,8 +98,8 @@ func lowIntegrityRules(p Profile) ([]lowIntegrityAccess, error) {
 	return rules, nil
 }
 
-// refuseExposed refuses rules on systems without a mount view.
-func refuseExposed(rules []ExposedPath) error {
+// refuseExposedPaths returns an error if there are rules, for systems without a mount view.
+func refuseExposedPaths(rules []ExposedPath) error {
 	if len(rules) == 0 {
 		return nil
 	}

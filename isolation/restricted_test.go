@@ -67,7 +67,7 @@ func TestUnverifiedProcessIsTerminated(t *testing.T) {
 		{"resume", fine, true, "assign examine resume discard"},
 	} {
 		s := &scripted{failAt: c.failAt, found: c.found}
-		err := releaseSuspended(s, c.restricted)
+		err := confineAndResume(s, c.restricted)
 		if got := strings.Join(s.steps, " "); got != c.steps || (err == nil) == strings.HasSuffix(c.steps, "discard") {
 			t.Errorf("%+v: %s, %v", c, got, err)
 		}
@@ -88,11 +88,11 @@ func TestAccessRules(t *testing.T) {
 }
 
 func TestExposedPathsRequireMountView(t *testing.T) {
-	if err := refuseExposed(nil); err != nil {
+	if err := refuseExposedPaths(nil); err != nil {
 		t.Error(err)
 	}
 	var wrong *ConfigError
-	if err := refuseExposed([]ExposedPath{{Source: "/a"}}); !errors.As(err, &wrong) || !strings.Contains(err.Error(),
+	if err := refuseExposedPaths([]ExposedPath{{Source: "/a"}}); !errors.As(err, &wrong) || !strings.Contains(err.Error(),
 		"/a") {
 		t.Errorf("%v", err)
 	}

@@ -24,23 +24,23 @@ func (pl *processStarter) newBwrapCommand(child *exec.Cmd, plan *mountPlan) (*bw
 	s := &bwrapCommand{args: a}
 	err := s.addArguments(pl, child, plan)
 	if err != nil {
-		s.closeAll()
+		s.closeAllFiles()
 		return nil, err
 	}
 	if s.held, err = plan.expectedMounts(); err != nil {
-		s.closeAll()
+		s.closeAllFiles()
 		return nil, err
 	}
 	status, report, err := os.Pipe()
 	if err != nil {
-		s.closeAll()
+		s.closeAllFiles()
 		return nil, err
 	}
 	s.status = status
 	a.addWords("--json-status-fd", a.passFile(report))
 	fd, err := a.passData("arguments", []byte(strings.Join(a.words, "\x00")+"\x00"))
 	if err != nil {
-		s.closeAll()
+		s.closeAllFiles()
 		return nil, err
 	}
 	args := append([]string{"bwrap", "--args", fd, "--", s.program}, child.Args[1:]...)
@@ -52,7 +52,7 @@ func (pl *processStarter) newBwrapCommand(child *exec.Cmd, plan *mountPlan) (*bw
 	}
 	if p := plan.profile.Proxied; p != nil {
 		if s.sockets, err = s.prepareNetwork(pl.bwrap, p.Ports); err != nil {
-			s.closeAll()
+			s.closeAllFiles()
 			return nil, err
 		}
 	}
@@ -103,8 +103,8 @@ func (s *bwrapCommand) addArguments(pl *processStarter, child *exec.Cmd, plan *m
 // closePassedFiles closes this process's copies of the files passed to bubblewrap.
 func (s *bwrapCommand) closePassedFiles() { s.args.closeFiles() }
 
-// closeDescriptors closes all files of the command.
-func (s *bwrapCommand) closeAll() {
+// closeAllFiles closes all files of the command.
+func (s *bwrapCommand) closeAllFiles() {
 	s.args.closeFiles()
 	if s.status != nil {
 		s.status.Close()

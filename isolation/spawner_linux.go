@@ -36,7 +36,8 @@ func (s *spawnThread) runOnThread(job func()) {
 	<-done
 }
 
-// startProcess calls around on the thread with a function that starts cmd. cmd gets atDeath when this process dies.
+// startProcess calls around on the thread, and passes it a function that starts cmd. cmd gets the signal atDeath when
+// this process dies.
 func (s *spawnThread) startProcess(cmd *exec.Cmd, atDeath syscall.Signal, around func(start func() error) error) (err error) {
 	cmd.SysProcAttr = childAttributes(cmd.SysProcAttr)
 	cmd.SysProcAttr.Pdeathsig = atDeath

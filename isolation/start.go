@@ -40,7 +40,7 @@ func (i *Starter) Start(cmd *exec.Cmd, p Profile) (*Process, error) {
 	return proc, nil
 }
 
-// trackRunning adds p to the processes that Close ends, until p ends.
+// trackRunning adds p to the processes that Close kills, and removes p when it ends.
 func (i *Starter) trackRunning(p *Process) {
 	i.mu.Lock()
 	defer i.mu.Unlock()

@@ -15,12 +15,12 @@ type syscallLauncherBuilder struct {
 // launcherSyscall is a system call number with its arguments. If the call fails, the program ends.
 type launcherSyscall [7]uint64
 
-// The table of a syscall launcher has a header, maxScriptCalls calls, and then the data. The header holds the error
+// The table of a syscall launcher has a header, maxLauncherCalls calls, and then the data. The header holds the error
 // message and its length.
 const (
-	scriptHead     = 2 * 8
-	maxScriptCalls = 256
-	scriptData     = launcherBase + launcherTable + scriptHead + maxScriptCalls*7*8
+	launcherHeaderBytes = 2 * 8
+	maxLauncherCalls    = 256
+	launcherDataAddress = launcherBase + launcherTable + launcherHeaderBytes + maxLauncherCalls*7*8
 )
 
 // addCall adds a system call.
@@ -33,7 +33,7 @@ func (s *syscallLauncherBuilder) addCall(number uint64, args ...uint64) {
 // addData adds data for an argument, and returns its address.
 func (s *syscallLauncherBuilder) addData(data []byte) uint64 {
 	s.data = append(s.data, make([]byte, -len(s.data)&7)...)
-	address := scriptData + uint64(len(s.data))
+	address := launcherDataAddress + uint64(len(s.data))
 	s.data = append(s.data, data...)
 	return address
 }
@@ -51,18 +51,18 @@ func (s *syscallLauncherBuilder) addNumbers(words ...uint64) uint64 {
 // environment. It returns nil on unsupported architectures and for too many calls.
 func (s *syscallLauncherBuilder) buildELF(path, complaint string) []byte {
 	code := syscallLauncherCode()
-	if len(code) == 0 || len(s.calls) >= maxScriptCalls {
+	if len(code) == 0 || len(s.calls) >= maxLauncherCalls {
 		return nil
 	}
 	const last = ^uint64(0)
 	s.addCall(last, s.addData(append([]byte(path), 0)), 0, s.addNumbers(0))
 	head := []uint64{s.addData([]byte(complaint)), uint64(len(complaint))}
-	image := bytes.NewBuffer(launcherELFHeader(scriptData - launcherBase + len(s.data)))
+	image := bytes.NewBuffer(launcherELFHeader(launcherDataAddress - launcherBase + len(s.data)))
 	image.Write(code)
 	image.Write(make([]byte, launcherTable-image.Len()))
 	_ = binary.Write(image, binary.LittleEndian, head) // a buffer takes everything
 	_ = binary.Write(image, binary.LittleEndian, s.calls)
-	image.Write(make([]byte, scriptData-launcherBase-image.Len()))
+	image.Write(make([]byte, launcherDataAddress-launcherBase-image.Len()))
 	image.Write(s.data)
 	return image.Bytes()
 }

@@ -47,7 +47,7 @@ func TestTmpDirIsShortened(t *testing.T) {
 	if err := os.Symlink(filepath.Join(base, "secret"), tmp); err != nil {
 		t.Fatal(err)
 	}
-	v, err := newMountView(Profile{Exec: true, temporary: tmp}, nil, func() bool { return true })
+	v, err := newMountPlanner(Profile{Exec: true, temporary: tmp}, nil, func() bool { return true })
 	if err != nil {
 		t.Fatal(err)
 	}

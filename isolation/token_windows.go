@@ -29,7 +29,7 @@ func newRestrictedToken() (windows.Token, error) {
 	if err != nil {
 		return 0, fmt.Errorf("name the administrators' group: %w", err)
 	}
-	restricting, err := restrictingIDs(own)
+	restricting, err := restrictingSIDs(own)
 	if err != nil {
 		return 0, err
 	}
@@ -51,8 +51,9 @@ func newRestrictedToken() (windows.Token, error) {
 	return token, nil
 }
 
-// restrictingIDs returns a restricted token's second list of ids, of which one must also have each right.
-func restrictingIDs(token windows.Token) ([]windows.SIDAndAttributes, error) {
+// restrictingSIDs returns the restricting SIDs of a restricted token. Windows grants a right only if one of these SIDs
+// also has it.
+func restrictingSIDs(token windows.Token) ([]windows.SIDAndAttributes, error) {
 	user, err := token.GetTokenUser()
 	if err != nil {
 		return nil, fmt.Errorf("find this process's user: %w", err)

@@ -9,8 +9,8 @@ import (
 	"github.com/picoclaw/picoclaw/internal/proctable"
 )
 
-// markedProcessTree is the processes of a child without pid namespace or Landlock domain: its descendants, its process group
-// and session, and processes with its mark.
+// markedProcessTree is the process tree of a child without pid namespace or Landlock domain. Its members are the
+// child's descendants, its process group and session, and processes with its mark.
 type markedProcessTree struct {
 	leader int // also its group and session; not reaped while it is used
 	mark   processMark

@@ -19,15 +19,16 @@ func wakeAtHangup(child *exec.Cmd) error {
 		return err
 	}
 	var failed error
-	err = raw.Control(func(fd uintptr) { failed = signalAtHangup(int(fd), child.Process.Pid, unix.SIGCONT) })
+	err = raw.Control(func(fd uintptr) { failed = signalWhenReadable(int(fd), child.Process.Pid, unix.SIGCONT) })
 	if err != nil {
 		return err
 	}
 	return failed
 }
 
-// signalAtHangup makes the kernel send sig to pid whenever a pipe becomes readable, as it does at its end.
-func signalAtHangup(fd, pid int, sig unix.Signal) error {
+// signalWhenReadable makes the kernel send sig to pid whenever a pipe becomes readable. A pipe also becomes readable
+// when its other end is closed.
+func signalWhenReadable(fd, pid int, sig unix.Signal) error {
 	var stat unix.Stat_t
 	if err := unix.Fstat(fd, &stat); err != nil || stat.Mode&unix.S_IFMT != unix.S_IFIFO {
 		return err

@@ -214,7 +214,7 @@ func (e *examination) runAttacks(ctx context.Context) error {
 		return err
 	}
 	for n, p := range selftest.Protections {
-		e.addResult(p, report.Results[n], options.TestMode())
+		e.addResult(p, report.Results[n], options.ConfinementMode())
 	}
 	return nil
 }

@@ -228,7 +228,7 @@ func (h *Host) CheckExposedPaths() error {
 	if err != nil || !h.config.IsolationEnabled() {
 		return err
 	}
-	return isolation.CheckExposed(agent.Isolation.ExposePaths)
+	return isolation.ValidateExposedPaths(agent.Isolation.ExposePaths)
 }
 
 // Config returns the configuration.

@@ -339,7 +339,7 @@ func (h *Host) runSandboxSelfTest(iso *isolation.Starter, network bool) error {
 		return nil
 	}
 	var got []string
-	for _, r := range report.BrokenProtections(o.TestMode(), isolation.DetectFeatures()) {
+	for _, r := range report.BrokenProtections(o.ConfinementMode(), isolation.DetectFeatures()) {
 		got = append(got, r.Protection+" ("+r.Got+")")
 	}
 	if len(got) == 0 {

@@ -28,21 +28,21 @@ const selfTestTimeout = 20 * time.Second
 type Options struct {
 	Isolation *isolation.Starter
 	Network   bool // attack from processes with the host's network
-	// Command is a program, by its absolute path, with arguments that have it call Attack.
+	// Command is a program, by its absolute path, with arguments that make it call RunAttacks.
 	Command []string
 	// Dir is a directory outside all sandboxes that caches results.
 	Dir string
 }
 
-// TestMode returns how the attacking processes are confined.
-func (o Options) TestMode() ConfinementMode {
+// ConfinementMode returns how the attacking processes are confined.
+func (o Options) ConfinementMode() ConfinementMode {
 	return ConfinementMode{Sandboxed: o.Isolation.Enabled(), Network: o.Network}
 }
 
 // RunSelfTest attacks a sandbox, or returns a cached report of the same kernel, tools and program.
 func RunSelfTest(ctx context.Context, o Options) (*Report, error) {
-	identity := fmt.Sprintf("%+v %s | %s", o.TestMode(), o.Isolation.SandboxIdentity(), isolation.FileIdentity(o.Command[0]))
-	file := filepath.Join(o.Dir, o.TestMode().reportFile())
+	identity := fmt.Sprintf("%+v %s | %s", o.ConfinementMode(), o.Isolation.SandboxIdentity(), isolation.FileIdentity(o.Command[0]))
+	file := filepath.Join(o.Dir, o.ConfinementMode().reportFileName())
 	if known := readReport(file); known != nil && known.Identity == identity && known.isComplete() {
 		return known, nil
 	}
@@ -59,8 +59,8 @@ func RunSelfTest(ctx context.Context, o Options) (*Report, error) {
 	return r, r.writeReport(file)
 }
 
-// reportFile returns the file name of a mode's cached report.
-func (m ConfinementMode) reportFile() string {
+// reportFileName returns the name of the file that caches a mode's report.
+func (m ConfinementMode) reportFileName() string {
 	name := "selftest-confined"
 	if m.Sandboxed {
 		name = "selftest-sandbox"

@@ -17,7 +17,7 @@ import (
 // attackSandbox runs the attacks in a sandbox with the rights of a plugin that runs commands.
 func attackSandbox(ctx context.Context, o Options) (results []AttackResult, _ error) {
 	err := withTempDir(o.Dir, func(stage string) error {
-		at, done, err := createTargets(stage)
+		at, done, err := createAttackTargets(stage)
 		if err != nil {
 			return err
 		}

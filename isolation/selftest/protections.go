@@ -87,7 +87,7 @@ func (p Protection) MissingRequirement(m ConfinementMode, machine isolation.Kern
 
 // Report is the result of all attacks on a sandbox.
 type Report struct {
-	Identity string         `json:"identity"` // the tested sandbox: see Check
+	Identity string         `json:"identity"` // the tested sandbox: see RunSelfTest
 	Results  []AttackResult `json:"results"`  // in the order of Protections
 }
 

@@ -99,7 +99,7 @@ func configure(t *testing.T, enabled bool) *isolation.Starter {
 
 func TestSandboxResistsAttacks(t *testing.T) {
 	for _, m := range []ConfinementMode{{}, {Sandboxed: true}, {Network: true}, {Sandboxed: true, Network: true}} {
-		t.Run(m.reportFile(), func(t *testing.T) {
+		t.Run(m.reportFileName(), func(t *testing.T) {
 			dir := tempDir(t)
 			report, err := RunSelfTest(t.Context(), Options{Isolation: configure(t, m.Sandboxed), Network: m.Network,
 				Command: attacker(t), Dir: dir})
@@ -125,7 +125,7 @@ func TestSandboxResistsAttacks(t *testing.T) {
 // Without a sandbox each of the attacks gets something, so a wall that holds is there.
 func TestAttacksSucceedWithoutSandbox(t *testing.T) {
 	dir := tempDir(t)
-	at, done, err := createTargets(dir)
+	at, done, err := createAttackTargets(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,7 +167,7 @@ func TestSelfTestReportIsCached(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	file := filepath.Join(dir, o.TestMode().reportFile())
+	file := filepath.Join(dir, o.ConfinementMode().reportFileName())
 	data, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -180,7 +180,7 @@ func TestSelfTestReportIsCached(t *testing.T) {
 	if err != nil || again.Results[0].Got != "a mark" {
 		t.Errorf("it was found out again: %+v %v", again, err)
 	}
-	if broken := again.BrokenProtections(o.TestMode(), isolation.DetectFeatures()); len(broken) != 1 {
+	if broken := again.BrokenProtections(o.ConfinementMode(), isolation.DetectFeatures()); len(broken) != 1 {
 		t.Errorf("broken: %v", broken)
 	}
 	if err := os.Chtimes(command[0], time.Time{}, time.Now().Add(time.Hour)); err != nil {

@@ -23,8 +23,8 @@ type attackTargets struct {
 // canary is the name of a file that no process in the sandbox may see.
 const canary = "canary"
 
-// createTargets creates the attack targets below dir. done closes their sockets.
-func createTargets(dir string) (at attackTargets, done func(), err error) {
+// createAttackTargets creates the attack targets below dir. done closes their sockets.
+func createAttackTargets(dir string) (at attackTargets, done func(), err error) {
 	host, _ := proctable.Read(os.Getpid())
 	at = attackTargets{Outside: filepath.Join(dir, "outside"), Host: host.PID, Started: host.Started}
 	if err = os.Mkdir(at.Outside, 0o700); err != nil {

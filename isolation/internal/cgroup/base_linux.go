@@ -25,21 +25,21 @@ type baseDir struct {
 // errDirRemoved reports that another process removed the directory before it was locked.
 var errDirRemoved = errors.New("it was removed at once")
 
-// createBase creates this process's base directory in a parent group, after it has removed those of dead processes.
-func createBase(parent string) (*baseDir, error) {
+// createBaseDir creates this process's base directory in a parent group, after it has removed those of dead processes.
+func createBaseDir(parent string) (*baseDir, error) {
 	sweepDeadDirs(parent)
 	err := errDirRemoved
 	for try := 0; try < 8 && errors.Is(err, errDirRemoved); try++ {
 		var b *baseDir
-		if b, err = tryCreateBase(parent); err == nil {
+		if b, err = tryCreateBaseDir(parent); err == nil {
 			return b, nil
 		}
 	}
 	return nil, fmt.Errorf("make a control group in %s: %w", parent, err)
 }
 
-// tryCreateBase creates and locks a base directory once. It returns errDirRemoved if another process removed it first.
-func tryCreateBase(parent string) (*baseDir, error) {
+// tryCreateBaseDir creates and locks a base directory. It returns errDirRemoved if another process removed it first.
+func tryCreateBaseDir(parent string) (*baseDir, error) {
 	dir, err := os.MkdirTemp(parent, dirPrefix)
 	if err != nil {
 		return nil, err

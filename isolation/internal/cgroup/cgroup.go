@@ -2,9 +2,9 @@
 // kill them all.
 //
 // [OpenHierarchies] finds where this process may create groups, in cgroup v2 and in the v1 hierarchies. It creates and
-// locks a directory there, and removes the groups of processes that have ended. [Place.NewGroup] creates a group. Not
-// every machine has control groups: callers must work without them. [Place.MissingControllers] and the [Problem] that
-// OpenHierarchies returns give the reason and the remedy.
+// locks a directory there, and removes the groups of processes that have ended. [Hierarchies.NewGroup] creates a group.
+// Not every machine has control groups: callers must work without them. [Hierarchies.MissingControllerReasons] and the
+// [UnavailableReason] that OpenHierarchies returns give the reason and the remedy.
 //
 // The package must not know which programs run in a group, nor their other limits.
 package cgroup

@@ -14,8 +14,8 @@ import (
 	"github.com/picoclaw/picoclaw/internal/proctable"
 )
 
-// leafGroup is the group in the base directory that this process moves to: in v2, a group that enables controllers
-// for its children has no processes of its own.
+// leafGroup is the name of the group in the base directory that this process moves to. In v2, a group that enables
+// controllers for its children can't have processes itself.
 const leafGroup = "host"
 
 // maxMoveTries limits the attempts to move this process and its new children.
@@ -38,8 +38,8 @@ func (h *hierarchy) delegateControllers() ([]string, error) {
 		return nil, nil
 	}
 	enabled := readWords(subtreeControlFile(h.ownGroup))
-	if !h.isRoot() && slices.ContainsFunc(wanted, func(c string) bool { return !slices.Contains(enabled, c) }) {
-		if err := h.moveSelf(); err != nil {
+	if !h.ownGroupIsRoot() && slices.ContainsFunc(wanted, func(c string) bool { return !slices.Contains(enabled, c) }) {
+		if err := h.moveSelfToLeaf(); err != nil {
 			return nil, err
 		}
 	}
@@ -63,8 +63,8 @@ func (h *hierarchy) delegateControllers() ([]string, error) {
 // joined the group to the leaf group.
 func (h *hierarchy) enableController(controller string) error {
 	err := writeControlFile(subtreeControlFile(h.ownGroup), "+"+controller)
-	for try := 0; try < maxMoveTries && errors.Is(err, unix.EBUSY) && !h.isRoot(); try++ {
-		if err = h.moveSelf(); err != nil {
+	for try := 0; try < maxMoveTries && errors.Is(err, unix.EBUSY) && !h.ownGroupIsRoot(); try++ {
+		if err = h.moveSelfToLeaf(); err != nil {
 			return err
 		}
 		err = writeControlFile(subtreeControlFile(h.ownGroup), "+"+controller)
@@ -75,16 +75,16 @@ func (h *hierarchy) enableController(controller string) error {
 // subtreeControlFile returns the path of the file that enables controllers for child groups.
 func subtreeControlFile(dir string) string { return filepath.Join(dir, "cgroup.subtree_control") }
 
-// isRoot reports whether this process's group is the hierarchy's root, which may have processes and enabled
+// ownGroupIsRoot reports whether this process's group is the hierarchy's root, which may have processes and enabled
 // controllers.
-func (h *hierarchy) isRoot() bool {
+func (h *hierarchy) ownGroupIsRoot() bool {
 	_, err := os.Stat(filepath.Join(h.ownGroup, "cgroup.type"))
 	return errors.Is(err, os.ErrNotExist)
 }
 
-// moveSelf moves this process and its children to the leaf group, if no other program is in its group. It repeats,
-// because children may start during the move.
-func (h *hierarchy) moveSelf() error {
+// moveSelfToLeaf moves this process and its children to the leaf group, if no other program is in its group. It
+// repeats, because children may start during the move.
+func (h *hierarchy) moveSelfToLeaf() error {
 	to := filepath.Join(h.base.path, leafGroup)
 	if err := os.Mkdir(to, 0o755); err != nil && !errors.Is(err, os.ErrExist) {
 		return err

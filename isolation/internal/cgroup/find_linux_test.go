@@ -85,7 +85,7 @@ func TestRefused(t *testing.T) {
 		{hierarchy{version: 2, ownGroup: "/cg/a"}, errSharedGroup, "other programs are in it too", ""},
 		{hierarchy{version: 1, ownGroup: "/cg/pids/a"}, unix.EACCES, "version 1", "unified_cgroup_hierarchy=1"},
 	} {
-		p := c.h.newProblem(c.err)
+		p := c.h.newUnavailableReason(c.err)
 		if !strings.Contains(p.Cause, c.says) || p.Cure == "" || !strings.Contains(p.Cure, c.helps) {
 			t.Errorf("%v: %+v", c.err, p)
 		}

@@ -70,11 +70,11 @@ func sanitizeName(name string) string {
 	}, name)
 }
 
-// EnterThread prepares the calling thread, which must be locked, to start a child in the group. In v1 the thread is
-// in the group until it calls leave. In v2 EnterThread changes attr, so that the kernel starts the child in the
-// group. With a nil attr, leave moves the child instead; processes that the child started before that stay outside.
+// EnterThread prepares the calling thread to start a child in the group. The thread must be locked. In v1, EnterThread
+// moves the thread into the group, and leave moves it back. In v2, it changes attr so that the kernel starts the child
+// in the group. If attr is nil, leave moves the child; processes that the child started before stay outside.
 //
-// leave takes the process id of the child, or 0 if there is no child. It needs no permission to open files.
+// leave takes the process id of the child, or 0 if there is none. It opens no files, so it works after restrictions.
 func (g *Group) EnterThread(attr *syscall.SysProcAttr) (leave func(pid int) error, err error) {
 	var returnFiles, procsFiles, files []*os.File
 	open := func(flag int, path ...string) *os.File {

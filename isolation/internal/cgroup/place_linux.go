@@ -21,7 +21,7 @@ type Hierarchies struct {
 }
 
 // OpenHierarchies finds and prepares the hierarchies in which this process may create groups. If there are none, the
-// error is a *Problem, or several joined.
+// error is an *UnavailableReason, or several joined.
 func OpenHierarchies() (*Hierarchies, error) {
 	all, err := readHierarchies()
 	if err != nil {
@@ -78,10 +78,10 @@ func (p *Hierarchies) prepareHierarchy(h *hierarchy) (err error) {
 		return nil
 	}
 	if err = h.checkWritable(); err != nil {
-		return h.newProblem(err)
+		return h.newUnavailableReason(err)
 	}
-	if h.base, err = createBase(h.ownGroup); err != nil {
-		return h.newProblem(err)
+	if h.base, err = createBaseDir(h.ownGroup); err != nil {
+		return h.newUnavailableReason(err)
 	}
 	provided := h.controllers
 	if h.version == 2 {
@@ -94,13 +94,13 @@ func (p *Hierarchies) prepareHierarchy(h *hierarchy) (err error) {
 	}
 	p.hierarchies = append(p.hierarchies, h)
 	if h.version == 1 && p.providers[Processor] == h {
-		if err = writeControlFile(filepath.Join(h.base.path, "cpu.shares"), totalShares()); err != nil {
+		if err = writeControlFile(filepath.Join(h.base.path, "cpu.shares"), totalCPUShares()); err != nil {
 			delete(p.providers, Processor)
-			return h.newProblem(err)
+			return h.newUnavailableReason(err)
 		}
 	}
 	if err != nil {
-		return h.newProblem(err)
+		return h.newUnavailableReason(err)
 	}
 	return nil
 }
@@ -117,8 +117,8 @@ func (p *Hierarchies) CanKillGroup() bool {
 	})
 }
 
-// MissingControllers returns a problem for each controller that can't limit groups.
-func (p *Hierarchies) MissingControllers() []*UnavailableReason { return p.missing }
+// MissingControllerReasons returns the reason for each controller that can't limit groups.
+func (p *Hierarchies) MissingControllerReasons() []*UnavailableReason { return p.missing }
 
 // Close kills the processes in all groups, and removes the groups.
 func (p *Hierarchies) Close() {

@@ -123,7 +123,7 @@ func TestOpenWithChildren(t *testing.T) {
 	}
 	defer again.Close()
 	if got := again.Controllers(); !slices.Equal(got, want) {
-		t.Errorf("%q, and without children %q: %v", got, want, again.MissingControllers())
+		t.Errorf("%q, and without children %q: %v", got, want, again.MissingControllerReasons())
 	}
 }
 

@@ -19,12 +19,12 @@ type UnavailableReason struct {
 
 func (p *UnavailableReason) Error() string { return p.Cause }
 
-// newProblem converts an error to a Problem that explains the cause and the remedy.
-func (h *hierarchy) newProblem(err error) *UnavailableReason {
+// newUnavailableReason converts an error to a reason with its remedy.
+func (h *hierarchy) newUnavailableReason(err error) *UnavailableReason {
 	p := &UnavailableReason{Cause: fmt.Sprintf("the control group %s can't be used: %v", h.ownGroup, err)}
 	switch {
 	case h.version == 1:
-		p.Cause = fmt.Sprintf("this machine uses control groups of version 1, and %s may not make any in %s", currentUserName(), h.ownGroup)
+		p.Cause = fmt.Sprintf("this machine uses control groups of version 1, and %s may not make any in %s", describeCurrentUser(), h.ownGroup)
 		p.Cure = version2Cure
 		p.Never = true
 	case errors.Is(err, unix.EROFS):
@@ -34,7 +34,7 @@ func (h *hierarchy) newProblem(err error) *UnavailableReason {
 		p.Cause = "picoclaw is in the control group " + h.ownGroup + ", and " + errSharedGroup.Error()
 		p.Cure = delegationCure()
 	case errors.Is(err, unix.EACCES), errors.Is(err, unix.EPERM):
-		p.Cause = "the control group " + h.ownGroup + " is not delegated to " + currentUserName()
+		p.Cause = "the control group " + h.ownGroup + " is not delegated to " + describeCurrentUser()
 		p.Cure = delegationCure()
 	}
 	return p
@@ -43,8 +43,8 @@ func (h *hierarchy) newProblem(err error) *UnavailableReason {
 // version2Cure is the remedy for machines with cgroup v1.
 const version2Cure = "boot with version 2 (the kernel parameter systemd.unified_cgroup_hierarchy=1)"
 
-// currentUserName returns the user of this process for messages.
-func currentUserName() string {
+// describeCurrentUser returns "root" or the uid of this process for messages.
+func describeCurrentUser() string {
 	if uid := os.Geteuid(); uid != 0 {
 		return fmt.Sprintf("uid %d", uid)
 	}

@@ -18,9 +18,9 @@ const (
 // usedControllers are the controllers that this package uses.
 var usedControllers = []string{Processes, Memory, Processor}
 
-// totalShares returns the v1 weight of all groups together: half of one process per processor. A process outside the
-// groups, such as this one, has weight 1024, so that it answers quickly while commands use all processors.
-func totalShares() string { return strconv.Itoa(512 * runtime.NumCPU()) }
+// totalCPUShares returns the v1 CPU weight of all groups together: 512 per processor. A process outside the groups has
+// 1024, so this process answers quickly while commands use all processors.
+func totalCPUShares() string { return strconv.Itoa(512 * runtime.NumCPU()) }
 
 // controlSetting is a control file of a group and the value to write.
 type controlSetting struct {

@@ -202,7 +202,7 @@ func testSandbox(ctx context.Context, home string) error {
 	o := selftest.Options{Isolation: sandbox, Command: command, Dir: filepath.Join(home, "cache")}
 	report, err := selftest.RunSelfTest(ctx, o)
 	if err == nil {
-		for _, broken := range report.BrokenProtections(o.TestMode(), isolation.DetectFeatures()) {
+		for _, broken := range report.BrokenProtections(o.ConfinementMode(), isolation.DetectFeatures()) {
 			err = errors.Join(err, fmt.Errorf("the self-test got through %s (%s)", broken.Protection, broken.Got))
 		}
 	}
