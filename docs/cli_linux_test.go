@@ -150,9 +150,9 @@ func TestTheExamplesOfCommandsWork(t *testing.T) {
 		played += len(steps) - prepared
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := readerStage(t)
+			s := newReaderShell(t)
 			s.Env = []string{"AUTHORED=" + authored}
-			play(t, s, steps)
+			checkSteps(t, s, steps)
 		})
 	}
 	if played < 60 {
@@ -210,7 +210,7 @@ func newPlugin(t *testing.T) string {
 		t.Fatal(err)
 	}
 	goes := strings.Split(string(out), "\n")
-	s := stage(t)
+	s := newShell(t)
 	if err := os.Chmod(s.Home, 0o755); err != nil { // others copy the package
 		t.Fatal(err)
 	}
@@ -222,6 +222,6 @@ func newPlugin(t *testing.T) string {
 		steps = append(steps, console.Step{Command: answered(command)})
 	}
 	steps = append(steps, console.Step{Command: "tar -C ~/wordcount/bin -czf ~/wordcount/bin/wordcount.tar.gz wordcount"})
-	play(t, s, steps)
+	checkSteps(t, s, steps)
 	return filepath.Join(s.Home, "wordcount", "bin", "wordcount")
 }

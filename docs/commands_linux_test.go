@@ -18,11 +18,11 @@ func TestCommandsOnThePagesDoWhatThePagesSay(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		steps := console.Blocks(string(text))
+		steps := console.ParsePage(string(text))
 		played += len(steps)
 		t.Run(filepath.Base(page), func(t *testing.T) {
 			t.Parallel()
-			play(t, readerStage(t), steps)
+			checkSteps(t, newReaderShell(t), steps)
 		})
 	}
 	if played < 30 {
@@ -30,23 +30,24 @@ func TestCommandsOnThePagesDoWhatThePagesSay(t *testing.T) {
 	}
 }
 
-func play(t *testing.T, s console.Stage, steps []console.Step) {
+// checkSteps runs the steps and compares their output with the page.
+func checkSteps(t *testing.T, s console.Shell, steps []console.Step) {
 	t.Helper()
-	results, err := s.Play(t.Context(), steps)
+	results, err := s.RunSteps(t.Context(), steps)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i, step := range steps {
 		got := results[i]
-		if len(step.Want) == 0 && got.Code != 0 || len(step.Want) > 0 && !console.Matches(step.Want, got.Output) {
+		if len(step.Want) == 0 && got.Code != 0 || len(step.Want) > 0 && !console.MatchesOutput(step.Want, got.Output) {
 			t.Errorf("$ %s\nexits with %d and prints\n%s\nand not, as the page shows,\n%s",
 				step.Command, got.Code, got.Output, strings.Join(step.Want, "\n"))
 		}
 	}
 }
 
-// stage is an empty home, with picoclaw on its PATH.
-func stage(t *testing.T) console.Stage {
+// newShell returns a shell with an empty home, and picoclaw in PATH.
+func newShell(t *testing.T) console.Shell {
 	t.Helper()
 	home, err := os.MkdirTemp("", "home") // t.TempDir is behind a directory that only its owner may enter
 	if err != nil {
@@ -60,13 +61,13 @@ func stage(t *testing.T) console.Stage {
 	if home, err = filepath.EvalSymlinks(home); err != nil {
 		t.Fatal(err)
 	}
-	return console.Stage{Home: home, Programs: programs}
+	return console.Shell{Home: home, Programs: programs}
 }
 
-// readerStage is a stage on which root's tests type as uid 1000, as a reader does.
-func readerStage(t *testing.T) console.Stage {
+// newReaderShell returns a shell whose commands run as uid 1000 if root runs the tests, as a reader's do.
+func newReaderShell(t *testing.T) console.Shell {
 	t.Helper()
-	s := stage(t)
+	s := newShell(t)
 	if os.Getuid() == 0 {
 		s.User = 1000
 	}

@@ -25,7 +25,7 @@ func TestConfigurationsOnThePagesAreValid(t *testing.T) {
 		}
 		for _, example := range block.FindAllStringSubmatch(string(text), -1) {
 			found++
-			s := stage(t)
+			s := newShell(t)
 			// The workspace that examples speak of.
 			if err := os.MkdirAll(filepath.Join(s.Home, "projects", "site"), 0o700); err != nil {
 				t.Fatal(err)
@@ -34,7 +34,7 @@ func TestConfigurationsOnThePagesAreValid(t *testing.T) {
 				t.Fatal(err)
 			}
 			installModels(t, &s)
-			results, err := s.Play(t.Context(),
+			results, err := s.RunSteps(t.Context(),
 				[]console.Step{{Command: "picoclaw config check --config example.json --output json"}})
 			if err != nil {
 				t.Fatal(err)
@@ -57,8 +57,8 @@ func TestConfigurationsOnThePagesAreValid(t *testing.T) {
 	}
 }
 
-// installModels gives a stage what models in examples take: programs of makers, which nothing starts, and their keys.
-func installModels(t *testing.T, s *console.Stage) {
+// installModels gives a shell what models in examples take: programs of makers, which nothing starts, and their keys.
+func installModels(t *testing.T, s *console.Shell) {
 	t.Helper()
 	dir := filepath.Join(s.Home, "models")
 	if err := os.Mkdir(dir, 0o755); err != nil {
@@ -83,12 +83,12 @@ func TestTheChainCanBeCheckedByAnybody(t *testing.T) {
 	if program == nil {
 		t.Fatal("the page has no program")
 	}
-	s := stage(t)
+	s := newShell(t)
 	if err := os.WriteFile(filepath.Join(s.Home, "check.py"), program[1], 0o600); err != nil {
 		t.Fatal(err)
 	}
 	const log = "~/.picoclaw/logs/audit.jsonl"
-	results, err := s.Play(t.Context(), []console.Step{
+	results, err := s.RunSteps(t.Context(), []console.Step{
 		{Command: "picoclaw call list_dir; picoclaw call write_file path=a content=x; picoclaw call list_dir"},
 		{Command: "python3 check.py " + log},
 		{Command: "sed -i '2s/allow/deny/' " + log + "; python3 check.py " + log},

@@ -15,25 +15,25 @@ func TestConversationsAreFoundOnAPage(t *testing.T) {
 		{Command: "cat <<E\nb\nE", Want: []string{"b", "> c"}},
 		{Command: "true"},
 	}
-	if diff := cmp.Diff(want, Blocks(page)); diff != "" {
+	if diff := cmp.Diff(want, ParsePage(page)); diff != "" {
 		t.Error(diff)
 	}
 }
 
 func TestCommandsArePlayedInOneShell(t *testing.T) {
 	home := t.TempDir()
-	steps := Parse("$ mkdir a; cd a; x=1\n$ pwd; echo $x $SHLVL_OF_CALLER >&2\n$ false\n")
-	got, err := Stage{Home: home, Programs: t.TempDir()}.Play(t.Context(), steps)
+	steps := ParseSession("$ mkdir a; cd a; x=1\n$ pwd; echo $x $SHLVL_OF_CALLER >&2\n$ false\n")
+	got, err := Shell{Home: home, Programs: t.TempDir()}.RunSteps(t.Context(), steps)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []Result{{}, {Output: "~/a\n1\n"}, {Code: 1}}
+	want := []StepResult{{}, {Output: "~/a\n1\n"}, {Code: 1}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
 }
 
-func TestMatches(t *testing.T) {
+func TestMatchesOutput(t *testing.T) {
 	tests := []struct {
 		name   string
 		want   []string
@@ -53,8 +53,8 @@ func TestMatches(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := Matches(tt.want, tt.output); got != tt.ok {
-				t.Errorf("Matches(%q, %q) is %v", tt.want, tt.output, got)
+			if got := MatchesOutput(tt.want, tt.output); got != tt.ok {
+				t.Errorf("MatchesOutput(%q, %q) is %v", tt.want, tt.output, got)
 			}
 		})
 	}

@@ -13,22 +13,22 @@ import (
 	"syscall"
 )
 
-// Result is what became of a step.
-type Result struct {
-	Output string // both streams, as a terminal shows them; the home is written as ~
+// StepResult is the output and exit code of a step.
+type StepResult struct {
+	Output string // both streams; the home is written as ~
 	Code   int
 }
 
-// Stage is where commands are played.
-type Stage struct {
-	Home     string   // an empty directory, which commands start in and take for their home
-	Programs string   // a directory that comes first on their PATH
-	Env      []string // variables besides
-	User     int      // the user and group that they run as, if the caller is root; 0 for the caller's own
+// Shell is the environment in which a page's commands run.
+type Shell struct {
+	Home     string   // an empty directory: the working directory and HOME
+	Programs string   // directory that comes first in PATH
+	Env      []string // additional variables
+	User     int      // user and group of the commands, if the caller is root; 0 for the caller's
 }
 
-// Play runs the commands one after the other, by one bash, with nothing of the caller's environment.
-func (s Stage) Play(ctx context.Context, steps []Step) ([]Result, error) {
+// RunSteps runs the commands in order in one bash, without the caller's environment.
+func (s Shell) RunSteps(ctx context.Context, steps []Step) ([]StepResult, error) {
 	if len(steps) == 0 {
 		return nil, nil
 	}
@@ -54,17 +54,17 @@ func (s Stage) Play(ctx context.Context, steps []Step) ([]Result, error) {
 		id := uint32(s.User)
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: id, Gid: id}}
 	}
-	cmd.Stdin = strings.NewReader(script(steps, records))
+	cmd.Stdin = strings.NewReader(formatScript(steps, records))
 	if said, err := cmd.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("bash: %w\n%s", err, said)
 	}
-	results := make([]Result, len(steps))
+	results := make([]StepResult, len(steps))
 	for i := range steps {
-		output, err := os.ReadFile(record(records, i, "output"))
+		output, err := os.ReadFile(recordPath(records, i, "output"))
 		if err != nil {
 			return nil, fmt.Errorf("%q left nothing: %w", steps[i].Command, err)
 		}
-		code, err := os.ReadFile(record(records, i, "code"))
+		code, err := os.ReadFile(recordPath(records, i, "code"))
 		if err != nil {
 			return nil, err
 		}
@@ -76,17 +76,19 @@ func (s Stage) Play(ctx context.Context, steps []Step) ([]Result, error) {
 	return results, nil
 }
 
-// script has a group for each command, so that directories and variables last, and no command reads the script.
-func script(steps []Step, records string) string {
+// formatScript returns a script with a group for each command. Groups keep directories and variables, and no command
+// can read the script from standard input.
+func formatScript(steps []Step, records string) string {
 	var b strings.Builder
 	for i, step := range steps {
-		fmt.Fprintf(&b, "{\n%s\n} >%s 2>&1 </dev/null\necho $? >%s\n", step.Command, record(records, i, "output"),
-			record(records, i, "code"))
+		fmt.Fprintf(&b, "{\n%s\n} >%s 2>&1 </dev/null\necho $? >%s\n", step.Command, recordPath(records, i, "output"),
+			recordPath(records, i, "code"))
 	}
 	b.WriteString("exit 0\n")
 	return b.String()
 }
 
-func record(dir string, step int, what string) string {
+// recordPath returns the path of the file with the output or exit code of a step.
+func recordPath(dir string, step int, what string) string {
 	return filepath.Join(dir, strconv.Itoa(step)+"."+what)
 }

@@ -1,6 +1,5 @@
-// Package console plays what pages and recordings show as typed into a terminal: it finds the commands and the output
-// that is shown for them, runs the commands by bash in a home of their own, and compares. It must not know what the
-// commands are for.
+// Package console runs the terminal sessions that pages and recordings show. It parses the commands and their output,
+// runs the commands in bash with an empty home, and compares the output. It knows nothing of particular commands.
 package console
 
 import (
@@ -14,20 +13,20 @@ type Step struct {
 	Want    []string // the lines shown; none if the page shows no output
 }
 
-// block is a piece of a Markdown page that is shown as a conversation with a terminal.
-var block = regexp.MustCompile("(?ms)^```console\n(.*?)^```$")
+// consoleBlock matches a terminal session on a Markdown page.
+var consoleBlock = regexp.MustCompile("(?ms)^```console\n(.*?)^```$")
 
-// Blocks returns the steps of all conversations on a Markdown page, in their order.
-func Blocks(page string) []Step {
+// ParsePage returns the steps of all terminal sessions on a Markdown page, in order.
+func ParsePage(page string) []Step {
 	var steps []Step
-	for _, found := range block.FindAllStringSubmatch(page, -1) {
-		steps = append(steps, Parse(found[1])...)
+	for _, found := range consoleBlock.FindAllStringSubmatch(page, -1) {
+		steps = append(steps, ParseSession(found[1])...)
 	}
 	return steps
 }
 
-// Parse reads a conversation: "$ " begins a command, "> " goes on with it, and everything else is output.
-func Parse(text string) []Step {
+// ParseSession parses a terminal session: "$ " begins a command, "> " continues it, and other lines are output.
+func ParseSession(text string) []Step {
 	var steps []Step
 	for line := range strings.Lines(text) {
 		line = strings.TrimSuffix(line, "\n")
@@ -35,7 +34,7 @@ func Parse(text string) []Step {
 		if command, begins := strings.CutPrefix(line, "$ "); begins {
 			steps = append(steps, Step{Command: command})
 		} else if last < 0 {
-			continue // nobody has said anything yet
+			continue // output before the first command
 		} else if more, goesOn := strings.CutPrefix(line, "> "); goesOn && len(steps[last].Want) == 0 {
 			steps[last].Command += "\n" + more
 		} else {

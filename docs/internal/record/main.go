@@ -1,7 +1,7 @@
 //go:build unix
 
-// Command record plays a short session with the picoclaw that was built and draws it, as a terminal would show it, as
-// an SVG. The same picoclaw makes the same picture: the home is written as ~, and nothing that is played prints a time.
+// Command record runs a short terminal session with the built picoclaw, and draws it as an SVG. The same picoclaw gives
+// the same picture: the home is written as ~, and no command prints a time.
 //
 //	record -programs bin -o docs/session.svg
 package main
@@ -18,7 +18,7 @@ import (
 	"github.com/picoclaw/picoclaw/docs/internal/console"
 )
 
-// session is what is typed.
+// session is the text of the terminal session.
 //
 //go:embed session.txt
 var session string
@@ -27,13 +27,14 @@ func main() {
 	programs := flag.String("programs", "bin", "the `directory` with picoclaw and its plugins")
 	output := flag.String("o", "docs/session.svg", "the `file` to draw into")
 	flag.Parse()
-	if err := record(*programs, *output); err != nil {
+	if err := recordSession(*programs, *output); err != nil {
 		fmt.Fprintln(os.Stderr, "record:", err)
 		os.Exit(1)
 	}
 }
 
-func record(programs, output string) error {
+// recordSession runs the session with the programs in a directory, and writes the SVG to output.
+func recordSession(programs, output string) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	programs, err := filepath.Abs(programs)
@@ -48,15 +49,15 @@ func record(programs, output string) error {
 	if err != nil {
 		return err
 	}
-	steps := console.Parse(session)
-	results, err := console.Stage{Home: home, Programs: programs}.Play(ctx, steps)
+	steps := console.ParseSession(session)
+	results, err := console.Shell{Home: home, Programs: programs}.RunSteps(ctx, steps)
 	if err != nil {
 		return err
 	}
-	var lines []line
+	var lines []terminalLine
 	for i, step := range steps {
-		lines = append(lines, typed(step.Command)...)
-		lines = append(lines, printed(results[i].Output)...)
+		lines = append(lines, commandLines(step.Command)...)
+		lines = append(lines, outputLines(results[i].Output)...)
 	}
-	return os.WriteFile(output, []byte(draw(lines)), 0o644)
+	return os.WriteFile(output, []byte(drawSVG(lines)), 0o644)
 }

@@ -18,24 +18,24 @@ const (
 	titleBar   = 32
 )
 
-// line is a line on the terminal, with the class of its colour.
-type line struct{ class, text string }
+// terminalLine is a line on the terminal, with the CSS class of its colour.
+type terminalLine struct{ class, text string }
 
-// typed is a command behind its prompt.
-func typed(command string) []line { return wrap("typed", "$ "+command) }
+// commandLines returns the lines of a command with its prompt.
+func commandLines(command string) []terminalLine { return wrapLine("typed", "$ "+command) }
 
-// printed is what a command has printed, and an empty line behind it.
-func printed(output string) []line {
-	var lines []line
+// outputLines returns the lines of a command's output, and an empty line.
+func outputLines(output string) []terminalLine {
+	var lines []terminalLine
 	for text := range strings.Lines(output) {
 		text = strings.TrimRight(text, "\n")
-		lines = append(lines, wrap(class(text), text)...)
+		lines = append(lines, wrapLine(lineClass(text), text)...)
 	}
-	return append(lines, line{})
+	return append(lines, terminalLine{})
 }
 
-// class says what a line is: a refusal, what would lift it, or plain output.
-func class(text string) string {
+// lineClass returns the CSS class of an output line: error, hint or plain.
+func lineClass(text string) string {
 	switch {
 	case strings.HasPrefix(text, "[ERROR]"):
 		return "error"
@@ -46,22 +46,22 @@ func class(text string) string {
 	}
 }
 
-// wrap breaks a line as a terminal does.
-func wrap(class, text string) []line {
-	var lines []line
+// wrapLine breaks a line as a terminal does.
+func wrapLine(class, text string) []terminalLine {
+	var lines []terminalLine
 	for runes := []rune(text); ; runes = runes[columns:] {
 		if len(runes) <= columns {
-			return append(lines, line{class, string(runes)})
+			return append(lines, terminalLine{class, string(runes)})
 		}
-		lines = append(lines, line{class, string(runes[:columns])})
+		lines = append(lines, terminalLine{class, string(runes[:columns])})
 	}
 }
 
 const style = `text{font:13px ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace;white-space:pre}
 .plain{fill:#c9d1d9}.typed{fill:#fff;font-weight:600}.prompt{fill:#3fb950}.note{fill:#8b949e;font-weight:400}.error{fill:#ff7b72}.hint{fill:#d2a8ff}`
 
-// draw makes the picture. Every line says how long it is, so that it fits whatever font there is.
-func draw(lines []line) string {
+// drawSVG returns the lines as an SVG image. Each line has an explicit length, so that it fits in any font.
+func drawSVG(lines []terminalLine) string {
 	for len(lines) > 0 && lines[len(lines)-1].text == "" {
 		lines = lines[:len(lines)-1]
 	}
