@@ -20,12 +20,12 @@ import (
 	"github.com/picoclaw/picoclaw/host/fleet/witness"
 )
 
-// runs returns the functions behind the commands.
-func runs() hubcmd.Handlers {
-	return hubcmd.Handlers{Serve: serve, Add: addIdentity, AddTenant: addTenant, List: list, Revoke: revoke, Witness: showWitness}
+// hubHandlers returns the functions that run the subcommands of hub.
+func hubHandlers() hubcmd.Handlers {
+	return hubcmd.Handlers{Serve: serveHub, Add: addIdentity, AddTenant: addTenant, List: listIdentities, Revoke: revokeIdentity, Witness: showWitness}
 }
 
-// hubDir is the hub's directory in the home.
+// hubDir returns the hub's directory in the home.
 func hubDir(f *cli.Factory) (string, error) {
 	cfg, err := f.Config("")
 	if err != nil {
@@ -51,7 +51,7 @@ func openHub(f *cli.Factory) (*hub.Hub, error) {
 	return h, nil
 }
 
-func serve(ctx context.Context, o *hubcmd.ServeOptions) error {
+func serveHub(ctx context.Context, o *hubcmd.ServeOptions) error {
 	if err := hub.CheckListen(o.Listen, o.Names); err != nil {
 		return cli.UsageErrorf("%w", err)
 	}
@@ -123,7 +123,7 @@ func addIdentity(ctx context.Context, o *hubcmd.AddOptions) error {
 	return nil
 }
 
-func list(_ context.Context, o *hubcmd.ListOptions) error {
+func listIdentities(_ context.Context, o *hubcmd.ListOptions) error {
 	dir, err := hubDir(o.Factory)
 	if err != nil {
 		return err
@@ -155,7 +155,7 @@ func list(_ context.Context, o *hubcmd.ListOptions) error {
 	return w.Flush()
 }
 
-func revoke(ctx context.Context, o *hubcmd.MachineOptions) error {
+func revokeIdentity(ctx context.Context, o *hubcmd.MachineOptions) error {
 	h, err := openHub(o.Factory)
 	if err != nil {
 		return err
@@ -177,17 +177,17 @@ func showWitness(ctx context.Context, o *hubcmd.MachineOptions) error {
 		return cli.FailedError(err)
 	}
 	defer conn.Close()
-	notes := cleaned{terminal.NewWriter(o.Out)}
+	notes := controlFilter{terminal.NewWriter(o.Out)}
 	if err := witness.Dump(ctx, conn, o.Tenant, o.Name, notes); err != nil {
 		return cli.FailedError(err)
 	}
 	return nil
 }
 
-// cleaned writes what a worker has told; on a terminal it drives nothing.
-type cleaned struct{ *terminal.Writer }
+// controlFilter replaces control characters in a worker's text if the output is a terminal.
+type controlFilter struct{ *terminal.Writer }
 
-func (c cleaned) Write(line []byte) (int, error) {
+func (c controlFilter) Write(line []byte) (int, error) {
 	_, err := io.WriteString(c.Writer, c.Clean(string(line)))
 	return len(line), err
 }

@@ -16,15 +16,15 @@ func (f *Factory) SetFlagCompletion(cmd *cobra.Command, flag string, by Complete
 	}
 }
 
-// CompleteWords returns a completer that always proposes the same words.
-func CompleteWords(words ...string) Completer {
+// NewWordCompleter returns a completer that always proposes the same words.
+func NewWordCompleter(words ...string) Completer {
 	return func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		return words, cobra.ShellCompDirectiveNoFileComp
 	}
 }
 
-// CompleteFirstArgument returns a completer that proposes words for the first argument only.
-func CompleteFirstArgument(words func() []cobra.Completion) Completer {
+// NewFirstArgumentCompleter returns a completer that proposes words for the first argument only.
+func NewFirstArgumentCompleter(words func() []cobra.Completion) Completer {
 	return func(_ *cobra.Command, args []string, _ string) (proposed []cobra.Completion, _ cobra.ShellCompDirective) {
 		if len(args) == 0 {
 			proposed = words()

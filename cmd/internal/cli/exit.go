@@ -8,7 +8,7 @@ import (
 // Exit codes, on which scripts rely.
 const (
 	ExitOK     = 0
-	ExitFailed = 1 // the tool, or what was asked for, failed
+	ExitFailed = 1 // the tool or the requested operation failed
 	ExitUsage  = 2 // the command line is wrong
 	ExitStart  = 3 // the host can't start: configuration, plugins, isolation
 )

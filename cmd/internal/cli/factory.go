@@ -141,8 +141,8 @@ func (f *Factory) AskYesNo(question string) (bool, error) {
 	return false, nil
 }
 
-// PrintOutcome prints value as JSON, or else text, to standard output.
-func (f *Factory) PrintOutcome(output OutputFormat, value any, text string) error {
+// PrintTextOrJSON prints value as JSON, or else text, to standard output.
+func (f *Factory) PrintTextOrJSON(output OutputFormat, value any, text string) error {
 	if output == JSON {
 		return f.PrintJSON(value)
 	}

@@ -42,12 +42,12 @@ func (o *OutputFormat) Type() string { return "string" }
 func (f *Factory) AddOutputFlag(cmd *cobra.Command, output *OutputFormat) {
 	*output = Text
 	cmd.Flags().Var(output, "output", "text or json")
-	f.SetFlagCompletion(cmd, "output", CompleteWords(string(Text), string(JSON)))
+	f.SetFlagCompletion(cmd, "output", NewWordCompleter(string(Text), string(JSON)))
 }
 
-// NewCommand returns a command that parses flags and, in its Args function, positional arguments into o. Tests pass runF,
-// which then receives the complete options in place of the command's RunE.
-func NewCommand[Options any](cmd *cobra.Command, o *Options, runF func(*Options) error) *cobra.Command {
+// WithRunFunc returns cmd, which parses flags and positional arguments into o. If runF is not nil, as in tests, it
+// replaces cmd's RunE and receives the complete options.
+func WithRunFunc[Options any](cmd *cobra.Command, o *Options, runF func(*Options) error) *cobra.Command {
 	if runF != nil {
 		cmd.RunE = func(*cobra.Command, []string) error { return runF(o) }
 	}
@@ -105,8 +105,8 @@ func OneName(value *string, noun string) cobra.PositionalArgs {
 	}
 }
 
-// OptionalArgument returns an argument check that also accepts no arguments.
-func OptionalArgument(check cobra.PositionalArgs) cobra.PositionalArgs {
+// NoArgumentsOr returns an argument check that accepts no arguments, and otherwise calls check.
+func NoArgumentsOr(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
 			return nil

@@ -6,23 +6,23 @@ import (
 	"sync"
 )
 
-// resultWriter is standard output that remembers the first write error, so that a lost result makes the command fail.
-type resultWriter struct {
+// firstErrorWriter is standard output that remembers the first write error. So a lost result makes the command fail.
+type firstErrorWriter struct {
 	*os.File
 
 	mu  sync.Mutex
 	err error // the first
 }
 
-// NewResultWriter wraps stdout in a resultWriter. It returns stdout unchanged if stdout is no file.
-func NewResultWriter(stdout io.Writer) io.Writer {
+// NewFirstErrorWriter wraps stdout in a firstErrorWriter. It returns stdout unchanged if stdout is no file.
+func NewFirstErrorWriter(stdout io.Writer) io.Writer {
 	if f, ok := stdout.(*os.File); ok {
-		return &resultWriter{File: f}
+		return &firstErrorWriter{File: f}
 	}
 	return stdout
 }
 
-func (r *resultWriter) Write(data []byte) (int, error) {
+func (r *firstErrorWriter) Write(data []byte) (int, error) {
 	n, err := r.File.Write(data)
 	if err != nil {
 		r.mu.Lock()
@@ -34,9 +34,9 @@ func (r *resultWriter) Write(data []byte) (int, error) {
 	return n, err
 }
 
-// ResultWriteError returns the first error of writing results to stdout; nil if all were written.
-func ResultWriteError(stdout io.Writer) error {
-	r, ok := stdout.(*resultWriter)
+// FirstWriteError returns the first error of writing results to stdout; nil if all were written.
+func FirstWriteError(stdout io.Writer) error {
+	r, ok := stdout.(*firstErrorWriter)
 	if !ok {
 		return nil
 	}

@@ -22,14 +22,14 @@ import (
 func RunCommand(args []string, f *Factory, newRoot func(*Factory) *cobra.Command) int {
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer cancel()
-	f.Out = NewResultWriter(f.Out)
+	f.Out = NewFirstErrorWriter(f.Out)
 	root := newRoot(f)
 	root.SetArgs(args)
 	root.SetIn(f.In)
 	root.SetOut(f.Out)
 	root.SetErr(f.Err)
 	err := root.ExecuteContext(ctx)
-	if unwritten := ResultWriteError(f.Out); unwritten != nil {
+	if unwritten := FirstWriteError(f.Out); unwritten != nil {
 		fmt.Fprintln(f.Err, "picoclaw: the result could not be written:", unwritten)
 		return ExitFailed
 	}
@@ -46,7 +46,7 @@ func RunCommand(args []string, f *Factory, newRoot func(*Factory) *cobra.Command
 // ConfigureRoot adds the version, the global flags, and errors with suggestions to a program's root command.
 func ConfigureRoot(f *Factory, root *cobra.Command) *cobra.Command {
 	root.Use, root.Version = "picoclaw", f.VersionText()
-	root.Args, root.RunE = cobra.ArbitraryArgs, RunRoot
+	root.Args, root.RunE = cobra.ArbitraryArgs, HelpOrUnknownCommand
 	root.PersistentPreRunE = func(*cobra.Command, []string) error { return f.CheckLogFlags() }
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.CompletionOptions = cobra.CompletionOptions{DisableDefaultCmd: true}
@@ -56,16 +56,16 @@ func ConfigureRoot(f *Factory, root *cobra.Command) *cobra.Command {
 	flags.StringVar(&f.Workspace, "workspace", "", "the agent's workspace `directory`, in place of the configured one")
 	flags.StringVar(&f.LogLevel, "log-level", "", "trace, debug, info, warn, error or off (also PICOCLAW_LOG_LEVEL)")
 	flags.StringVar(&f.LogFormat, "log-format", "", "text or json (also PICOCLAW_LOG_FORMAT)")
-	f.SetFlagCompletion(root, "log-level", CompleteWords(logLevels()...))
-	f.SetFlagCompletion(root, "log-format", CompleteWords(logFormats()...))
+	f.SetFlagCompletion(root, "log-level", NewWordCompleter(logLevels()...))
+	f.SetFlagCompletion(root, "log-format", NewWordCompleter(logFormats()...))
 	f.SetFlagCompletion(root, "workspace", CompleteDirectories)
 	root.SetFlagErrorFunc(explainFlagError)
 	wrapHelp(root)
 	return root
 }
 
-// RunRoot prints the help of a root command without arguments, and otherwise returns an error about an unknown command.
-func RunRoot(cmd *cobra.Command, args []string) error {
+// HelpOrUnknownCommand prints the command's help without args, and else returns a usage error about an unknown command.
+func HelpOrUnknownCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return cmd.Help()
 	}
@@ -82,7 +82,7 @@ func RunRoot(cmd *cobra.Command, args []string) error {
 // explainFlagError turns an error of pflag into a usage error that suggests a flag or the type of a value.
 func explainFlagError(cmd *cobra.Command, err error) error {
 	if wrong, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
-		return UsageErrorf("--%s %q: want %s", wrong.GetFlag().Name, wrong.GetValue(), flagValueKind(wrong.GetFlag()))
+		return UsageErrorf("--%s %q: want %s", wrong.GetFlag().Name, wrong.GetValue(), describeFlagValue(wrong.GetFlag()))
 	}
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) {
@@ -98,8 +98,8 @@ func explainFlagError(cmd *cobra.Command, err error) error {
 	return UsageErrorf("%w; `%s --help` lists the flags", err, cmd.CommandPath())
 }
 
-// flagValueKind describes the values that a flag accepts, such as "a whole number".
-func flagValueKind(f *pflag.Flag) string {
+// describeFlagValue returns the kind of value that a flag accepts, such as "a whole number".
+func describeFlagValue(f *pflag.Flag) string {
 	if _, ok := f.Value.(*OutputFormat); ok {
 		return "text or json"
 	}

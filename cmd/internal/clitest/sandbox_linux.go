@@ -48,7 +48,7 @@ func copySandboxCache(home string) error {
 	return nil
 }
 
-// cacheHome is the home that createSandboxCache uses. [RunMain] removes it.
+// cacheHome is the home that createSandboxCache uses. [RunTestsWithPrograms] removes it.
 var cacheHome string
 
 // sandboxCache lists the self-test results and /etc copies below a home.

@@ -18,7 +18,7 @@ import (
 // Writer writes text for a person to an output stream, and knows whether the stream is a terminal.
 type Writer struct {
 	io.Writer
-	fd       int // -1 for what is no terminal
+	fd       int // -1 if the stream is no terminal
 	coloured bool
 }
 
@@ -72,7 +72,7 @@ func (o *Writer) Paint(s Style, text string) string {
 // CleanLine returns text on one line, with control characters and bidirectional marks replaced.
 func CleanLine(text string) string { return replaceControls(lineBreakSpaces.Replace(text)) }
 
-// EscapeLine returns text on one line with hidden characters escaped, so that a person who decides on it sees them.
+// EscapeLine returns text on one line, with hidden characters escaped. It is for text on which a person decides.
 func EscapeLine(text string) string { return hiddentext.Escape(lineBreakSpaces.Replace(text)) }
 
 var lineBreakSpaces = strings.NewReplacer("\n", " ", "\t", " ", "\r", " ")

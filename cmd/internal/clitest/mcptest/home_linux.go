@@ -122,8 +122,8 @@ func (h Home) RunAttack(what, at, with string) CallAnswer {
 	return h.CallTool("evil.try", map[string]any{"what": what, "at": at, "with": with})
 }
 
-// StartAttacks returns a function like [Home.RunAttack] that uses one host for all attacks.
-func (h Home) StartAttacks() func(what, at, with string) clitest.CallAnswer {
+// NewAttackRunner returns a function like [Home.RunAttack] that uses one host for all attacks.
+func (h Home) NewAttackRunner() func(what, at, with string) clitest.CallAnswer {
 	h.T.Helper()
 	call := h.StartBatch()
 	return func(what, at, with string) clitest.CallAnswer {

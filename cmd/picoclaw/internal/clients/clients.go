@@ -13,26 +13,26 @@ import (
 
 // Server is an MCP server entry: the command with which a client starts the server on standard input and output.
 type Server struct {
-	Name    string // what the client calls it
+	Name    string // in the client's settings
 	Command string // absolute path
 	Args    []string
-	Env     map[string]string // besides what the client passes on anyway
+	Env     map[string]string // additional variables
 }
 
 // Client is an MCP client, with the location and format of its settings.
 type Client struct {
 	ID    string // for the command line
 	Title string
-	Note  string // what its user has to know, if anything; a sentence
+	Note  string // sentence for the user; may be empty
 
 	kind  fileFormat
-	keys  []string                         // where in the file the servers are, by name
+	keys  []string                         // key of the servers in the file
 	entry func(Server) []entryField        // the client's settings of a server, in order
-	file  func(p UserEnvironment) []string // where its file is, the first one that exists counting
+	file  func(p UserEnvironment) []string // possible paths of the file
 
 	Program     string              // for picoclaw run; empty if it is no program for a terminal
 	HookClient  string              // for picoclaw hook
-	hooks       listSettingLocation // hooks that it runs before a call of its own tools
+	hooks       listSettingLocation // hooks that it runs before calls of its tools
 	hookMatcher string
 	hookTimeout int // in the client's unit
 	denied      listSettingLocation

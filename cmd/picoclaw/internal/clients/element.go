@@ -13,10 +13,10 @@ import (
 // keyIndex matches the index of a list element in a key, such as [0] in agents.list[0].tools.
 var keyIndex = lazyregexp.New(`\[(\d+)\]`)
 
-// PlanListElement plans to append a string to a list in picoclaw's configuration or another JSON file with comments.
+// PlanListAppend plans to append a string to a list in picoclaw's configuration or another JSON file with comments.
 // The key is dotted, such as agents.list[0].tools.exec.custom_allow_patterns.
-func PlanListElement(path, key, element string) (*FileChange, error) {
-	change, err := readChangedFile(path)
+func PlanListAppend(path, key, element string) (*FileChange, error) {
+	change, err := newFileChange(path)
 	if err != nil {
 		return nil, err
 	}

@@ -29,9 +29,9 @@ type FileChange struct {
 // PlanServer plans to add a server's entry to the client's settings file, or to the file in path if it is not empty.
 func (c Client) PlanServer(p UserEnvironment, path string, s Server) (*FileChange, error) {
 	if path == "" {
-		path = c.SettingsFile(p)
+		path = c.SettingsFilePath(p)
 	}
-	change, err := readChangedFile(path)
+	change, err := newFileChange(path)
 	if err != nil {
 		return nil, err
 	}
@@ -41,8 +41,8 @@ func (c Client) PlanServer(p UserEnvironment, path string, s Server) (*FileChang
 	return change, nil
 }
 
-// readChangedFile reads the file to change, if it exists. It refuses files that can't be replaced.
-func readChangedFile(path string) (*FileChange, error) {
+// newFileChange reads the file to change, if it exists. It returns an error for files that can't be replaced.
+func newFileChange(path string) (*FileChange, error) {
 	change := &FileChange{Path: path, mode: 0o600}
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		change.Path = real // a link stays a link
@@ -70,8 +70,8 @@ func readChangedFile(path string) (*FileChange, error) {
 	return change, nil
 }
 
-// SettingsFile returns the path of the client's settings file: the first one that exists, or else the last candidate.
-func (c Client) SettingsFile(p UserEnvironment) string {
+// SettingsFilePath returns the path of the client's settings file: the first candidate that exists, or else the last.
+func (c Client) SettingsFilePath(p UserEnvironment) string {
 	files := c.file(p)
 	for _, path := range files {
 		if _, err := os.Lstat(path); err == nil {

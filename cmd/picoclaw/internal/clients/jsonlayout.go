@@ -97,8 +97,8 @@ func (e *jsonEditor) lineEnding() string {
 	return "\n"
 }
 
-// marshalReadable returns a value as JSON without escapes for HTML.
-func marshalReadable(value any) (string, error) {
+// marshalUnescaped returns a value as JSON. It does not escape <, > and &.
+func marshalUnescaped(value any) (string, error) {
 	var b strings.Builder
 	encoder := json.NewEncoder(&b)
 	encoder.SetEscapeHTML(false)
@@ -123,7 +123,7 @@ func (e *jsonEditor) formatValue(value any, indent string) string {
 		return "[" + strings.Join(items, ", ") + "]"
 	}
 	if !ok {
-		text, err := marshalReadable(value)
+		text, err := marshalUnescaped(value)
 		if err != nil {
 			return "null" // strings, booleans and lists of strings can always be written
 		}
@@ -135,7 +135,7 @@ func (e *jsonEditor) formatValue(value any, indent string) string {
 		if i > 0 {
 			b.WriteString(",")
 		}
-		name, _ := marshalReadable(key)
+		name, _ := marshalUnescaped(key)
 		b.WriteString(e.lineEnding() + indent + e.indentUnit() + name + ": " + e.formatValue(object[key], indent+e.indentUnit()))
 	}
 	return b.String() + e.lineEnding() + indent + "}"

@@ -44,7 +44,7 @@ func (c Client) CanDenyTools() bool { return c.denied.file != "" }
 
 // planAppend plans to append values to the list.
 func (l listSettingLocation) planAppend(project string, values ...any) (*FileChange, error) {
-	change, err := readChangedFile(filepath.Join(project, l.file))
+	change, err := newFileChange(filepath.Join(project, l.file))
 	if err != nil {
 		return nil, err
 	}

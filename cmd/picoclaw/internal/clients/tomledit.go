@@ -52,7 +52,7 @@ func editTOML(text []byte, where []string, entry []entryField) ([]byte, error) {
 	}
 	// All keys stand below the header, and are set from the last to the first, so that their places stay right.
 	shift := len(out) - len(text)
-	for _, s := range sortByOffset(entry, found.keys) {
+	for _, s := range existingFieldsLastFirst(entry, found.keys) {
 		place := found.keys[s.key]
 		if setsSameTOMLValue(text[place.from:place.to], s) {
 			continue
@@ -62,8 +62,8 @@ func editTOML(text []byte, where []string, entry []entryField) ([]byte, error) {
 	return out, verifyTOML(out, where, entry)
 }
 
-// sortByOffset returns the fields that the text has, the last one first.
-func sortByOffset(entry []entryField, keys map[string]textRange) []entryField {
+// existingFieldsLastFirst returns the fields that the text has, the last one in the text first.
+func existingFieldsLastFirst(entry []entryField, keys map[string]textRange) []entryField {
 	there := slices.DeleteFunc(slices.Clone(entry), func(s entryField) bool { _, ok := keys[s.key]; return !ok })
 	slices.SortFunc(there, func(a, b entryField) int { return keys[b.key].from - keys[a.key].from })
 	return there
@@ -170,7 +170,7 @@ func formatTOMLKey(parts ...string) string {
 
 // formatTOMLString returns a basic string, whose escapes are those of JSON.
 func formatTOMLString(s string) string {
-	text, err := marshalReadable(s)
+	text, err := marshalUnescaped(s)
 	if err != nil {
 		return strconv.Quote(s)
 	}

@@ -18,17 +18,17 @@ import (
 // CloseTimeout limits the time that plugins may take to exit when the host closes.
 const CloseTimeout = 5 * time.Second
 
-// OpenHost opens a host with the tools of plugins only, for calls of an agent.
+// OpenHost opens a host without built-in tools, with the configuration for an agent.
 func OpenHost(f *cli.Factory, agent string) (*host.Runtime, error) {
 	cfg, err := f.Config(agent)
 	if err != nil {
 		return nil, err
 	}
-	return AssembleHost(f, cfg, host.Options{NoBuiltIns: true})
+	return OpenHostWithOptions(f, cfg, host.Options{NoBuiltIns: true})
 }
 
-// AssembleHost opens a host with a configuration and options. Its errors have exit code 3.
-func AssembleHost(f *cli.Factory, cfg *config.Config, o host.Options) (*host.Runtime, error) {
+// OpenHostWithOptions opens a host with a configuration and options. Its errors have exit code 3.
+func OpenHostWithOptions(f *cli.Factory, cfg *config.Config, o host.Options) (*host.Runtime, error) {
 	logger, err := f.NewLogger(cfg)
 	if err != nil {
 		return nil, err
@@ -78,7 +78,7 @@ func CloseHost(f *cli.Factory, h interface{ Close(context.Context) error }) {
 	}
 }
 
-// SelfTestName is the name of the hidden command that attacks the sandbox in which it runs.
+// SelfTestName is the name of the hidden command that attacks its own sandbox.
 const SelfTestName = "selftest"
 
 // SelfTestCommand returns the command line that runs [SelfTestName] with this binary.

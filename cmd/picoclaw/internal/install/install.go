@@ -21,10 +21,10 @@ type Options struct {
 	*cli.Factory
 	Yes    bool
 	Verb   string // the command that accepts a version that waits; "plugin update" if empty
-	Also   string // what is different besides in a version that is to take another's place
+	Also   string // differences besides those of the manifests, shown with them
 	Output cli.OutputFormat
 
-	Differs bool // whether something was, once it has taken that
+	Differs bool // set by an update: whether there were differences
 }
 
 // InstallResult is the JSON output of a command that installs or updates a plugin.
@@ -32,8 +32,8 @@ type InstallResult struct {
 	ID       string `json:"id"`
 	Version  string `json:"version"`
 	Previous string `json:"previous,omitempty"` // the version that ran before
-	Waiting  bool   `json:"waiting,omitempty"`  // it waits for a yes, and the previous one runs on
-	Diff     string `json:"diff,omitempty"`     // what is different in what it offers and asks for
+	Waiting  bool   `json:"waiting,omitempty"`  // the new version needs confirmation; the previous one stays active
+	Diff     string `json:"diff,omitempty"`     // differences in tools and grants
 }
 
 // AddFlags adds --yes and --output to a command.

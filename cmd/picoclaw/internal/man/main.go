@@ -13,13 +13,14 @@ import (
 )
 
 func main() {
-	if err := run(os.Args[1:]); err != nil {
+	if err := writeManPages(os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "man:", err)
 		os.Exit(1)
 	}
 }
 
-func run(args []string) error {
+// writeManPages writes the manual pages of all commands into the directory in args.
+func writeManPages(args []string) error {
 	if len(args) != 2 {
 		return fmt.Errorf("usage: man DIR VERSION, not %q", args)
 	}

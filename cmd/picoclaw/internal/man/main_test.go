@@ -10,7 +10,7 @@ import (
 func TestPagesOfCommands(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "man")
-	if err := run([]string{dir, "v1.2.3"}); err != nil {
+	if err := writeManPages([]string{dir, "v1.2.3"}); err != nil {
 		t.Fatal(err)
 	}
 	for page, want := range map[string]string{
@@ -22,7 +22,7 @@ func TestPagesOfCommands(t *testing.T) {
 			t.Errorf("%s lacks %q: %v", page, want, err)
 		}
 	}
-	if run([]string{dir}) == nil {
+	if writeManPages([]string{dir}) == nil {
 		t.Error("a version that is missing is no error")
 	}
 }

@@ -26,8 +26,7 @@ type FleetFlags struct {
 	Address, credentials string
 	Name                 string // of a worker, where --name says it
 
-	// Wait, if not nil, has Join try again for as long as the hub is not reached, after it has called Wait with the reason
-	// once.
+	// Wait, if not nil, makes JoinFleet retry while the hub is unreachable. JoinFleet calls Wait once with the reason.
 	Wait func(error)
 }
 
@@ -53,7 +52,8 @@ type FleetMembership struct {
 // retryPause is the time between two attempts of JoinFleet.
 const retryPause = time.Second
 
-// JoinFleet connects to the fleet under the name in an identity file, or name. With Wait it retries an unreachable hub.
+// JoinFleet connects to the fleet. The name of an identity file has priority over name. If Wait is set, JoinFleet
+// retries while the hub is unreachable.
 func (o *FleetFlags) JoinFleet(ctx context.Context, cfg *config.Config, name string) (*FleetMembership, error) {
 	for told := false; ; told = true {
 		j, err := o.connectFleet(ctx, cfg, name)

@@ -15,7 +15,7 @@ const maxHistoryLines = 1000
 type lineHistory struct {
 	path  string
 	lines []string // the oldest first
-	pause bool     // what is typed now is an answer, not a line
+	pause bool     // an answer is read now, which is not stored
 }
 
 // readHistory reads the history file, and shortens it if it is too long.
@@ -37,7 +37,7 @@ func readHistory(path string) *lineHistory {
 	return h
 }
 
-// Add appends a line, except a repeated one and those that begin with a space or seem to contain a secret.
+// Add appends a line. It skips repeated lines, lines that begin with a space, and lines that seem to contain a secret.
 func (h *lineHistory) Add(line string) {
 	kept := strings.TrimSpace(line)
 	if h.pause || kept == "" || strings.HasPrefix(line, " ") || redact.RedactText(line) != line || h.Len() > 0 &&

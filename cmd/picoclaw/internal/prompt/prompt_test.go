@@ -49,7 +49,7 @@ func TestSplitOpen(t *testing.T) {
 		"read 'a b' ": {[]string{"read", "a b"}, "", true},
 		"read 'a b":   {[]string{"read"}, "a b", false},
 	} {
-		before, last, ok := SplitIncomplete(line)
+		before, last, ok := SplitIncompleteLine(line)
 		if diff := cmp.Diff(want.before, before); diff != "" || last != want.last || ok != want.ok {
 			t.Errorf("%q: %q, %q, %t", line, before, last, ok)
 		}
@@ -60,7 +60,7 @@ func FuzzSplit(f *testing.F) {
 	f.Add(`a 'b' "c\"" \d {x`)
 	f.Fuzz(func(t *testing.T, line string) {
 		words, err := SplitLine(line)
-		if before, _, _ := SplitIncomplete(line); err == nil && len(before) > len(words) {
+		if before, _, _ := SplitIncompleteLine(line); err == nil && len(before) > len(words) {
 			t.Errorf("%q: %q and %q", line, before, words)
 		}
 	})

@@ -17,16 +17,16 @@ import (
 // Completions are the completions of a line's last word.
 type Completions struct {
 	Last  string   // the word at its end
-	Words []string // what that may be the beginning of
+	Words []string // possible completions of Last
 	Whole bool     // a proposal is a whole word: a space follows it
 }
 
 // LineReader reads lines from a terminal with history and completion, or from another stream.
 type LineReader struct {
 	out      io.Writer
-	plain    *bufio.Reader  // for what is no terminal
+	plain    *bufio.Reader  // for other streams than a terminal
 	fd       int            // of the terminal
-	screen   *term.Terminal // nil for what is no terminal
+	screen   *term.Terminal // nil for other streams
 	before   *term.State    // of the terminal, while it is raw
 	history  *lineHistory
 	complete func(line string) Completions
@@ -49,7 +49,7 @@ func NewLineReader(in io.Reader, out io.Writer, historyFile string, complete fun
 	r.screen = term.NewTerminal(struct {
 		io.Reader
 		io.Writer
-	}{&ctrlCReader{from: stdin}, stdout}, "")
+	}{&ctrlCTranslator{from: stdin}, stdout}, "")
 	r.screen.History = r.history
 	r.screen.AutoCompleteCallback = r.completeOnTab
 	return r
@@ -153,14 +153,14 @@ func commonPrefix(words []string) string {
 	return strings.ToValidUTF8(prefix, "")
 }
 
-// ctrlCReader passes typed keys on, with Ctrl-C replaced by Ctrl-E Ctrl-U, which clear the line. The terminal package
-// treats Ctrl-C as the end of the input.
-type ctrlCReader struct {
+// ctrlCTranslator passes typed keys on, with Ctrl-C replaced by Ctrl-E Ctrl-U, which clear the line. The terminal
+// package would treat Ctrl-C as the end of the input.
+type ctrlCTranslator struct {
 	from    io.Reader
 	waiting []byte
 }
 
-func (k *ctrlCReader) Read(p []byte) (int, error) {
+func (k *ctrlCTranslator) Read(p []byte) (int, error) {
 	if len(k.waiting) == 0 {
 		n, err := k.from.Read(p[:max(len(p)/2, 1)])
 		if err != nil {

@@ -19,8 +19,8 @@ func SplitLine(line string) ([]string, error) {
 	return s.words, nil
 }
 
-// SplitIncomplete splits a line into its words and an incomplete last word. ok is false if that word has quotes.
-func SplitIncomplete(line string) (before []string, last string, ok bool) {
+// SplitIncompleteLine splits a line into its words and an incomplete last word. ok is false if that word has quotes.
+func SplitIncompleteLine(line string) (before []string, last string, ok bool) {
 	s := wordSplitter{}
 	s.splitLine(line)
 	return s.words, s.word.String(), !s.quoted

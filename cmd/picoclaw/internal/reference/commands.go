@@ -21,7 +21,7 @@ All commands have the first four flags. The sections name the commands with the 
 parentheses.
 `
 
-// minSharedUses is the number of commands with the same flag from which the introduction documents the flag.
+// minSharedUses is the minimum number of commands with the same flag for which the introduction documents it.
 const minSharedUses = 3
 
 // commonFlags are flags that the introduction documents: name, end of the usage text, and the line in the introduction.

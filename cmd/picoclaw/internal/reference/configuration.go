@@ -61,7 +61,7 @@ func ConfigurationPage(keys []config.Key) string {
 		same := map[string][]string{}     // keys documented for another object, by both objects
 		var pairs []string                // keys of same
 		for _, key := range keys {
-			if sectionTitle(key.Name) != section.title || own[key.Name] || !mergeHookEvents(&key) {
+			if sectionTitle(key.Name) != section.title || own[key.Name] || !generalizeHookKey(&key) {
 				continue
 			}
 			object, name := splitKey(key.Name)
@@ -84,8 +84,9 @@ func ConfigurationPage(keys []config.Key) string {
 	return b.String()
 }
 
-// mergeHookEvents rewrites the keys of the first hook event as those of all. It returns false for the other events.
-func mergeHookEvents(key *config.Key) bool {
+// generalizeHookKey rewrites a key of the first hook event so that it stands for all events. It returns false for keys
+// of other events, which the page omits.
+func generalizeHookKey(key *config.Key) bool {
 	events := config.HookEventNames()
 	for i, event := range events {
 		rest, found := strings.CutPrefix(key.Name, "hooks."+event)

@@ -99,7 +99,7 @@ func writeArguments(b *strings.Builder, s *jsonschema.Schema, in string, outer m
 			facts = append(facts, "claim: "+claim)
 		}
 		doc := p.Description
-		if same := outer[name]; same != nil && haveSamePrefix(doc, same.Description) {
+		if same := outer[name]; same != nil && haveSameFirstWords(doc, same.Description) {
 			doc = "as " + formatCode(name) + "."
 		}
 		b.WriteString(formatListItem(formatCode(in+name), strings.Join(facts, "; "), doc))
@@ -109,8 +109,8 @@ func writeArguments(b *strings.Builder, s *jsonschema.Schema, in string, outer m
 	}
 }
 
-// haveSamePrefix reports whether two texts have the same first two words.
-func haveSamePrefix(x, y string) bool {
+// haveSameFirstWords reports whether two texts have the same first two words.
+func haveSameFirstWords(x, y string) bool {
 	a, b := strings.Fields(x), strings.Fields(y)
 	return len(a) > 1 && len(b) > 1 && a[0] == b[0] && a[1] == b[1]
 }

@@ -83,10 +83,10 @@ func newHelpCommand(root *cobra.Command) *cobra.Command {
 		RunE: func(_ *cobra.Command, args []string) error {
 			cmd, rest, err := root.Find(args)
 			if err != nil {
-				return cli.RunRoot(root, args)
+				return cli.HelpOrUnknownCommand(root, args)
 			}
 			if len(rest) > 0 {
-				return cli.RunRoot(cmd, rest)
+				return cli.HelpOrUnknownCommand(cmd, rest)
 			}
 			cmd.InitDefaultHelpFlag()
 			return cmd.Help()
@@ -109,14 +109,14 @@ func completeSubcommands(root *cobra.Command, words []string) ([]cobra.Completio
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-// fileCommands returns the commands that take a file or directory as argument.
-func fileCommands() []string {
+// fileArgumentCommands returns the paths of the commands that take a file or directory as argument.
+func fileArgumentCommands() []string {
 	return []string{"picoclaw plugin install", "picoclaw plugin check", "picoclaw docs"}
 }
 
 // disableFileCompletion keeps shells from proposing file names, their default, for commands without file arguments.
 func disableFileCompletion(cmd *cobra.Command) {
-	if cmd.ValidArgsFunction == nil && !slices.Contains(fileCommands(), cmd.CommandPath()) {
+	if cmd.ValidArgsFunction == nil && !slices.Contains(fileArgumentCommands(), cmd.CommandPath()) {
 		cmd.ValidArgsFunction = cobra.NoFileCompletions
 	}
 	for _, sub := range cmd.Commands() {

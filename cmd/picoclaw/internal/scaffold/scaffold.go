@@ -24,11 +24,11 @@ import (
 
 // PluginSpec describes the plugin to create.
 type PluginSpec struct {
-	ID       string    // the plugin's id, which is its program's name, too
-	Dir      string    // where to; made if it is not there, and must be empty if it is
+	ID       string    // id and program name of the plugin
+	Dir      string    // directory to create; it may exist if it is empty
 	Module   string    // the Go module's path; example.com/<id> if empty
-	SDK      SDKSource // what it is built with
-	Picoclaw string    // the program that its tests run, unless the author says otherwise
+	SDK      SDKSource // SDK of the plugin's build
+	Picoclaw string    // default program of its tests
 }
 
 // templateFiles returns a plugin's files with their templates in reading order, except go.mod and go.sum.
@@ -49,7 +49,7 @@ var templates embed.FS
 
 // Create creates the plugin's directory, completely or not at all, and returns the names of its files.
 func (p PluginSpec) Create() (names []string, err error) {
-	if err = p.CheckNames(); err != nil {
+	if err = p.Validate(); err != nil {
 		return nil, err
 	}
 	if p.Module == "" {
@@ -78,8 +78,8 @@ func (p PluginSpec) Create() (names []string, err error) {
 	return names, os.Rename(made, p.Dir)
 }
 
-// CheckNames checks the id, the module path, and that the directory is empty or missing.
-func (p *PluginSpec) CheckNames() error {
+// Validate returns an error for an invalid id or module path, and for a directory that is not empty.
+func (p *PluginSpec) Validate() error {
 	if err := pluginpb.CheckPluginID(p.ID); err != nil {
 		return err
 	}

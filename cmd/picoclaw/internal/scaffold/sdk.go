@@ -29,7 +29,7 @@ type SDKSource struct {
 	Source  string
 }
 
-// gitDescribeSuffix matches the suffix that `git describe` appends to a tag for sources that differ from the tag.
+// gitDescribeSuffix matches a suffix in the output of `git describe`: the sources differ from the tagged release.
 var gitDescribeSuffix = lazyregexp.New(`-[0-9]+-g[0-9a-f]+$|-dirty$|-dev$`)
 
 // IsReleased reports whether a version of picoclaw is a release that anybody can download.

@@ -21,7 +21,7 @@ import (
 type toolTester struct {
 	*pluginTrial
 	session *session.Session
-	samples map[string]json.RawMessage // of the tools that were called, what they were called with
+	samples map[string]json.RawMessage // arguments of answered calls, by tool
 }
 
 func (c *toolTester) callTool(ctx context.Context, tool string, args json.RawMessage) *session.Result {

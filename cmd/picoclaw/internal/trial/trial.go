@@ -25,7 +25,7 @@ type FindingGrade string
 // The grades of findings.
 const (
 	Good FindingGrade = "ok"
-	Poor FindingGrade = "warning" // it works, and its users would be better off otherwise
+	Poor FindingGrade = "warning" // it works, but could be better for users
 	Bad  FindingGrade = "failed"  // it does not keep the contract
 )
 
@@ -33,20 +33,20 @@ const (
 type Finding struct {
 	Check string       `json:"check"`
 	Grade FindingGrade `json:"grade"`
-	What  string       `json:"what,omitempty"` // what is wrong, and what would help
+	What  string       `json:"what,omitempty"` // problem and remedy
 }
 
 // TrialOptions are the options of a trial.
 type TrialOptions struct {
 	Source    string // a directory or an archive
-	PluginDir string // where picoclaw's own plugins are; empty for beside its binary
+	PluginDir string // directory of picoclaw's plugins; empty for the one beside its binary
 	Logger    hclog.Logger
 }
 
 // pluginTrial is one trial of a plugin, with its findings.
 type pluginTrial struct {
 	o        TrialOptions
-	dir      string // thrown away in the end
+	dir      string // temporary home
 	pkg      *store.StagedPackage
 	found    []Finding
 	isolated bool

@@ -72,7 +72,7 @@ continues a conversation.`,
 	flags.StringVar(&o.model, "model", "", "`name` of a model in model_list (default: the agent's)")
 	f.AddOutputFlag(cmd, &o.output)
 	cmd.AddCommand(NewCmdSessions(f, nil), NewCmdForget(f, nil))
-	return cli.NewCommand(cmd, o, runF)
+	return cli.WithRunFunc(cmd, o, runF)
 }
 
 func (o *Options) runAgent(ctx context.Context) error {
@@ -90,7 +90,7 @@ func (o *Options) runAgent(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	all, err := hosts.AssembleHost(o.Factory, cfg, host.Options{Model: o.model})
+	all, err := hosts.OpenHostWithOptions(o.Factory, cfg, host.Options{Model: o.model})
 	if err != nil {
 		return err
 	}

@@ -31,15 +31,11 @@ func NewCmdAgents(f *cli.Factory, runF func(*AgentsOptions) error) *cobra.Comman
 		Short:   "List agents",
 		Example: "  picoclaw agents\n  picoclaw agents show main",
 		Args:    cli.NoArguments,
-		RunE:    func(*cobra.Command, []string) error { return o.runAgents() },
+		RunE:    func(*cobra.Command, []string) error { return listAgents(f, o.output) },
 	}
 	f.AddOutputFlag(cmd, &o.output)
 	cmd.AddCommand(NewCmdAgentsShow(f, nil))
-	return cli.NewCommand(cmd, o, runF)
-}
-
-func (o *AgentsOptions) runAgents() error {
-	return listAgents(o.Factory, o.output)
+	return cli.WithRunFunc(cmd, o, runF)
 }
 
 // agentSummary is the JSON output of `picoclaw agents` about one agent.
@@ -123,12 +119,12 @@ func NewCmdAgentsShow(f *cli.Factory, runF func(*AgentsShowOptions) error) *cobr
 		Example: strings.Trim(`
   picoclaw agents show
   picoclaw agents show guest --output json`, "\n"),
-		Args:              cli.OptionalArgument(cli.OneName(&o.id, "the id of one agent")),
+		Args:              cli.NoArgumentsOr(cli.OneName(&o.id, "the id of one agent")),
 		ValidArgsFunction: f.CompleteAgents,
 		RunE:              func(*cobra.Command, []string) error { return showAgent(o.Factory, o.id, o.output) },
 	}
 	f.AddOutputFlag(cmd, &o.output)
-	return cli.NewCommand(cmd, o, runF)
+	return cli.WithRunFunc(cmd, o, runF)
 }
 
 func showAgent(f *cli.Factory, id string, output cli.OutputFormat) error {

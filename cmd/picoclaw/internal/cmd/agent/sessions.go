@@ -54,7 +54,7 @@ func NewCmdSessions(f *cli.Factory, runF func(*SessionsOptions) error) *cobra.Co
 	}
 	f.AddAgentFlag(cmd, &o.id, "the agent (default: the first one)")
 	f.AddOutputFlag(cmd, &o.output)
-	return cli.NewCommand(cmd, o, runF)
+	return cli.WithRunFunc(cmd, o, runF)
 }
 
 func (o *SessionsOptions) listSessions() error {
@@ -99,7 +99,7 @@ func NewCmdForget(f *cli.Factory, runF func(*ForgetOptions) error) *cobra.Comman
 		RunE:    func(*cobra.Command, []string) error { return o.deleteSession() },
 	}
 	f.AddAgentFlag(cmd, &o.agent, "the agent (default: the first one)")
-	return cli.NewCommand(cmd, o, runF)
+	return cli.WithRunFunc(cmd, o, runF)
 }
 
 func (o *ForgetOptions) deleteSession() error {

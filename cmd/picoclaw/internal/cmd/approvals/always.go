@@ -17,13 +17,14 @@ import (
 	"github.com/picoclaw/picoclaw/internal/lazyregexp"
 )
 
-// allowPatternsKey is the only setting that is proposed, because other settings allow more than such calls.
+// allowPatternsKey is the only setting that approvals proposes. Other settings would allow more than calls like this.
 const allowPatternsKey = "tools.exec.custom_allow_patterns"
 
 // allowPatternHint matches a hint of the guard that proposes an allow pattern.
 var allowPatternHint = lazyregexp.New(`^add ("(?:[^"\\]|\\.)*") to (?:\S+\.)?tools\.exec\.custom_allow_patterns\b`)
 
-// proposeAllowPattern shows the setting that allows such calls from now on, and writes the setting after confirmation.
+// proposeAllowPattern shows the allow pattern that permits calls like w, and writes it to the configuration if the user
+// confirms.
 func (v *Options) proposeAllowPattern(w *approvals.WaitingCall) error {
 	found := allowPatternHint().FindStringSubmatch(w.Setting)
 	if found == nil {
@@ -40,11 +41,11 @@ func (v *Options) proposeAllowPattern(w *approvals.WaitingCall) error {
 	if err != nil {
 		return err
 	}
-	key, file, err := findPatternSetting(cfg, w.Agent)
+	key, file, err := findAllowPatternSetting(cfg, w.Agent)
 	if err != nil {
 		return cli.FailedError(fmt.Errorf("nothing was written: %w; this would allow the call: %s", err, terminal.CleanLine(w.Setting)))
 	}
-	change, err := clients.PlanListElement(file, key, pattern)
+	change, err := clients.PlanListAppend(file, key, pattern)
 	if err != nil {
 		return cli.FailedError(err)
 	}
@@ -72,8 +73,8 @@ func (v *Options) proposeAllowPattern(w *approvals.WaitingCall) error {
 	return nil
 }
 
-// findPatternSetting returns the key of an agent's allow patterns, and the file to write it to.
-func findPatternSetting(cfg *config.Config, agent string) (key, file string, err error) {
+// findAllowPatternSetting returns the key of an agent's allow patterns, and the file to write it to.
+func findAllowPatternSetting(cfg *config.Config, agent string) (key, file string, err error) {
 	resolved, err := cfg.ResolveAgent(agent)
 	if err != nil {
 		return "", "", err

@@ -36,7 +36,7 @@ refused. An answer applies to this one call.`,
 	}
 	f.AddOutputFlag(cmd, &v.output)
 	cmd.AddCommand(NewCmdList(f, nil), NewCmdShow(f, nil), NewCmdAllow(f, nil), NewCmdDeny(f, nil))
-	return cli.NewCommand(cmd, v, runF)
+	return cli.WithRunFunc(cmd, v, runF)
 }
 
 func NewCmdList(f *cli.Factory, runF func(*Options) error) *cobra.Command {
@@ -49,7 +49,7 @@ func NewCmdList(f *cli.Factory, runF func(*Options) error) *cobra.Command {
 		RunE:    func(*cobra.Command, []string) error { return v.listRequests() },
 	}
 	f.AddOutputFlag(cmd, &v.output)
-	return cli.NewCommand(cmd, v, runF)
+	return cli.WithRunFunc(cmd, v, runF)
 }
 
 func NewCmdShow(f *cli.Factory, runF func(*Options) error) *cobra.Command {
@@ -59,11 +59,11 @@ func NewCmdShow(f *cli.Factory, runF func(*Options) error) *cobra.Command {
 		Short:             "Show an approval request with the whole call",
 		Example:           "  picoclaw approvals show 5kq2mzra",
 		Args:              v.idArgument(),
-		ValidArgsFunction: cli.CompleteFirstArgument(v.completeIDs),
+		ValidArgsFunction: cli.NewFirstArgumentCompleter(v.completeIDs),
 		RunE:              func(*cobra.Command, []string) error { return v.showRequest(v.id) },
 	}
 	f.AddOutputFlag(cmd, &v.output)
-	return cli.NewCommand(cmd, v, runF)
+	return cli.WithRunFunc(cmd, v, runF)
 }
 
 // AllowOptions are the options of `picoclaw approvals allow`.
@@ -81,11 +81,11 @@ func NewCmdAllow(f *cli.Factory, runF func(*AllowOptions) error) *cobra.Command 
 confirm.`,
 		Example:           "  picoclaw approvals allow 5kq2mzra\n  picoclaw approvals allow 5kq2mzra --always",
 		Args:              v.idArgument(),
-		ValidArgsFunction: cli.CompleteFirstArgument(v.completeIDs),
+		ValidArgsFunction: cli.NewFirstArgumentCompleter(v.completeIDs),
 		RunE:              func(*cobra.Command, []string) error { return v.runAllow() },
 	}
 	cmd.Flags().BoolVar(&v.always, "always", false, "propose the setting that allows such calls")
-	return cli.NewCommand(cmd, v, runF)
+	return cli.WithRunFunc(cmd, v, runF)
 }
 
 func (v *AllowOptions) runAllow() error {
@@ -109,11 +109,11 @@ func NewCmdDeny(f *cli.Factory, runF func(*DenyOptions) error) *cobra.Command {
 		Short:             "Deny a call",
 		Example:           "  picoclaw approvals deny 5kq2mzra --why 'ask on Monday'",
 		Args:              v.idArgument(),
-		ValidArgsFunction: cli.CompleteFirstArgument(v.completeIDs),
+		ValidArgsFunction: cli.NewFirstArgumentCompleter(v.completeIDs),
 		RunE:              func(*cobra.Command, []string) error { return v.runDeny() },
 	}
 	cmd.Flags().StringVar(&v.reason, "why", "", "`reason` shown to the agent")
-	return cli.NewCommand(cmd, v, runF)
+	return cli.WithRunFunc(cmd, v, runF)
 }
 
 func (v *DenyOptions) runDeny() error {

@@ -52,7 +52,7 @@ shortened.`,
 	cmd.Flags().IntVar(&o.limit, "limit", 50, "number of latest calls; 0 for all")
 	cmd.Flags().BoolVarP(&o.follow, "follow", "f", false, "print new calls until interrupted")
 	cmd.AddCommand(NewCmdStats(f, nil), NewCmdVerify(f, nil), NewCmdReplay(f, nil), NewCmdExport(f, nil))
-	return cli.NewCommand(cmd, o, runF)
+	return cli.WithRunFunc(cmd, o, runF)
 }
 
 func (o *Options) runAudit(ctx context.Context) error {
@@ -65,14 +65,14 @@ func (o *Options) runAudit(ctx context.Context) error {
 	}
 	path := audit.LogPath(cfg.Home().Path)
 	if o.limit > 0 && !o.follow {
-		return o.showLatest(cfg, path)
+		return o.showLatestCalls(cfg, path)
 	}
 	latest := &latestRecords{max: o.limit}
 	show := latest.addRecord
 	var names agentAndToolNames
 	if o.follow {
 		var failed error
-		err = audit.FollowLog(ctx, path, names.filterRecords(o.filter, func(r audit.Record) error { return show(r) }), func() {
+		err = audit.FollowLog(ctx, path, names.collectThenFilter(o.filter, func(r audit.Record) error { return show(r) }), func() {
 			failed = o.showRecords(latest.records)
 			names.warnUnknownNames(o.Factory, cfg, o.filter)
 			show = o.printRecord
@@ -89,8 +89,8 @@ func (o *Options) runAudit(ctx context.Context) error {
 	return o.showRecords(latest.records)
 }
 
-// showLatest shows the latest calls without reading the log from its beginning.
-func (o *Options) showLatest(cfg *config.Config, path string) error {
+// showLatestCalls shows the latest calls without reading the log from its beginning.
+func (o *Options) showLatestCalls(cfg *config.Config, path string) error {
 	var found []audit.Record
 	broken := 0
 	q := audit.LogQuery{Filter: o.filter}

@@ -33,7 +33,7 @@ Open Cybersecurity Schema Framework 1.3) or cef (Common Event Format).`,
 	addFilterFlags(f, cmd, &o.filter)
 	cmd.Flags().StringVar(&o.format, "format", "jsonl", "`format`: "+strings.Join(audit.ExportFormats(), ", "))
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(audit.ExportFormats(), cobra.ShellCompDirectiveNoFileComp))
-	return cli.NewCommand(cmd, o, runF)
+	return cli.WithRunFunc(cmd, o, runF)
 }
 
 func (o *ExportOptions) exportLog() error {

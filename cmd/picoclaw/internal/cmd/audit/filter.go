@@ -60,7 +60,7 @@ duration.`,
 	}
 	addFilterFlags(f, cmd, &o.filter)
 	f.AddOutputFlag(cmd, &o.output)
-	return cli.NewCommand(cmd, o, runF)
+	return cli.WithRunFunc(cmd, o, runF)
 }
 
 func (o *Options) showStats() error {
@@ -123,8 +123,8 @@ func (n *agentAndToolNames) addRecord(r audit.Record) {
 	}
 }
 
-// filterRecords notes the names of all records, and passes on those that match the filter.
-func (n *agentAndToolNames) filterRecords(filter audit.Filter, found func(audit.Record) error) func(audit.Record) error {
+// collectThenFilter returns a function that collects the names of a record, and calls found if the record matches.
+func (n *agentAndToolNames) collectThenFilter(filter audit.Filter, found func(audit.Record) error) func(audit.Record) error {
 	return func(r audit.Record) error {
 		n.addRecord(r)
 		if filter.Matches(r) {
@@ -136,7 +136,7 @@ func (n *agentAndToolNames) filterRecords(filter audit.Filter, found func(audit.
 
 // readLog calls found for the records that match the filter, and warns about invalid lines.
 func (n *agentAndToolNames) readLog(f *cli.Factory, cfg *config.Config, filter audit.Filter, found func(audit.Record) error) error {
-	broken, err := audit.ReadLog(audit.LogPath(cfg.Home().Path), n.filterRecords(filter, found))
+	broken, err := audit.ReadLog(audit.LogPath(cfg.Home().Path), n.collectThenFilter(filter, found))
 	if err == nil {
 		warnInvalidLines(f, broken)
 	}

@@ -55,7 +55,7 @@ type replayedCall struct {
 	Inexact string `json:"inexact,omitempty"`
 }
 
-// replaySummary is the last line of JSON output.
+// replaySummary is the last line of the JSON output of `picoclaw audit replay`.
 type replaySummary struct {
 	Calls   int           `json:"calls"`
 	Same    int           `json:"same"`
@@ -87,7 +87,7 @@ they are counted separately, and marked ~ if their decision differs.`,
 	}
 	addFilterFlags(f, cmd, &o.filter)
 	f.AddOutputFlag(cmd, &o.output)
-	return cli.NewCommand(cmd, o, runF)
+	return cli.WithRunFunc(cmd, o, runF)
 }
 
 func (o *ReplayOptions) runReplay() error {

@@ -44,7 +44,7 @@ which also distinguishes truncation from rewriting; a URL must answer a GET with
 	cmd.Flags().StringVar(&o.head, "head", "",
 		"earlier head that the log must contain, 64 characters of `hex`")
 	cmd.Flags().StringVar(&o.witness, "witness", "", "`file or URL` of the witness that the log must match")
-	return cli.NewCommand(cmd, o, runF)
+	return cli.WithRunFunc(cmd, o, runF)
 }
 
 // verifyResult is the JSON output of `picoclaw audit verify`.

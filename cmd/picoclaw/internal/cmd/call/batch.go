@@ -53,7 +53,7 @@ With --jobs 1 answers keep the order of the calls.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.runBatch(cmd.Context()) },
 	}
 	cmd.Flags().IntVar(&o.jobs, "jobs", 1, "number of concurrent calls")
-	return cli.NewCommand(cmd, o, runF)
+	return cli.WithRunFunc(cmd, o, runF)
 }
 
 func (o *BatchOptions) runBatch(ctx context.Context) error {
@@ -146,7 +146,7 @@ func answerLines(f *cli.Factory, jobs int, answer func(line []byte) any) error {
 	slots := make(chan struct{}, jobs)
 	lines := bufio.NewReaderSize(f.In, 64<<10)
 	for {
-		line, err := readBatchText(lines)
+		line, err := readBatchLine(lines)
 		if len(line) > 0 {
 			slots <- struct{}{}
 			running.Go(func() {
@@ -174,8 +174,8 @@ func answerLines(f *cli.Factory, jobs int, answer func(line []byte) any) error {
 
 var errTooLong = errors.New("the line is too long")
 
-// readBatchText reads a line that is not blank. A line that is too long is skipped with an error.
-func readBatchText(r *bufio.Reader) ([]byte, error) {
+// readBatchLine reads a line that is not blank. A line that is too long is skipped with an error.
+func readBatchLine(r *bufio.Reader) ([]byte, error) {
 	var line []byte
 	long := false
 	for {

@@ -71,7 +71,7 @@ Exit codes: 0 success, 1 the tool failed or was refused, 2 wrong command line or
 	f.AddOutputFlag(cmd, &o.output)
 	addJSONFlag(cmd, &o.arguments.json)
 	o.fleet.AddFlags(cmd, "call a fleet's agent: NATS `address` or identity file")
-	return cli.NewCommand(cmd, o, runF)
+	return cli.WithRunFunc(cmd, o, runF)
 }
 
 // addJSONFlag adds --json.

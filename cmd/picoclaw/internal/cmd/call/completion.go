@@ -35,7 +35,7 @@ func completeCall(f *cli.Factory) cli.Completer {
 	}
 }
 
-// completeWord proposes words after the words of a call; space reports whether a proposal is a whole word.
+// completeWord proposes completions of word after the earlier words of a call. space reports whether they are whole.
 func completeWord(s *session.Session, before []string, word string) (words []cobra.Completion, space bool) {
 	if len(before) == 0 {
 		for _, t := range s.Tools() {

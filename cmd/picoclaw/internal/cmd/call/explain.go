@@ -49,7 +49,7 @@ func NewCmdExplain(f *cli.Factory, runF func(*ExplainOptions) error) *cobra.Comm
 	f.AddOutputFlag(cmd, &o.output)
 	addJSONFlag(cmd, &o.arguments.json)
 	cmd.Flags().BoolVar(&o.batch, "batch", false, "decide on JSON lines from standard input, in the format of picoclaw batch")
-	return cli.NewCommand(cmd, o, runF)
+	return cli.WithRunFunc(cmd, o, runF)
 }
 
 func (o *ExplainOptions) parseArguments(cmd *cobra.Command, args []string) error {
@@ -106,8 +106,8 @@ type explanation struct {
 	// The rules that tools.exec.undoable_deletes has lifted for a command that is allowed.
 	Softened []string `json:"softened,omitempty"`
 
-	// What more there is to say of a refused command.
-	File    string      `json:"file,omitempty"`    // that the rule stands in
+	// Details of a refused command.
+	File    string      `json:"file,omitempty"`    // configuration file with the rule
 	Tier    string      `json:"tier,omitempty"`    // whether a custom allow pattern lifts the rule: soft or hard
 	Command string      `json:"command,omitempty"` // the simple command that decided, as custom patterns see it
 	Argv    []string    `json:"argv,omitempty"`
@@ -194,7 +194,7 @@ func printDecision(f *cli.Factory, e explanation, output cli.OutputFormat) error
 	return nil
 }
 
-// clipText returns a part of a command on one line.
+// clipText shortens a part of a command, and quotes it if it has characters that do not print.
 func clipText(text string) string {
 	const limit = 200
 	if len(text) > limit {
@@ -210,8 +210,8 @@ func clipText(text string) string {
 // isPath reports whether an argument is a path; names of tools contain no slash.
 func isPath(arg string) bool { return strings.Contains(arg, "/") || arg == "." || arg == ".." }
 
-// suggestPath returns the path of a file whose name was given instead of a tool, in the form that explain needs: in the
-// workspace, or else in the working directory; empty if there is none.
+// suggestPath returns a path for explain if the subject is no tool but the name of an existing file: in the workspace,
+// or else in the working directory. It returns "" if there is no such file.
 func (o *ExplainOptions) suggestPath(s *session.Session) string {
 	name := o.subject
 	if len(o.arguments.pairs) > 0 || !filepath.IsLocal(name) {

@@ -57,7 +57,7 @@ like they contain a secret. From a file or a pipe, each line is a call, and the 
 		RunE: func(cmd *cobra.Command, _ []string) error { return r.runREPL(cmd.Context()) },
 	}
 	f.AddAgentFlag(cmd, &r.agent, "the agent to call for (default: the first one)")
-	return cli.NewCommand(cmd, r, runF)
+	return cli.WithRunFunc(cmd, r, runF)
 }
 
 func (r *REPLOptions) runREPL(ctx context.Context) error {
@@ -248,7 +248,7 @@ func argumentType(s *jsonschema.Schema) string {
 
 // completeLine proposes completions of a line's last word.
 func (r *REPLOptions) completeLine(line string) prompt.Completions {
-	words, last, ok := prompt.SplitIncomplete(line)
+	words, last, ok := prompt.SplitIncompleteLine(line)
 	if !ok {
 		return prompt.Completions{}
 	}

@@ -37,7 +37,7 @@ schemas and hints that MCP clients get.`,
 	}
 	f.AddAgentFlag(cmd, &o.agent, "the agent whose tools to list (default: the first one)")
 	f.AddOutputFlag(cmd, &o.output)
-	return cli.NewCommand(cmd, o, runF)
+	return cli.WithRunFunc(cmd, o, runF)
 }
 
 func (o *ToolsOptions) listTools() error {

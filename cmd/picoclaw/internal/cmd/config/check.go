@@ -44,7 +44,7 @@ name of a tool that does not exist.`,
 		RunE: func(*cobra.Command, []string) error { return o.runCheck() },
 	}
 	f.AddOutputFlag(cmd, &o.output)
-	return cli.NewCommand(cmd, o, runF)
+	return cli.WithRunFunc(cmd, o, runF)
 }
 
 // checkResult is the JSON output of `picoclaw config check`.
@@ -195,7 +195,7 @@ func isExposeTarget(cfg *config.Config, target string) bool {
 	})
 }
 
-// findMissingPlugins warns about configured plugins that are not installed, with the first key that names each.
+// findMissingPlugins warns about configured plugins that are not installed. Each warning has the plugin's first key.
 func findMissingPlugins(cfg *config.Config, h *session.Host) []configFault {
 	var installed []string
 	for _, p := range h.Plugins().Plugins() {

@@ -16,7 +16,7 @@ import (
 	"github.com/picoclaw/picoclaw/internal/paths"
 )
 
-// checkWorkspace returns a fault if an agent's workspace is missing and not one that picoclaw creates.
+// checkWorkspace returns a fault for a missing workspace outside the home. Inside, picoclaw creates it.
 func checkWorkspace(cfg *config.Config, id string) error {
 	agent, err := cfg.ResolveAgent(id)
 	if err != nil || !agent.CustomWorkspace {

@@ -46,7 +46,7 @@ all keys with that prefix. Secrets are hidden.`,
 	f.AddAgentFlag(cmd, &o.agent, "the agent whose settings to show (default: all agents)")
 	f.AddOutputFlag(cmd, &o.output)
 	cmd.Flags().BoolVar(&o.changed, "changed", false, "show only keys that are set")
-	return cli.NewCommand(cmd, o, runF)
+	return cli.WithRunFunc(cmd, o, runF)
 }
 
 func (o *ShowOptions) runShow() error {

@@ -54,9 +54,9 @@ follows elapsed time.`,
 	flags.StringVar(&v.spec.Payload.Command, "command", "", "command `line` to run; --message describes it")
 	flags.StringVar(&v.timeout, "timeout", "", "maximum `duration` of a run; 0 for no limit (default: tools.cron.exec_timeout_minutes)")
 	flags.StringVar(&v.spec.Missed, "missed", "", "missed runs: `once` or skip")
-	f.SetFlagCompletion(cmd, "missed", cli.CompleteWords(schedule.RunOnce, schedule.SkipMissed))
+	f.SetFlagCompletion(cmd, "missed", cli.NewWordCompleter(schedule.RunOnce, schedule.SkipMissed))
 	v.addFlags(cmd)
-	return cli.NewCommand(cmd, v, runF)
+	return cli.WithRunFunc(cmd, v, runF)
 }
 
 func (v *AddOptions) addJob() error {

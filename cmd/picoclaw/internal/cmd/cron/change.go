@@ -25,7 +25,7 @@ func NewCmdEnable(f *cli.Factory, on bool, runF func(*Options) error) *cobra.Com
 		Example: "  picoclaw cron " + verb + " standup",
 		Args:    v.jobArgument(),
 		RunE: func(*cobra.Command, []string) error {
-			return v.updateJob(func(s *schedule.Store, job string) (schedule.Job, error) {
+			return v.applyToJob(func(s *schedule.Store, job string) (schedule.Job, error) {
 				return s.UpdateJob(job, time.Now(), func(j *schedule.Job) { j.Enabled = on })
 			}, func(j schedule.Job) {
 				text := fmt.Sprintf("job %s is %sd", terminal.CleanLine(j.Name), verb)
@@ -35,14 +35,14 @@ func NewCmdEnable(f *cli.Factory, on bool, runF func(*Options) error) *cobra.Com
 				fmt.Fprintln(f.Out, text)
 			})
 		},
-		ValidArgsFunction: cli.CompleteFirstArgument(v.completeJobs),
+		ValidArgsFunction: cli.NewFirstArgumentCompleter(v.completeJobs),
 	}
 	v.addFlags(cmd)
-	return cli.NewCommand(cmd, v, runF)
+	return cli.WithRunFunc(cmd, v, runF)
 }
 
-// updateJob changes the job with a function of the store, and shows the result.
-func (v *Options) updateJob(do func(*schedule.Store, string) (schedule.Job, error), show func(schedule.Job)) error {
+// applyToJob calls do, a function of the store, on the job, and prints the returned job as JSON or with show.
+func (v *Options) applyToJob(do func(*schedule.Store, string) (schedule.Job, error), show func(schedule.Job)) error {
 	if err := v.openStore(); err != nil {
 		return err
 	}
@@ -69,14 +69,14 @@ func NewCmdRemove(f *cli.Factory, runF func(*RemoveOptions) error) *cobra.Comman
 		Example:           "  picoclaw cron remove standup",
 		Args:              v.jobArgument(),
 		RunE:              func(*cobra.Command, []string) error { return v.removeJob() },
-		ValidArgsFunction: cli.CompleteFirstArgument(v.completeJobs),
+		ValidArgsFunction: cli.NewFirstArgumentCompleter(v.completeJobs),
 	}
 	v.addFlags(cmd)
-	return cli.NewCommand(cmd, v, runF)
+	return cli.WithRunFunc(cmd, v, runF)
 }
 
 func (v *RemoveOptions) removeJob() error {
-	return v.updateJob((*schedule.Store).RemoveJob, func(j schedule.Job) {
+	return v.applyToJob((*schedule.Store).RemoveJob, func(j schedule.Job) {
 		fmt.Fprintf(v.Out, "job %s is removed\n", terminal.CleanLine(j.Name))
 	})
 }
@@ -92,14 +92,14 @@ func NewCmdShow(f *cli.Factory, runF func(*ShowOptions) error) *cobra.Command {
 		Example:           "  picoclaw cron show standup",
 		Args:              v.jobArgument(),
 		RunE:              func(*cobra.Command, []string) error { return v.runShow() },
-		ValidArgsFunction: cli.CompleteFirstArgument(v.completeJobs),
+		ValidArgsFunction: cli.NewFirstArgumentCompleter(v.completeJobs),
 	}
 	v.addFlags(cmd)
-	return cli.NewCommand(cmd, v, runF)
+	return cli.WithRunFunc(cmd, v, runF)
 }
 
 func (v *ShowOptions) runShow() error {
-	return v.updateJob((*schedule.Store).Job, func(j schedule.Job) {
+	return v.applyToJob((*schedule.Store).Job, func(j schedule.Job) {
 		v.printJobDetails(j)
 		v.warnIdle()
 	})

@@ -35,7 +35,7 @@ impossible on this machine, why, and how to change that. The exit code is 1 if a
 	}
 	f.AddAgentFlag(cmd, &o.agent, "the agent whose protections to check (default: the first one)")
 	f.AddOutputFlag(cmd, &o.output)
-	return cli.NewCommand(cmd, o, runF)
+	return cli.WithRunFunc(cmd, o, runF)
 }
 
 // ExamineProtections prints the report of `picoclaw doctor` about the first agent.
@@ -96,7 +96,7 @@ type SelfTestOptions struct {
 
 func NewCmdSelfTest(f *cli.Factory, runF func(*SelfTestOptions) error) *cobra.Command {
 	o := &SelfTestOptions{Factory: f}
-	return cli.NewCommand(&cobra.Command{
+	return cli.WithRunFunc(&cobra.Command{
 		Use:    hosts.SelfTestName,
 		Short:  "Attack the sandbox that this process is in",
 		Hidden: true,

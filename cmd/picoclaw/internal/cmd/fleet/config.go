@@ -89,7 +89,7 @@ serial:3'.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.pushConfig(cmd.Context()) },
 	}
 	o.addFlags(cmd, true)
-	return cli.NewCommand(cmd, o, runF)
+	return cli.WithRunFunc(cmd, o, runF)
 }
 
 func (o *ConfigOptions) pushConfig(ctx context.Context) error {
@@ -217,7 +217,7 @@ one.`,
 	}
 	o.addFlags(cmd, true)
 	cmd.Flags().Uint64Var(&o.serial, "to", 0, "serial `number` to restore (default: the one before the latest)")
-	return cli.NewCommand(cmd, o, runF)
+	return cli.WithRunFunc(cmd, o, runF)
 }
 
 func (o *ConfigOptions) rollbackConfig(ctx context.Context) error {
@@ -263,7 +263,7 @@ func NewCmdConfigShow(f *cli.Factory, runF func(*ConfigOptions) error) *cobra.Co
 	}
 	o.addFlags(cmd, false)
 	cmd.Flags().Uint64Var(&o.serial, "serial", 0, "serial `number` of the configuration (default: the latest)")
-	return cli.NewCommand(cmd, o, runF)
+	return cli.WithRunFunc(cmd, o, runF)
 }
 
 func (o *ConfigOptions) showConfigs(ctx context.Context) error {

@@ -41,7 +41,7 @@ func NewCmdStatus(f *cli.Factory, runF func(*StatusOptions) error) *cobra.Comman
 	}
 	o.AddFlags(cmd, "NATS `address` or identity file of the fleet (default: fleet.url)")
 	f.AddOutputFlag(cmd, &o.output)
-	return cli.NewCommand(cmd, o, runF)
+	return cli.WithRunFunc(cmd, o, runF)
 }
 
 func (o *Options) showStatus(ctx context.Context, output cli.OutputFormat) error {
@@ -139,7 +139,7 @@ func NewCmdWhere(f *cli.Factory, runF func(*WhereOptions) error) *cobra.Command 
 		RunE:    func(cmd *cobra.Command, _ []string) error { return o.showWorker(cmd.Context()) },
 	}
 	o.AddFlags(cmd, "NATS `address` or identity file of the fleet (default: fleet.url)")
-	return cli.NewCommand(cmd, o, runF)
+	return cli.WithRunFunc(cmd, o, runF)
 }
 
 func (o *WhereOptions) showWorker(ctx context.Context) error {

@@ -51,7 +51,7 @@ worker takes no agents until it restarts.`,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return o.drainWorker(cmd.Context()) },
 	}
 	o.AddFlags(cmd, "NATS `address` or an admin's identity file (default: fleet.url)")
-	return cli.NewCommand(cmd, o, runF)
+	return cli.WithRunFunc(cmd, o, runF)
 }
 
 func (o *DrainOptions) drainWorker(ctx context.Context) error {
@@ -100,7 +100,7 @@ workspace has to be the agent's alone.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.moveAgent(cmd.Context()) },
 	}
 	o.AddFlags(cmd, "NATS `address` or an admin's identity file (default: fleet.url)")
-	return cli.NewCommand(cmd, o, runF)
+	return cli.WithRunFunc(cmd, o, runF)
 }
 
 func (o *MoveOptions) moveAgent(ctx context.Context) error {

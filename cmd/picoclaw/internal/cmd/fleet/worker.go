@@ -51,7 +51,7 @@ may continue for gateway.drain_seconds.`,
 	o.AddFlags(cmd, "NATS `address` or identity file of the fleet (default: fleet.url)")
 	cmd.Flags().StringVar(&o.Name, "name", "",
 		"worker `name` without an identity file (default: fleet.name, or the machine's)")
-	return cli.NewCommand(cmd, o, runF)
+	return cli.WithRunFunc(cmd, o, runF)
 }
 
 // runningWorker is a worker that serves its agents.
@@ -164,12 +164,12 @@ func (w *runningWorker) openConfig(cfg *config.Config) (*workerRuntime, error) {
 		}
 	}
 	var err error
-	if s.all, err = hosts.AssembleHost(s.app, cfg, options); err != nil {
+	if s.all, err = hosts.OpenHostWithOptions(s.app, cfg, options); err != nil {
 		return nil, err
 	}
 	if err = s.all.PrepareForCalls(); err == nil {
 		options.NoBuiltIns = true
-		s.cli, err = hosts.AssembleHost(s.app, cfg, options)
+		s.cli, err = hosts.OpenHostWithOptions(s.app, cfg, options)
 	}
 	if err != nil {
 		hosts.CloseHost(s.app, s.all)

@@ -76,7 +76,7 @@ since the directories are on other machines.`,
 	cmd.Flags().StringVar(&o.host, "host", "", "serve at this `address` (default: gateway.host)")
 	cmd.Flags().IntVar(&o.port, "port", -1, "serve at this `port`, 0 for any (default: gateway.port)")
 	cmd.AddCommand(NewCmdStatus(f, nil), NewCmdReload(f, nil), NewCmdToken(f, nil))
-	return cli.NewCommand(cmd, o, runF)
+	return cli.WithRunFunc(cmd, o, runF)
 }
 
 func (o *Options) runGateway(ctx context.Context) error {
@@ -121,7 +121,7 @@ func (o *Options) runGateway(ctx context.Context) error {
 		Telemetry: telemetry}
 	options := gateway.Options{
 		Home: home.Path, Address: address, Version: o.Version, Logger: logger.Named("gateway"),
-		DrainTimeout: drain, OpenInstance: o.openLocalInstance, Metrics: telemetry,
+		DrainTimeout: drain, OpenInstance: o.openInstance, Metrics: telemetry,
 		IsOwnHost: func(hostName string) bool { return mcp.IsAllowedHost(hostName, settings.AllowHosts) },
 	}
 	if settings.Console {
@@ -165,8 +165,8 @@ func isLoopback(hostName string) bool {
 	return hostName == "localhost" || err == nil && ip.IsLoopback()
 }
 
-// openLocalInstance opens a host with the current configuration.
-func (o *Options) openLocalInstance() (gateway.Runtime, error) {
+// openInstance opens a host with the current configuration, or with --fleet an instance for the fleet's agents.
+func (o *Options) openInstance() (gateway.Runtime, error) {
 	cfg, err := o.ReloadConfig(o.configFile)
 	if err != nil {
 		return nil, err
@@ -179,7 +179,7 @@ func (o *Options) openLocalInstance() (gateway.Runtime, error) {
 	if o.console != nil {
 		options.Observe = func(r audit.Record, result *session.Result) { o.console.KeepResult(r, host.ResultText(result)) }
 	}
-	runtime, err := hosts.AssembleHost(o.Factory, cfg, options)
+	runtime, err := hosts.OpenHostWithOptions(o.Factory, cfg, options)
 	if err != nil {
 		return nil, err
 	}
@@ -277,7 +277,7 @@ func NewCmdToken(f *cli.Factory, runF func(*TokenOptions) error) *cobra.Command 
 	}
 	f.AddAgentFlag(cmd, &o.agent, "the agent (default: the first one)")
 	cmd.Flags().BoolVar(&o.isFleet, "fleet", false, "token of an agent of the fleet")
-	return cli.NewCommand(cmd, o, runF)
+	return cli.WithRunFunc(cmd, o, runF)
 }
 
 func (o *TokenOptions) printToken() error {

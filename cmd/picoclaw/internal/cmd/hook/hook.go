@@ -57,10 +57,10 @@ Clients: ` + strings.Join(clienthook.ClientNames(), ", ") + ".",
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.runHook(cmd.Context()) },
 	}
 	o.AddAgentFlag(cmd, &o.agent, "the agent whose policy holds outside a run (default: the first one)")
-	return cli.NewCommand(cmd, o, runF)
+	return cli.WithRunFunc(cmd, o, runF)
 }
 
-// runHook prints the decision on a client's call. An error is printed as a refusal: a failed hook would be permission.
+// runHook prints the decision on a client's call. Errors become refusals, since clients take a failed hook as permission.
 func (o *Options) runHook(ctx context.Context) error {
 	d, err := o.decideEvent(ctx)
 	if err != nil {

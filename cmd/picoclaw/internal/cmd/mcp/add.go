@@ -25,8 +25,8 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// serverOptions are the options that commands about one MCP server share.
-type serverOptions struct {
+// sharedServerOptions are the options that commands about an MCP server share.
+type sharedServerOptions struct {
 	install.Options
 	name           string
 	spec           mcpservers.ServerSpec
@@ -36,10 +36,10 @@ type serverOptions struct {
 }
 
 // AddOptions are the options of `picoclaw mcp add`.
-type AddOptions struct{ serverOptions }
+type AddOptions struct{ sharedServerOptions }
 
 func NewCmdAdd(f *cli.Factory, runF func(*AddOptions) error) *cobra.Command {
-	o := &AddOptions{serverOptions: serverOptions{Options: install.Options{Factory: f}}}
+	o := &AddOptions{sharedServerOptions: sharedServerOptions{Options: install.Options{Factory: f}}}
 	cmd := &cobra.Command{
 		Use:   "add NAME [flags] -- COMMAND [ARGUMENT...]",
 		Short: "Add an MCP server's tools, confined and pinned",
@@ -73,11 +73,11 @@ workspace and {{state}} the server's own directory. For a server over HTTP use
 		RunE:              func(cmd *cobra.Command, _ []string) error { return o.addServer(cmd.Context()) },
 	}
 	o.addSpecFlags(cmd)
-	return cli.NewCommand(cmd, o, runF)
+	return cli.WithRunFunc(cmd, o, runF)
 }
 
 // addSpecFlags adds the flags that describe a server and its grants.
-func (o *serverOptions) addSpecFlags(cmd *cobra.Command) {
+func (o *sharedServerOptions) addSpecFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&o.spec.Workspace, "workspace", "none", "access to the agent's workspace: none, ro or rw")
 	flags.StringSliceVar(&o.spec.Network, "network", nil, "`HOSTS` that the server may reach, * for any (default: none)")
@@ -113,7 +113,7 @@ func (o *AddOptions) addServer(ctx context.Context) error {
 }
 
 // parseServerSpec parses --env, --header and --claim, and checks the server's specification.
-func (o *serverOptions) parseServerSpec() error {
+func (o *sharedServerOptions) parseServerSpec() error {
 	for _, list := range []struct {
 		name, between string
 		from          []string
@@ -139,7 +139,7 @@ func (o *serverOptions) parseServerSpec() error {
 }
 
 // installServer builds the package and installs it, or updates the plugin of the pin.
-func (o *serverOptions) installServer(ctx context.Context, s *install.PluginInventory, name string, pin *store.InstalledPlugin) error {
+func (o *sharedServerOptions) installServer(ctx context.Context, s *install.PluginInventory, name string, pin *store.InstalledPlugin) error {
 	if err := s.CheckStoreOutsideWorkspaces(); err != nil {
 		return cli.FailedError(err)
 	}
@@ -200,7 +200,7 @@ func (o *serverOptions) installServer(ctx context.Context, s *install.PluginInve
 }
 
 // newPackageBuilder returns a package builder that runs the server in a sandbox. done closes the builder's host.
-func (o *serverOptions) newPackageBuilder(s *install.PluginInventory) (*mcpservers.PackageBuilder, func(), error) {
+func (o *sharedServerOptions) newPackageBuilder(s *install.PluginInventory) (*mcpservers.PackageBuilder, func(), error) {
 	exe, err := os.Executable()
 	if err == nil {
 		exe, err = filepath.EvalSymlinks(exe)
@@ -227,7 +227,7 @@ func (o *serverOptions) newPackageBuilder(s *install.PluginInventory) (*mcpserve
 	}, func() { hosts.CloseHost(o.Factory, h) }, nil
 }
 
-// newToolOwnerLookup returns a function that names the plugin, other than id, that has a tool.
+// newToolOwnerLookup returns a function that takes a tool's name and returns the plugin with that tool, except id.
 func newToolOwnerLookup(s *install.PluginInventory, id string) func(string) string {
 	others := map[string]string{}
 	for _, p := range s.Catalog.Plugins() {
@@ -241,7 +241,7 @@ func newToolOwnerLookup(s *install.PluginInventory, id string) func(string) stri
 }
 
 // printReview prints a server's tools, grants and warnings.
-func (o *serverOptions) printReview(p *store.StagedPackage, r *mcpservers.BuildReport) {
+func (o *sharedServerOptions) printReview(p *store.StagedPackage, r *mcpservers.BuildReport) {
 	out := terminal.NewWriter(o.Err)
 	m := p.Manifest
 	fmt.Fprintf(out, "%s %s\n", out.Paint(terminal.Bold, m.ID), terminal.CleanLine(m.Version))

@@ -17,12 +17,12 @@ import (
 
 // ImportOptions are the options of `picoclaw mcp import`.
 type ImportOptions struct {
-	serverOptions
+	sharedServerOptions
 	file string // the client's settings file
 }
 
 func NewCmdImport(f *cli.Factory, runF func(*ImportOptions) error) *cobra.Command {
-	o := &ImportOptions{serverOptions: serverOptions{Options: install.Options{Factory: f}}}
+	o := &ImportOptions{sharedServerOptions: sharedServerOptions{Options: install.Options{Factory: f}}}
 	cmd := &cobra.Command{
 		Use:   "import FILE",
 		Short: "Add the MCP servers of a client's settings",
@@ -41,7 +41,7 @@ another variable is skipped.`,
 	flags.StringSliceVar(&o.spec.Network, "network", nil, "`HOSTS` that the servers may reach, * for any (default: none)")
 	flags.StringSliceVar(&o.spec.Agents, "agent", nil, "`AGENTS` that may use the servers (default: all)")
 	o.AddFlags(cmd)
-	return cli.NewCommand(cmd, o, runF)
+	return cli.WithRunFunc(cmd, o, runF)
 }
 
 func (o *ImportOptions) importServers(ctx context.Context) error {
@@ -67,7 +67,7 @@ func (o *ImportOptions) importServers(ctx context.Context) error {
 			fmt.Fprintf(o.Err, "%s is there already\n", name)
 			continue
 		}
-		server := &serverOptions{Options: o.Options, spec: found[name]}
+		server := &sharedServerOptions{Options: o.Options, spec: found[name]}
 		server.spec.Workspace, server.spec.Network, server.spec.Agents = o.spec.Workspace, o.spec.Network, o.spec.Agents
 		if err := server.installServer(ctx, s, name, nil); err != nil {
 			out := terminal.NewWriter(o.Err)

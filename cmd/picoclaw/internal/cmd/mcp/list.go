@@ -68,7 +68,7 @@ func NewCmdList(f *cli.Factory, runF func(*ListOptions) error) *cobra.Command {
 		RunE:    func(*cobra.Command, []string) error { return o.listServers() },
 	}
 	f.AddOutputFlag(cmd, &o.output)
-	return cli.NewCommand(cmd, o, runF)
+	return cli.WithRunFunc(cmd, o, runF)
 }
 
 func (o *ListOptions) listServers() error {
@@ -126,7 +126,7 @@ func NewCmdShow(f *cli.Factory, runF func(*ShowOptions) error) *cobra.Command {
 		ValidArgsFunction: completeServers(f),
 	}
 	f.AddOutputFlag(cmd, &o.output)
-	return cli.NewCommand(cmd, o, runF)
+	return cli.WithRunFunc(cmd, o, runF)
 }
 
 func (o *ShowOptions) showServer() error {
@@ -215,7 +215,7 @@ func serverArgument(name *string) cobra.PositionalArgs {
 
 // completeServers proposes servers.
 func completeServers(f *cli.Factory) cli.Completer {
-	return cli.CompleteFirstArgument(func() []cobra.Completion {
+	return cli.NewFirstArgumentCompleter(func() []cobra.Completion {
 		s, err := install.OpenPluginInventory(f)
 		if err != nil {
 			return nil

@@ -60,7 +60,7 @@ file. Only one such server runs per home.`,
 	cmd.AddCommand(NewCmdAdd(f, nil), NewCmdImport(f, nil), NewCmdList(f, nil), NewCmdShow(f, nil), NewCmdUpdate(f, nil),
 		NewCmdTrust(f, nil),
 		NewCmdRemove(f, nil))
-	return cli.NewCommand(cmd, o, runF)
+	return cli.WithRunFunc(cmd, o, runF)
 }
 
 func (o *Options) runMCP(ctx context.Context) error {
@@ -83,7 +83,7 @@ func (o *Options) runMCP(ctx context.Context) error {
 	return serveStdio(o.Factory, ctx, server)
 }
 
-// drainTimeout limits running calls after the input ended. It is shorter than clients wait for a server to exit.
+// drainTimeout limits the time of running calls after the input ended. Clients wait longer for a server to exit.
 const drainTimeout = 1500 * time.Millisecond
 
 // serveStdio serves the client that started this process, over standard input and output.

@@ -22,7 +22,7 @@ func TestNewCmdMCP(t *testing.T) {
 func TestNewCmdAdd(t *testing.T) {
 	clitest.CheckOptions(t, NewCmdAdd,
 		clitest.OptionsCase[AddOptions]{Line: "a --env K=v --network h --yes -- npx p",
-			Want: AddOptions{serverOptions{Options: install.Options{Output: cli.Text, Yes: true}, name: "a", env: []string{"K=v"},
+			Want: AddOptions{sharedServerOptions{Options: install.Options{Output: cli.Text, Yes: true}, name: "a", env: []string{"K=v"},
 				spec: mcpservers.ServerSpec{Command: []string{"npx", "p"}, Workspace: "none", Network: []string{"h"}, Env: map[string]string{"K": "v"}}}}},
 		clitest.OptionsCase[AddOptions]{Line: "", Usage: "name the server"},
 		clitest.OptionsCase[AddOptions]{Line: "-- npx p", Usage: "in front of --"},
@@ -33,7 +33,7 @@ func TestNewCmdAboutOneServer(t *testing.T) {
 	text, trust := install.Options{Output: cli.Text}, install.Options{Output: cli.Text, Verb: "mcp trust"}
 	clitest.CheckOptions(t, NewCmdImport,
 		clitest.OptionsCase[ImportOptions]{Line: "mcp.json --workspace ro", Want: ImportOptions{
-			serverOptions: serverOptions{Options: text, spec: mcpservers.ServerSpec{Workspace: "ro"}}, file: "mcp.json"}},
+			sharedServerOptions: sharedServerOptions{Options: text, spec: mcpservers.ServerSpec{Workspace: "ro"}}, file: "mcp.json"}},
 		clitest.OptionsCase[ImportOptions]{Line: "", Usage: "name the file"})
 	clitest.CheckOptions(t, NewCmdList,
 		clitest.OptionsCase[ListOptions]{Line: "--output json", Want: ListOptions{output: cli.JSON}},
@@ -42,10 +42,10 @@ func TestNewCmdAboutOneServer(t *testing.T) {
 		clitest.OptionsCase[ShowOptions]{Line: "a", Want: ShowOptions{name: "a", output: cli.Text}},
 		clitest.OptionsCase[ShowOptions]{Line: "", Usage: "show takes the name of one server"})
 	clitest.CheckOptions(t, NewCmdUpdate,
-		clitest.OptionsCase[UpdateOptions]{Line: "a", Want: UpdateOptions{serverOptions{Options: trust, name: "a"}}},
+		clitest.OptionsCase[UpdateOptions]{Line: "a", Want: UpdateOptions{sharedServerOptions{Options: trust, name: "a"}}},
 		clitest.OptionsCase[UpdateOptions]{Line: "a b", Usage: "update takes the name of one server"})
 	clitest.CheckOptions(t, NewCmdTrust,
-		clitest.OptionsCase[TrustOptions]{Line: "a", Want: TrustOptions{serverOptions{Options: trust, name: "a"}}},
+		clitest.OptionsCase[TrustOptions]{Line: "a", Want: TrustOptions{sharedServerOptions{Options: trust, name: "a"}}},
 		clitest.OptionsCase[TrustOptions]{Line: "", Usage: "trust takes the name of one server"})
 	clitest.CheckOptions(t, NewCmdRemove,
 		clitest.OptionsCase[RemoveOptions]{Line: "a --keep", Want: RemoveOptions{Options: text, name: "a", keep: true}},

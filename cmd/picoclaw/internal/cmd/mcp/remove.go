@@ -37,7 +37,7 @@ func NewCmdRemove(f *cli.Factory, runF func(*RemoveOptions) error) *cobra.Comman
 	}
 	o.AddFlags(cmd)
 	cmd.Flags().BoolVar(&o.keep, "keep", false, "keep the server's state")
-	return cli.NewCommand(cmd, o, runF)
+	return cli.WithRunFunc(cmd, o, runF)
 }
 
 func (o *RemoveOptions) removeServer() error {
@@ -75,7 +75,7 @@ func (o *RemoveOptions) removeServer() error {
 	if err := clearQuarantine(s, o.name); err != nil {
 		return cli.FailedError(err)
 	}
-	return o.PrintOutcome(o.Output, install.InstallResult{ID: o.name, Previous: pin.Version}, text)
+	return o.PrintTextOrJSON(o.Output, install.InstallResult{ID: o.name, Previous: pin.Version}, text)
 }
 
 // hasFiles reports whether there is a file below a directory.

@@ -84,7 +84,7 @@ func TestServerCannotReadForeignFiles(t *testing.T) {
 		"state/good/main/kb.json", "state/evil/other/file", "logs/other"} {
 		h.WriteFile(name, secretText)
 	}
-	try := h.StartAttacks()
+	try := h.NewAttackRunner()
 	for _, name := range []string{".ssh/id_ed25519", ".aws/credentials", "notes", "workspace/file", "others/file",
 		"state/good/main/kb.json", "state/evil/other/file", "logs/other", "logs/audit.jsonl", "config.json", "plugins/lock.json",
 		"mcp-token", "../../../root/.bashrc"} {
@@ -136,7 +136,7 @@ func TestServerHasNoNetworkByDefault(t *testing.T) {
 			t.Parallel()
 			h := mcptest.NewHome(t)
 			h.AddMaliciousServer("", flags...)
-			try := h.StartAttacks()
+			try := h.NewAttackRunner()
 			for _, at := range []string{l.Addr().String(), "192.0.2.1:443", "1.1.1.1:53", "[::1]:22", "169.254.169.254:80", "example.org:443"} {
 				if a := try("dial", at, ""); !strings.HasPrefix(a.Text, "no:") {
 					t.Errorf("%s: %s", at, a.FullText())
@@ -158,7 +158,7 @@ func TestServerWorkspaceGrant(t *testing.T) {
 			h := mcptest.NewHome(t)
 			h.AddMaliciousServer("", "--workspace", c.grant, "--claim", "try.at=none")
 			h.WriteFile("workspace/file", "before")
-			try := h.StartAttacks()
+			try := h.NewAttackRunner()
 			at := filepath.Join(h.Workspace, "file")
 			if a := try("read", at, ""); strings.HasPrefix(a.Text, "read before") != c.read {
 				t.Errorf("read: %s", a.FullText())
@@ -190,7 +190,7 @@ func TestServerCannotReplaceItself(t *testing.T) {
 	if err != nil || len(programs) != 1 {
 		t.Fatalf("%v %v", programs, err)
 	}
-	try := h.StartAttacks()
+	try := h.NewAttackRunner()
 	pkg := filepath.Dir(filepath.Dir(filepath.Dir(programs[0])))
 	for _, at := range []string{programs[0], filepath.Join(pkg, "server.json"), filepath.Join(pkg, "plugin.json")} {
 		before, err := os.ReadFile(at)

@@ -14,10 +14,10 @@ import (
 )
 
 // UpdateOptions are the options of `picoclaw mcp update`.
-type UpdateOptions struct{ serverOptions }
+type UpdateOptions struct{ sharedServerOptions }
 
 func NewCmdUpdate(f *cli.Factory, runF func(*UpdateOptions) error) *cobra.Command {
-	o := &UpdateOptions{serverOptions{Options: install.Options{Factory: f, Verb: "mcp trust"}}}
+	o := &UpdateOptions{sharedServerOptions{Options: install.Options{Factory: f, Verb: "mcp trust"}}}
 	cmd := &cobra.Command{
 		Use:   "update NAME",
 		Short: "Update an MCP server",
@@ -29,14 +29,14 @@ grants it replaces the current version; otherwise show the changes and ask first
 		RunE:              func(cmd *cobra.Command, _ []string) error { return o.rebuildServer(cmd.Context()) },
 	}
 	o.AddFlags(cmd)
-	return cli.NewCommand(cmd, o, runF)
+	return cli.WithRunFunc(cmd, o, runF)
 }
 
 // TrustOptions are the options of `picoclaw mcp trust`.
-type TrustOptions struct{ serverOptions }
+type TrustOptions struct{ sharedServerOptions }
 
 func NewCmdTrust(f *cli.Factory, runF func(*TrustOptions) error) *cobra.Command {
-	o := &TrustOptions{serverOptions: serverOptions{Options: install.Options{Factory: f, Verb: "mcp trust"}}}
+	o := &TrustOptions{sharedServerOptions: sharedServerOptions{Options: install.Options{Factory: f, Verb: "mcp trust"}}}
 	cmd := &cobra.Command{
 		Use:   "trust NAME",
 		Short: "Accept an MCP server's changed tools",
@@ -49,7 +49,7 @@ time.`,
 		RunE:              func(cmd *cobra.Command, _ []string) error { return o.trustServer(cmd.Context()) },
 	}
 	o.AddFlags(cmd)
-	return cli.NewCommand(cmd, o, runF)
+	return cli.WithRunFunc(cmd, o, runF)
 }
 
 func (o *TrustOptions) trustServer(ctx context.Context) error {
@@ -67,7 +67,7 @@ func (o *TrustOptions) trustServer(ctx context.Context) error {
 }
 
 // rebuildServer builds a server's package again from its specification.
-func (o *serverOptions) rebuildServer(ctx context.Context) error {
+func (o *sharedServerOptions) rebuildServer(ctx context.Context) error {
 	name := o.name
 	s, err := install.OpenPluginInventory(o.Factory)
 	if err != nil {

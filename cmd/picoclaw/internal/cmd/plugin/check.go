@@ -41,7 +41,7 @@ The plugin runs with all grants that it requests.`,
 	}
 	cmd.Flags().BoolVar(&o.strict, "strict", false, "treat warnings as failures")
 	f.AddOutputFlag(cmd, &o.output)
-	return cli.NewCommand(cmd, o, runF)
+	return cli.WithRunFunc(cmd, o, runF)
 }
 
 func (o *CheckOptions) checkPlugin(ctx context.Context) error {

@@ -37,7 +37,7 @@ grants.`,
 		RunE:    func(*cobra.Command, []string) error { return o.installPlugin() },
 	}
 	o.AddFlags(cmd)
-	return cli.NewCommand(cmd, o, runF)
+	return cli.WithRunFunc(cmd, o, runF)
 }
 
 func (o *InstallOptions) installPlugin() error {
@@ -130,7 +130,7 @@ accept them, the new version waits in the store and the old one runs.`,
 		RunE:              func(*cobra.Command, []string) error { return o.runUpdate() },
 	}
 	o.AddFlags(cmd)
-	return cli.NewCommand(cmd, o, runF)
+	return cli.WithRunFunc(cmd, o, runF)
 }
 
 func (o *UpdateOptions) runUpdate() error {

@@ -27,7 +27,7 @@ func NewCmdList(f *cli.Factory, runF func(*ListOptions) error) *cobra.Command {
 		RunE:    func(*cobra.Command, []string) error { return o.listPlugins() },
 	}
 	f.AddOutputFlag(cmd, &o.output)
-	return cli.NewCommand(cmd, o, runF)
+	return cli.WithRunFunc(cmd, o, runF)
 }
 
 func (o *ListOptions) listPlugins() error {
@@ -83,7 +83,7 @@ func NewCmdInfo(f *cli.Factory, runF func(*InfoOptions) error) *cobra.Command {
 		RunE:              func(*cobra.Command, []string) error { return o.showInfo() },
 	}
 	f.AddOutputFlag(cmd, &o.output)
-	return cli.NewCommand(cmd, o, runF)
+	return cli.WithRunFunc(cmd, o, runF)
 }
 
 func (o *InfoOptions) showInfo() error {

@@ -55,7 +55,7 @@ sources it was built from.`,
 	flags.StringVar(&o.module, "module", "", "`path` of the Go module (default: example.com/NAME)")
 	flags.StringVar(&o.sdk, "sdk", "", "`directory` of picoclaw's sources")
 	f.AddOutputFlag(cmd, &o.output)
-	return cli.NewCommand(cmd, o, runF)
+	return cli.WithRunFunc(cmd, o, runF)
 }
 
 // newPluginResult is the JSON output of `picoclaw plugin new`.
@@ -75,7 +75,7 @@ func (o *NewOptions) createPlugin() error {
 		return cli.FailedError(err)
 	}
 	p := scaffold.PluginSpec{ID: o.id, Dir: dir, Module: o.module, Picoclaw: "picoclaw"}
-	if err = p.CheckNames(); err != nil {
+	if err = p.Validate(); err != nil {
 		return cli.UsageErrorf("%w", err)
 	}
 	if s, openErr := install.OpenPluginInventory(o.Factory); openErr == nil && s.IsBundled(o.id) {

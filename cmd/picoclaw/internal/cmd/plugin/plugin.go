@@ -25,7 +25,7 @@ func pluginArgument(id *string) cobra.PositionalArgs {
 
 // completePlugins proposes plugins.
 func completePlugins(f *cli.Factory) cli.Completer {
-	return cli.CompleteFirstArgument(func() []cobra.Completion {
+	return cli.NewFirstArgumentCompleter(func() []cobra.Completion {
 		s, err := install.OpenPluginInventory(f)
 		if err != nil {
 			return nil

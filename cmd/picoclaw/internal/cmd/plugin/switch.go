@@ -37,7 +37,7 @@ new picoclaw.lock if it is missing or damaged.`
 		ValidArgsFunction: completePlugins(f),
 		RunE: func(*cobra.Command, []string) error {
 			if on && o.off == (store.DisableRule{Plugin: "*"}) {
-				if err := replaceBrokenLock(f); err != nil {
+				if err := replaceBrokenLockFile(f); err != nil {
 					return err
 				}
 			}
@@ -55,18 +55,18 @@ new picoclaw.lock if it is missing or damaged.`
 			if on {
 				state = " is on"
 			}
-			return f.PrintOutcome(o.output, o.off, o.off.String()+state)
+			return f.PrintTextOrJSON(o.output, o.off, o.off.String()+state)
 		},
 	}
 	cmd.Flags().StringVar(&o.off.Tool, "tool", "", "`name` or glob of one of its tools (default: all)")
 	cmd.Flags().StringVar(&o.off.Agent, "agent", "", "`id` or glob of an agent (default: all)")
 	f.SetFlagCompletion(cmd, "agent", f.CompleteAgents)
 	f.AddOutputFlag(cmd, &o.output)
-	return cli.NewCommand(cmd, o, runF)
+	return cli.WithRunFunc(cmd, o, runF)
 }
 
-// replaceBrokenLock creates a new lock file if the current one can't be read.
-func replaceBrokenLock(f *cli.Factory) error {
+// replaceBrokenLockFile creates a new lock file if the current one can't be read.
+func replaceBrokenLockFile(f *cli.Factory) error {
 	home, err := f.FindHome()
 	if err == nil {
 		err = store.OpenStore(home).ResetLockFile()

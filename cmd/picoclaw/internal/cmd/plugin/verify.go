@@ -32,7 +32,7 @@ func NewCmdRemove(f *cli.Factory, runF func(*RemoveOptions) error) *cobra.Comman
 		RunE:              func(*cobra.Command, []string) error { return o.removePlugin() },
 	}
 	o.AddFlags(cmd)
-	return cli.NewCommand(cmd, o, runF)
+	return cli.WithRunFunc(cmd, o, runF)
 }
 
 func (o *RemoveOptions) removePlugin() error {
@@ -51,7 +51,7 @@ func (o *RemoveOptions) removePlugin() error {
 	if err := s.Store.RemovePlugin(o.id); err != nil {
 		return cli.FailedError(err)
 	}
-	return o.PrintOutcome(o.Output, install.InstallResult{ID: o.id, Previous: pin.Version}, "plugin "+o.id+" is removed")
+	return o.PrintTextOrJSON(o.Output, install.InstallResult{ID: o.id, Previous: pin.Version}, "plugin "+o.id+" is removed")
 }
 
 // verifyResult is the JSON output of `picoclaw plugin verify` about one plugin.
@@ -75,12 +75,12 @@ func NewCmdVerify(f *cli.Factory, runF func(*VerifyOptions) error) *cobra.Comman
 		Use:               "verify [ID]",
 		Short:             "Verify the files of installed plugins",
 		Example:           "  picoclaw plugin verify",
-		Args:              cli.OptionalArgument(pluginArgument(&o.id)),
+		Args:              cli.NoArgumentsOr(pluginArgument(&o.id)),
 		ValidArgsFunction: completePlugins(f),
 		RunE:              func(*cobra.Command, []string) error { return o.verifyPlugins() },
 	}
 	f.AddOutputFlag(cmd, &o.output)
-	return cli.NewCommand(cmd, o, runF)
+	return cli.WithRunFunc(cmd, o, runF)
 }
 
 func (o *VerifyOptions) verifyPlugins() error {
@@ -152,7 +152,7 @@ func NewCmdReset(f *cli.Factory, runF func(*ResetOptions) error) *cobra.Command 
 		RunE:              func(*cobra.Command, []string) error { return o.resetCrashes() },
 	}
 	f.AddOutputFlag(cmd, &o.output)
-	return cli.NewCommand(cmd, o, runF)
+	return cli.WithRunFunc(cmd, o, runF)
 }
 
 func (o *ResetOptions) resetCrashes() error {
@@ -172,5 +172,5 @@ func (o *ResetOptions) resetCrashes() error {
 	if crashed {
 		text = "the crashes of plugin " + o.id + " are forgotten"
 	}
-	return o.PrintOutcome(o.output, map[string]any{"id": o.id, "crashed": crashed}, text)
+	return o.PrintTextOrJSON(o.output, map[string]any{"id": o.id, "crashed": crashed}, text)
 }

@@ -55,7 +55,7 @@ and --allow; API keys stay outside. Its changes can be undone (picoclaw undo), a
 	flags.StringArrayVar(&o.env, "env", nil, "a `NAME=VALUE` for the program's environment; may be repeated")
 	flags.BoolVar(&o.show, "show", false, "say what the program would see and reach, and start nothing")
 	o.AddAgentFlag(cmd, &o.agent, "the agent whose policy holds (default: the first one)")
-	return cli.NewCommand(cmd, o, runF)
+	return cli.WithRunFunc(cmd, o, runF)
 }
 
 // runProgram runs the program in the sandbox and prints a summary.
@@ -127,7 +127,7 @@ func parseEnvFlags(entries []string) (map[string]string, error) {
 	return env, nil
 }
 
-// printSummary prints what the program changed and which accesses were refused, if standard error is a terminal.
+// printSummary prints failures and, if standard error is a terminal, the program's changes and refused accesses.
 func (o *Options) printSummary(preset *run.ProgramPreset, r *run.RunResult, failure error) {
 	out := terminal.NewWriter(o.Err)
 	if failure != nil {

@@ -33,7 +33,7 @@ func (o *InitOptions) setUpClient(client clients.Client, server clients.Server, 
 		if err != nil {
 			return cli.FailedError(err)
 		}
-		return o.writeChange(client, change, m)
+		return o.confirmAndWrite(client, change, m)
 	}
 	places, err := currentUserEnvironment()
 	if err != nil {
@@ -43,7 +43,7 @@ func (o *InitOptions) setUpClient(client clients.Client, server clients.Server, 
 	if err != nil {
 		return cli.FailedError(err)
 	}
-	if err = o.writeChange(client, change, m); err != nil || o.level == "" || !client.CanDenyTools() {
+	if err = o.confirmAndWrite(client, change, m); err != nil || o.level == "" || !client.CanDenyTools() {
 		return err
 	}
 	project, err := o.projectDir()
@@ -53,10 +53,10 @@ func (o *InitOptions) setUpClient(client clients.Client, server clients.Server, 
 	if change, err = client.PlanToolDenial(project); err != nil {
 		return cli.FailedError(err)
 	}
-	return o.writeChange(client, change, m)
+	return o.confirmAndWrite(client, change, m)
 }
 
-// hookCommand returns the shell command that is a client's hook, with the home, configuration and agent of an MCP entry.
+// hookCommand returns the shell command for a client's hook. It has the home, configuration and agent of the MCP entry.
 func hookCommand(client clients.Client, server clients.Server) string {
 	quote := func(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 	var words []string
@@ -100,8 +100,8 @@ func (o *InitOptions) printRunCommand(client clients.Client) error {
 	return nil
 }
 
-// writeChange shows the planned change of a client's settings, asks, and writes it.
-func (o *InitOptions) writeChange(client clients.Client, change *clients.FileChange, m *setupResult) (err error) {
+// confirmAndWrite shows the planned change of a client's settings, asks, and writes it.
+func (o *InitOptions) confirmAndWrite(client clients.Client, change *clients.FileChange, m *setupResult) (err error) {
 	result := clientSetupResult{Client: client.ID, File: change.Path, Note: client.Note}
 	out := terminal.NewWriter(o.Out)
 	if !change.ChangesFile() {
@@ -184,7 +184,7 @@ func listClientEntries(server clients.Server) ([]clientEntry, error) {
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, clientEntry{Client: c.ID, Title: c.Title, File: c.SettingsFile(places), Entry: text, Note: c.Note})
+		list = append(list, clientEntry{Client: c.ID, Title: c.Title, File: c.SettingsFilePath(places), Entry: text, Note: c.Note})
 	}
 	return list, nil
 }

@@ -29,7 +29,7 @@ import (
 //go:embed config.jsonc.tmpl
 var configTemplate string
 
-// setupResult lists the created and the existing files.
+// setupResult is the state after init: the configuration, the created files and the result of the self-test.
 type setupResult struct {
 	cfg          *config.Config
 	workspace    string
@@ -37,7 +37,7 @@ type setupResult struct {
 	isolationErr error    // why isolation does not work here; nil if it does
 }
 
-// prepareHome creates the missing files.
+// prepareHome creates the home, the configuration and the workspace, unless they exist.
 func (o *InitOptions) prepareHome(ctx context.Context) (*setupResult, error) {
 	cfg, err := o.Config("")
 	if err != nil {

@@ -74,12 +74,12 @@ directory, or --workspace, which the MCP entry names too. Clients:
 	f.AddAgentFlag(cmd, &o.agent, "the agent that the client works as (default: the first one)")
 	f.AddOutputFlag(cmd, &o.output)
 	cmd.Flags().StringSliceVar(&o.clients, "client", nil, "`names` of clients, separated by commas")
-	f.SetFlagCompletion(cmd, "client", cli.CompleteWords(clientIDs()...))
+	f.SetFlagCompletion(cmd, "client", cli.NewWordCompleter(clientIDs()...))
 	cmd.Flags().StringVar(&o.level, "level", "", "with --client: run, guard or tools (default: the MCP entry of tools)")
-	f.SetFlagCompletion(cmd, "level", cli.CompleteWords(setupLevels...))
+	f.SetFlagCompletion(cmd, "level", cli.NewWordCompleter(setupLevels...))
 	cmd.Flags().StringVar(&o.file, "file", "", "with --client: settings `file` to change (default: the client's own)")
 	cmd.Flags().BoolVar(&o.yes, "yes", false, "with --client: write without asking")
-	return cli.NewCommand(cmd, o, runF)
+	return cli.WithRunFunc(cmd, o, runF)
 }
 
 // clientIDs returns the ids of the supported clients.

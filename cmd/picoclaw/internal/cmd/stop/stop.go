@@ -39,7 +39,7 @@ It works with any configuration.`,
 	}
 	f.AddAgentFlag(cmd, &o.agent, "the agent to stop (default: all)")
 	cmd.Flags().StringVar(&o.reason, "why", "", "`reason` shown to refused callers")
-	return cli.NewCommand(cmd, o, runF)
+	return cli.WithRunFunc(cmd, o, runF)
 }
 
 func (o *Options) stopAgents(ctx context.Context) error {
@@ -87,7 +87,7 @@ func NewCmdStart(f *cli.Factory, runF func(*StartOptions) error) *cobra.Command 
 		RunE:    func(cmd *cobra.Command, _ []string) error { return o.startAgents(cmd.Context()) },
 	}
 	f.AddAgentFlag(cmd, &o.agent, "the agent to start (default: all that were stopped together)")
-	return cli.NewCommand(cmd, o, runF)
+	return cli.WithRunFunc(cmd, o, runF)
 }
 
 func (o *StartOptions) startAgents(ctx context.Context) error {

@@ -46,13 +46,13 @@ change, an ID is required.`,
   picoclaw undo
   picoclaw undo 20261121T051354282482850-fzaj
   picoclaw undo --agent reviewer --force`, "\n"),
-		Args: cli.OptionalArgument(cli.OneArgument(&v.id, "undo takes one operation at a time; `picoclaw history` lists them")),
+		Args: cli.NoArgumentsOr(cli.OneArgument(&v.id, "undo takes one operation at a time; `picoclaw history` lists them")),
 		RunE: func(cmd *cobra.Command, _ []string) error { return v.runUndo(cmd) },
 	}
 	cmd.Flags().BoolVar(&v.force, "force", false, "also undo files that have changed since; their current state can be restored")
 	cmd.Flags().BoolVar(&v.dryRun, "dry-run", false, "show what would be restored")
 	v.addFlags(cmd)
-	return cli.NewCommand(cmd, v, runF)
+	return cli.WithRunFunc(cmd, v, runF)
 }
 
 func (v *Options) runUndo(cmd *cobra.Command) error {
@@ -84,7 +84,7 @@ func NewCmdHistory(f *cli.Factory, runF func(*HistoryOptions) error) *cobra.Comm
 	}
 	cmd.Flags().IntVar(&v.limit, "limit", 20, "number of changes")
 	v.addFlags(cmd)
-	return cli.NewCommand(cmd, v, runF)
+	return cli.WithRunFunc(cmd, v, runF)
 }
 
 // commonOptions are the options that undo and history share; each calls the tool of its name.
@@ -238,7 +238,8 @@ func checkUntrackedCommand(ctx context.Context, s *session.Session) (*session.Er
 		Hint: "`picoclaw undo ID` takes one of these back; `picoclaw history` lists them all"}, nil
 }
 
-// findUntrackedCommand returns the agent's latest command since a time without recorded changes, and its end time.
+// findUntrackedCommand returns the agent's latest command whose changes are not recorded, and its end time. It searches
+// the audit log back to since.
 func findUntrackedCommand(s *session.Session, since time.Time) (command string, at time.Time, err error) {
 	q := audit.LogQuery{Filter: audit.Filter{Agent: s.Policy().AgentID()}, Limit: 200}
 	for {

@@ -9,5 +9,5 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	os.Exit(clitest.RunMain(m, clitest.TestNeeds{Programs: mcptest.ServerPrograms}))
+	os.Exit(clitest.RunTestsWithPrograms(m, clitest.TestNeeds{Programs: mcptest.ServerPrograms}))
 }
