@@ -21,7 +21,7 @@ type Conversation struct {
 	runtime    *Runtime
 	agent      *agent.Agent
 	transcript *agent.Transcript
-	closeModel func() // ends what was made for its model
+	closeModel func() // releases the resources of its model
 }
 
 // SessionDir returns the directory of an agent's conversations.

@@ -144,7 +144,8 @@ func (s *AgentSchedulers) currentRuntime() *Runtime {
 	return s.owner
 }
 
-// RetireSchedulers stops starting jobs, unless another runtime has taken over.
+// RetireSchedulers ends the schedulers: running jobs finish, and no more start. It does nothing if a newer runtime has
+// started the schedulers.
 func (a *Runtime) RetireSchedulers() {
 	s := a.options.Schedules
 	if s == nil {

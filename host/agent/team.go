@@ -144,7 +144,8 @@ func (t *Team) EndSession(s *session.Session) {
 	}
 }
 
-// SessionInbox returns a function for [Options.Inbox], which returns the results that the session has not received.
+// SessionInbox returns a function for [Options.Inbox]. The function returns the results of children that the session
+// has not received.
 func (t *Team) SessionInbox(s *session.Session) func() []string {
 	return func() []string {
 		t.mu.Lock()
@@ -173,8 +174,9 @@ func (t *Team) childrenOf(s *session.Session) *sessionChildren {
 	return f
 }
 
-// startTask starts a child agent when a slot is free. With alone, it does not wait for the child's end.
-func (t *Team) startTask(ctx context.Context, task ChildTask, alone bool) (*childAgent, error) {
+// startTask starts a child agent when a slot is free, and does not wait for its end. No call waits for a background
+// child.
+func (t *Team) startTask(ctx context.Context, task ChildTask, background bool) (*childAgent, error) {
 	if err := t.checkAllowed(task); err != nil {
 		return nil, err
 	}
@@ -189,7 +191,7 @@ func (t *Team) startTask(ctx context.Context, task ChildTask, alone bool) (*chil
 	if err := f.acquireSlot(ctx); err != nil {
 		return nil, err
 	}
-	c := t.launchChild(ctx, f, task, alone)
+	c := t.launchChild(ctx, f, task, background)
 	if c == nil {
 		<-f.slots
 		return nil, errTeamEnds
@@ -235,12 +237,12 @@ func (t *Team) checkAllowed(task ChildTask) error {
 }
 
 // launchChild runs a child agent in a goroutine; nil if the team is closed.
-func (t *Team) launchChild(ctx context.Context, f *sessionChildren, task ChildTask, alone bool) *childAgent {
-	c := &childAgent{task: task, background: alone, done: make(chan struct{})}
+func (t *Team) launchChild(ctx context.Context, f *sessionChildren, task ChildTask, background bool) *childAgent {
+	c := &childAgent{task: task, background: background, done: make(chan struct{})}
 	waiting := &t.running
-	if parent := turnFromContext(ctx); alone && parent != nil && !t.options.Outlive {
+	if parent := turnFromContext(ctx); background && parent != nil && !t.options.Outlive {
 		ctx, waiting = parent.ctx, &parent.children // the call's context ends at once
-	} else if alone {
+	} else if background {
 		ctx = context.WithoutCancel(ctx)
 	}
 	ctx, c.cancel = context.WithCancelCause(ctx)

@@ -57,8 +57,8 @@ func parseRecordLine(line []byte) (r Record, ok bool) {
 	return r, json.Unmarshal(line, &r) == nil && !r.Time.IsZero()
 }
 
-// EndTime returns the time at which the call ended. Lines are mostly in this order, except entries that could not be
-// written at once.
+// EndTime returns the time at which the call ended. The log is almost sorted by it: an entry comes later if its first
+// write failed.
 func (r Record) EndTime() time.Time {
 	return r.Time.Add(time.Duration(r.Millis * float64(time.Millisecond)))
 }

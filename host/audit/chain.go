@@ -29,7 +29,8 @@ func (c chainHash) nextHash(record []byte) chainHash {
 	return chainHash(hex.AppendEncode(make([]byte, 0, chainLength), sum[:]))
 }
 
-// linkFirstRecord adds this hash and its position, the link to the previous file, to a new file's first record.
+// linkFirstRecord adds a link to the previous file to the first record of a new file: this hash, which ends the
+// previous file, and its position.
 func (c chainHash) linkFirstRecord(record []byte, at chainPosition) []byte {
 	if c == "" {
 		return record

@@ -47,7 +47,8 @@ func withSharedDirLock(dir *os.File, do func() error) error {
 	return do()
 }
 
-// ignoreUnsupportedSync drops errors of syncing files that don't support it, such as devices and some directories.
+// ignoreUnsupportedSync returns nil for the error of a file that can't be synced, such as a device. It returns other
+// errors unchanged.
 func ignoreUnsupportedSync(err error) error {
 	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOTSUP) {
 		return nil

@@ -25,8 +25,8 @@ const (
 	maxParsed   = 5_000    // lines parsed for one page
 )
 
-// maxCallTime is the maximum run time of calls that a search by time finds. Lines are ordered by the end of calls, so
-// the search reads that much further.
+// maxCallTime is the longest call that a search by start time finds. The log is sorted by the time at which calls
+// ended. A search for calls that started before a time therefore reads maxCallTime beyond it.
 const maxCallTime = time.Hour
 
 // LogQuery is a search in the log: a filter, a page size and a start.

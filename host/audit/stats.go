@@ -65,7 +65,7 @@ func (s *ToolStatsCollector) ToolStats() []ToolStats {
 	return out
 }
 
-// percentile returns the p-th percentile of sorted values: the smallest value that is at least p percent of them.
+// percentile returns the p-th percentile of sorted values: the smallest value that is not below p percent of them.
 func percentile(sorted []float64, p float64) float64 {
 	if len(sorted) == 0 {
 		return 0

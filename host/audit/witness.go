@@ -42,9 +42,9 @@ const (
 	closeTimeout = time.Second      // for the last note
 )
 
-// WitnessSender sends the chain position of a log to a witness, a file or URL elsewhere. It reads the log in the
-// background, so that calls do not wait for it. It sends only the latest position, which covers earlier positions that
-// could not be sent.
+// WitnessSender sends the chain position of a log to a witness: a file or URL elsewhere. It reads the log in the
+// background, so that calls do not wait for it. After a failure it sends only the latest position, which covers the
+// earlier ones.
 type WitnessSender struct {
 	path    string
 	options WitnessOptions
@@ -58,7 +58,7 @@ type WitnessSender struct {
 	cancel  context.CancelFunc
 
 	// value of written at the last note
-	reported int64 // of wrote
+	reported int64
 	failed   bool
 	file     *os.File // read last; open, so that no other file gets its inode
 	size     int64    // bytes read
@@ -91,8 +91,8 @@ func (w *WitnessSender) Close() {
 		return
 	}
 	w.once.Do(func() { close(w.closing) })
-	patience := time.AfterFunc(closeTimeout, w.cancel)
-	defer patience.Stop()
+	timeout := time.AfterFunc(closeTimeout, w.cancel)
+	defer timeout.Stop()
 	defer w.cancel()
 	select {
 	case <-w.done:
@@ -191,6 +191,7 @@ func openCurrentUnderLock(path string) (f *os.File, info os.FileInfo, err error)
 	return f, info, err
 }
 
+// deliverNote sends a note to both receivers: the function Send and the witness.
 func (w *WitnessSender) deliverNote(ctx context.Context, n WitnessNote) error {
 	line, err := json.Marshal(n)
 	if err != nil {
@@ -207,6 +208,7 @@ func (w *WitnessSender) deliverNote(ctx context.Context, n WitnessNote) error {
 	return errors.Join(err, w.postNote(ctx, line))
 }
 
+// postNote appends a line to the file of the witness, or posts it to the URL of the witness.
 func (w *WitnessSender) postNote(ctx context.Context, line []byte) error {
 	if !isHTTPURL(w.options.To) {
 		return appendLineToFile(w.options.To, line)

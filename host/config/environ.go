@@ -29,7 +29,7 @@ func (e environment) keyVariables() []string {
 	return own
 }
 
-// newKoanfProvider returns a koanf provider of these variables. The checker records their faults in order of names.
+// newKoanfProvider returns a koanf provider of the given variables. The checker records their faults in order of names.
 func (v *environmentLayer) newKoanfProvider(own []string) *env.Env {
 	return env.Provider(".", env.Opt{
 		Prefix:        variablePrefix,
@@ -135,8 +135,8 @@ func findVariableEntry(name string) (*keyNode, string) {
 	return e, strings.ReplaceAll(found.Name, "<id>", id)
 }
 
-// nearestVariable returns the known variable that is most similar to name, with the plugin id in name. If name is a
-// prefix of known variables, the result is one of them.
+// nearestVariable returns the known variable that is most similar to name. In a plugin's variable it keeps the plugin
+// id of name. If name is a prefix of known variables, the result is one of them.
 func nearestVariable(name string) string {
 	names := slices.Clone(notKeys)
 	for _, row := range keySchema().rows {

@@ -11,7 +11,7 @@ import (
 	"github.com/picoclaw/picoclaw/internal/statefiles"
 )
 
-// Variables that set no keys.
+// Environment variables: the prefix of all variables, and the two that set no configuration key.
 const (
 	variablePrefix = "PICOCLAW_"
 	homeVariable   = "PICOCLAW_HOME"

@@ -6,9 +6,9 @@ import (
 	"github.com/picoclaw/picoclaw/internal/suggest"
 )
 
-// nearestKey returns the known key that is most similar to an unknown key. parent is the table's name of the object
-// that contains the key, and path is the object's name as written. The result has the list indexes and ids of path
-// where it has the same parents.
+// nearestKey returns the known key that is most similar to an unknown key. The object that contains the unknown key has
+// the name parent in the table, and path as written. The result takes list indexes and ids from path, as far as its
+// parents are the same.
 //
 // The similarity of the last part counts most, then the distance of the parents. near is false if hardly a letter
 // matches.

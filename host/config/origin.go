@@ -46,7 +46,7 @@ func (o Origin) String() string {
 
 // Setting is the value of a key, with the location where it was set.
 type Setting struct {
-	// Key is a row in the table of known keys: the name, type, constraints, default and description of a key.
+	// Key is the full name of the key as written; in [AgentConfig.Settings], its name in an agent's settings.
 	Key string
 
 	// Value is a string, bool, int64, []string, for rules []map[string]any or, for the free part of a plugin's

@@ -44,7 +44,7 @@ type SubagentLimits struct {
 	ConcurrencyTimeout int64 `koanf:"concurrency_timeout_sec"` // seconds
 }
 
-// Heartbeat are the settings of heartbeat.
+// Heartbeat is the configuration section heartbeat.
 type Heartbeat struct {
 	Enabled  bool  `koanf:"enabled"`
 	Interval int64 `koanf:"interval"` // minutes
@@ -67,7 +67,7 @@ type Model struct {
 	Hosts         []string          `koanf:"hosts"`
 }
 
-// Gateway are the settings of gateway.
+// Gateway is the configuration section gateway.
 type Gateway struct {
 	Host         string   `koanf:"host"`
 	Port         int64    `koanf:"port"`
@@ -77,7 +77,7 @@ type Gateway struct {
 	DrainSeconds int64    `koanf:"drain_seconds"`
 }
 
-// Fleet are the settings of fleet.
+// Fleet is the configuration section fleet.
 type Fleet struct {
 	URL         string   `koanf:"url"`
 	Tenant      string   `koanf:"tenant"`
@@ -86,13 +86,13 @@ type Fleet struct {
 	Trust       []string `koanf:"trust"` // minisign's public keys
 }
 
-// Approvals are the settings of approvals.
+// Approvals is the configuration section approvals.
 type Approvals struct {
 	WaitSeconds int64    `koanf:"wait_seconds"`
 	Origins     []string `koanf:"origins"`
 }
 
-// Telemetry are the settings of telemetry.
+// Telemetry is the configuration section telemetry.
 type Telemetry struct {
 	Endpoint string            `koanf:"endpoint"`
 	Headers  map[string]string `koanf:"headers"` // ${NAME} in them is a secret

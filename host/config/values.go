@@ -9,7 +9,7 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// AgentDefaults are the settings of agents.defaults.
+// AgentDefaults is the configuration section agents.defaults.
 type AgentDefaults struct {
 	Workspace                 string `koanf:"workspace"` // absolute
 	RestrictToWorkspace       bool   `koanf:"restrict_to_workspace"`
@@ -22,12 +22,12 @@ type AgentDefaults struct {
 	AgentLoopSettings `koanf:",squash"`
 }
 
-// RunSettings are the settings of agents.defaults.run.
+// RunSettings is the configuration section agents.defaults.run.
 type RunSettings struct {
 	Limits ExecLimits `koanf:"limits"`
 }
 
-// QuotaLimits are the settings of agents.defaults.limits; 0 is no limit.
+// QuotaLimits is the configuration section agents.defaults.limits; 0 is no limit.
 type QuotaLimits struct {
 	CallsAtOnce       int64 `koanf:"calls_at_once"`
 	CommandsPerCPU    int64 `koanf:"commands_per_cpu"`
@@ -36,7 +36,7 @@ type QuotaLimits struct {
 	Plugins           int64 `koanf:"plugins"`
 }
 
-// Tools are the settings of tools.
+// Tools is the configuration section tools.
 type Tools struct {
 	Set             string   `koanf:"set"` // "picoclaw", "module" or "all"
 	Enabled         []string `koanf:"enabled"`
@@ -52,7 +52,7 @@ type Tools struct {
 	Undo            Undo     `koanf:"undo"`
 }
 
-// Exec are the settings of tools.exec.
+// Exec is the configuration section tools.exec.
 type Exec struct {
 	EnableDenyPatterns  bool             `koanf:"enable_deny_patterns"`
 	CustomDenyPatterns  []string         `koanf:"custom_deny_patterns"`
@@ -65,7 +65,7 @@ type Exec struct {
 	Limits              ExecLimits       `koanf:"limits"`
 }
 
-// ExecLimits are the settings of tools.exec.limits.
+// ExecLimits is the configuration section tools.exec.limits.
 type ExecLimits struct {
 	Processes  int64  `koanf:"processes"`
 	Memory     string `koanf:"memory"` // for [ParseSize]
@@ -74,28 +74,28 @@ type ExecLimits struct {
 	OpenFiles  int64  `koanf:"open_files"`
 }
 
-// Cron are the settings of tools.cron.
+// Cron is the configuration section tools.cron.
 type Cron struct {
 	Enabled            bool  `koanf:"enabled"`
 	AllowCommand       bool  `koanf:"allow_command"`
 	ExecTimeoutMinutes int64 `koanf:"exec_timeout_minutes"`
 }
 
-// Undo are the settings of tools.undo.
+// Undo is the configuration section tools.undo.
 type Undo struct {
 	Enabled    bool   `koanf:"enabled"`
 	MaxSize    string `koanf:"max_size"` // for [ParseSize]
 	MaxAgeDays int64  `koanf:"max_age_days"`
 }
 
-// Isolation are the settings of isolation.
+// Isolation is the configuration section isolation.
 type Isolation struct {
 	Enabled     bool                    `koanf:"enabled"`
 	Network     bool                    `koanf:"network"`
 	ExposePaths []isolation.ExposedPath `koanf:"expose_paths"` // one per target
 }
 
-// Network are the settings of network.
+// Network is the configuration section network.
 type Network struct {
 	Allow   []string            `koanf:"allow"`
 	Deny    []string            `koanf:"deny"`
@@ -120,7 +120,7 @@ type Secret struct {
 	} `koanf:"as"`
 }
 
-// Audit are the settings of audit.
+// Audit is the configuration section audit.
 type Audit struct {
 	MaxSize  string `koanf:"max_size"` // for [ParseSize]
 	MaxFiles int64  `koanf:"max_files"`
@@ -132,7 +132,7 @@ type Audit struct {
 	WitnessSeconds int64  `koanf:"witness_seconds"`
 }
 
-// Log are the settings of log.
+// Log is the configuration section log.
 type Log struct {
 	Level  string `koanf:"level"`  // "trace", "debug", "info", "warn", "error" or "off"
 	Format string `koanf:"format"` // "text" or "json"
@@ -197,7 +197,7 @@ func (s MCPServer) Digest() string {
 	return fmt.Sprintf("%x", sha256.Sum256(text))
 }
 
-// FileProtection are the settings of workspace.protect: added protected files, and disabled built-in ones.
+// FileProtection is the configuration section workspace.protect: added protected files, and disabled built-in ones.
 type FileProtection struct {
 	Enabled bool     `koanf:"enabled"`
 	Deny    []string `koanf:"deny"`

@@ -12,7 +12,7 @@ import (
 // browserSession is the session of one browser, which a login link opened.
 //
 // Browsers send cookies of localhost to every port, so also to a web page that an agent serves. Therefore the paths of
-// a session contain a key that other pages do not know, and the cookie is valid only below such a path.
+// a session contain a key that other pages do not know. The cookie is valid only below such a path.
 type browserSession struct {
 	Operate bool   // may change things
 	By      string // creator of its link

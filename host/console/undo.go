@@ -19,7 +19,8 @@ type undoView struct {
 	Refused   string // why undo is impossible
 }
 
-// showUndo shows what an undo would change. The dry run is a logged call, like every access to an agent's files.
+// showUndo shows the changes that an undo would make. The dry run is a logged call, like every access to an agent's
+// files.
 func (c *Console) showUndo(v *authenticatedRequest) (any, error) {
 	view := undoView{Agent: v.FormValue("agent"), ID: v.FormValue("id"), Force: v.FormValue("force") != "",
 		Done: v.FormValue("done") != ""}

@@ -18,7 +18,7 @@ type dnsServer struct {
 	reportRefusal func(target, Decision)
 
 	mu         sync.Mutex
-	byName     map[string]*list.Element // of *lease
+	byName     map[string]*list.Element // of *addrLease
 	byAddr     map[netip.Addr]*list.Element
 	leases     list.List // most recently used first
 	maxLeases  int

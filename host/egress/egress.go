@@ -164,7 +164,7 @@ func (p *Proxy) newHTTPServer(h http.Handler) *http.Server {
 	return s
 }
 
-// TerminatesAnyTLS reports whether the proxy terminates TLS to a host, so that the sandbox must trust its authority.
+// TerminatesAnyTLS reports whether the proxy terminates the TLS of any host. The sandbox must then trust its authority.
 func (p *Proxy) TerminatesAnyTLS() bool {
 	for _, r := range p.Policy.parts {
 		if len(r.methods) > 0 {
@@ -218,8 +218,8 @@ func (p *Proxy) serveAsync(c io.Closer, serve func()) {
 	}()
 }
 
-// registerCloser makes Close close c and wait for the user of c, who calls unregisterCloser or wg.Done. If the proxy is
-// already closed, it closes c and returns false.
+// registerCloser makes Close close c, and then wait until unregisterCloser or wg.Done is called. If the proxy is
+// already closed, registerCloser closes c and returns false.
 func (p *Proxy) registerCloser(c io.Closer) bool {
 	if !p.beginWork() {
 		_ = c.Close()

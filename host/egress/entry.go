@@ -120,8 +120,8 @@ func (e hostPattern) allowsPort(port uint16) bool {
 // restrictsPort reports whether a deny or method entry matches a port. Without a port it matches all.
 func (e hostPattern) restrictsPort(port uint16) bool { return port == e.port || e.port == 0 }
 
-// matchesSpecificAddr reports whether the entry is a network that contains an address and is no larger than the
-// address's special-purpose network. For example, 0.0.0.0/0 does not match loopback addresses.
+// matchesSpecificAddr reports whether the entry is a network that contains an address and lies within the
+// special-purpose network of the address. So 0.0.0.0/0 does not match loopback addresses.
 func (e hostPattern) matchesSpecificAddr(addr netip.Addr) bool {
 	return e.prefix.IsValid() && e.prefix.Contains(addr) && e.prefix.Bits() >= specialPrefixLen(addr)
 }

@@ -55,8 +55,8 @@ func (r redactor) redactHeaderName(key string) string {
 	return key
 }
 
-// redactPrefix redacts b in place and returns the length of the redacted part. It leaves out an end of b that may be
-// the beginning of a secret value, unless end is set.
+// redactPrefix redacts b in place and returns the length of the redacted part. The rest of b may be the beginning of a
+// secret value. With end set, there is no rest.
 func (r redactor) redactPrefix(b []byte, end bool) int {
 	var firstBytes [256]bool
 	for _, p := range r.replacements {

@@ -68,8 +68,8 @@ func parseCommandOutput(e HookEvent, stdout []byte) (hookResponse, error) {
 }
 
 // parsePlainText parses output that is not a JSON object. For SessionStart and UserPromptSubmit, the text is context.
-// For events that can't be refused, it is ignored, since formatters print text. Elsewhere, and around JSON, it is an
-// error, because it may hide a refusal.
+// For events that can't be refused, it is ignored, since formatters print text. In all other cases, and around JSON,
+// text is an error, because it may hide a refusal.
 func parsePlainText(e HookEvent, text []byte) (hookResponse, error) {
 	switch {
 	case e != SessionStart && !e.hooksCanRefuse():

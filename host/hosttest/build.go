@@ -11,8 +11,8 @@ import (
 	"github.com/picoclaw/picoclaw/internal/filelock"
 )
 
-// builtVariable is the environment variable with a directory that caches built programs, so that the packages of one
-// test run build each program once. Empty the directory after changes of the code.
+// builtVariable is the environment variable with a directory that caches built programs. All packages of one test run
+// share it, so each program is built once. Empty the directory after changes of the code.
 const builtVariable = "PICOCLAW_TEST_BUILT"
 
 // raceVariable is the environment variable that makes picoclaw and picoclaw-hub be built with the race detector. A

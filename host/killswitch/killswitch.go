@@ -131,7 +131,8 @@ type stoppedFile struct {
 
 func stoppedFilePath(home string) string { return filepath.Join(home, fileName) }
 
-// loadStops reads the stops from the file. In a home without an audit log the file may be missing.
+// loadStops reads the stops from the file. An unreadable file stops all agents. A missing file does too, except in a
+// home without an audit log, which was never used.
 func loadStops(home string) StopsByAgent {
 	data, err := smallfile.Read(stoppedFilePath(home), maxBytes)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -9,8 +9,8 @@ import (
 	"github.com/picoclaw/picoclaw/internal/fulldisk"
 )
 
-// maxReserve limits the space reserved on the home's disk; with less free space, or fewer free inodes than maxInodes,
-// commands are stopped. On a small disk it is an eighth.
+// Limits of the space and of the inodes that are reserved on the home's disk for stops. On a small disk, the reserve is
+// an eighth of it. While less is free, commands are stopped.
 const (
 	maxReserve = 32 << 20
 	maxInodes  = 64

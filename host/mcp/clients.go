@@ -76,7 +76,7 @@ func (c *clientSet) unlistTools(names []string) {
 	}
 }
 
-// cancelSession cancels the calls of an HTTP session.
+// cancelSession cancels the calls of the HTTP session with an id.
 func (c *clientSet) cancelSession(id string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

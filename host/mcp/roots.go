@@ -115,7 +115,8 @@ func narrowToRoots(s localSession, listed []*mcp.Root) (toolProvider, error) {
 	return rootNarrowedSession{narrower}, nil
 }
 
-// rootNarrowedSession is a session whose paths only the client's roots restrict, in addition to the agent's policy.
+// rootNarrowedSession is a session that is restricted to the client's roots, while the agent's own policy restricts no
+// paths within the workspace.
 type rootNarrowedSession struct{ toolProvider }
 
 // ruleConstraint is the guard's rule that refuses paths outside the allowed directories.

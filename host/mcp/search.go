@@ -56,8 +56,8 @@ type toolSearchResult struct {
 // searchTools handles a client's search for deferred tools, and adds the results to the client's tool list. Like
 // tools/list it calls no plugin, so it has no audit entry.
 //
-// The result contains the schemas, and deferred tools can always be called. Clients that do not reload the tool list,
-// or that have no session with one, need nothing else.
+// The result contains the schemas, and deferred tools can always be called. So a client needs no session, and need not
+// reload the tool list.
 //
 // The SDK notifies all clients of a changed list, so other clients reload an unchanged list.
 func (ts *toolset) searchTools(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {

@@ -122,7 +122,7 @@ func (s *Server) ServeStreams(ctx context.Context, streams Streams) error {
 	return errors.Join(ctx.Err(), err)
 }
 
-// FollowToolChanges updates the offered tools after each value, until changes is closed or ctx is done.
+// FollowToolChanges updates the offered tools after each value from changes, until changes is closed or ctx is done.
 func (s *Server) FollowToolChanges(ctx context.Context, changes <-chan struct{}) {
 	for {
 		select {

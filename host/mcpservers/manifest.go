@@ -202,7 +202,8 @@ func mergeAlternatives(v any) {
 	}
 }
 
-// mergeSchemaAlternatives returns one schema for a schema's alternatives; nil if more than one has other keywords than a type.
+// mergeSchemaAlternatives returns one schema for the alternatives in a schema. It returns nil if two of them have
+// keywords besides the type.
 func mergeSchemaAlternatives(s map[string]any) map[string]any {
 	alternatives, _ := s["anyOf"].([]any)
 	if _, typed := s["type"]; typed || len(alternatives) < 2 {

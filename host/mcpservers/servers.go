@@ -138,7 +138,7 @@ func (s *ServerSpec) buildGrants(programs []string) pluginpb.Grant {
 	return g
 }
 
-// ServerInfo is what a server reports about itself.
+// ServerInfo is a server's description of itself.
 type ServerInfo struct {
 	Name         string                `json:"name"`
 	Title        string                `json:"title"`

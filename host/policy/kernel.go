@@ -107,7 +107,7 @@ func (k KernelPaths) LimitWorkspaceAccess(access string) KernelPaths {
 	}
 }
 
-// outermostPaths returns the sorted paths without those that are below others.
+// outermostPaths returns the sorted paths, without paths below another of them.
 func outermostPaths(all, boundaries []string) []string {
 	var out []string
 	for _, path := range sortedUnique(all) {
@@ -119,7 +119,7 @@ func outermostPaths(all, boundaries []string) []string {
 }
 
 // isPathCovered reports whether a path is below one of dirs without a boundary between them. Boundaries are the home
-// and the private directories of the sandbox, in which only listed paths are visible.
+// and the private directories of the sandbox: in them, only listed paths are visible.
 func isPathCovered(path string, dirs, boundaries []string) bool {
 	return slices.ContainsFunc(dirs, func(above string) bool {
 		return paths.Within(above, path) && !slices.ContainsFunc(boundaries, func(boundary string) bool {

@@ -8,9 +8,9 @@ import (
 	"unicode/utf8"
 )
 
-// LiteralPathPrefix returns the smallest path that a mount can open for a whitelist's regular expression: all clean
-// absolute paths that match are at or below it. exact says that only this path matches, so that it is a file. For an
-// expression without a literal prefix, such as an unanchored or invalid one, the path is "/".
+// LiteralPathPrefix returns the deepest path that contains every path that a whitelist's regular expression matches. A
+// mount of it therefore opens all of them. exact says that the expression matches only this path, which is then a file.
+// For an expression without a literal prefix, such as an unanchored or invalid one, the path is "/".
 func LiteralPathPrefix(pattern string) (path string, exact bool) {
 	parsed, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {
@@ -29,8 +29,8 @@ func LiteralPathPrefix(pattern string) (path string, exact bool) {
 	return path, whole && all
 }
 
-// cleanPathPrefix shortens a literal text to the directory that contains all its continuations. whole says that there
-// are no continuations. Only clean paths can match, so an unclean element ends the prefix.
+// cleanPathPrefix returns the deepest directory that contains all paths that begin with a literal text. With whole, the
+// text is a complete path. An element such as ".." ends the prefix, since no clean path contains it.
 func cleanPathPrefix(literal string, whole bool) (path string, exact bool) {
 	elements := strings.Split(literal[1:], "/")
 	path = ""

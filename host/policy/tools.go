@@ -131,8 +131,8 @@ func (f toolFilter) checkTool(plugin, tool string, sets []string) (rule string, 
 	return "", true
 }
 
-// moduleActionOfTool returns the filesystem module's action for a built-in tool, so that a tool's other name does not
-// circumvent the module. For a tool without an action, such as exec, the result is no valid action.
+// moduleActionOfTool returns the filesystem module's action for a built-in tool. A tool has the same action under each
+// of its names. For a tool without an action, such as exec, the result is no valid action.
 func moduleActionOfTool(tool string) string {
 	switch tool {
 	case "read_file":

@@ -81,7 +81,7 @@ func (l *UsageLedger) Usage() map[string]AgentUsage {
 	return all
 }
 
-// accountOf returns the account of an agent, and creates a missing one. The caller holds mu.
+// accountOf returns the counters of an agent, and creates missing ones. The caller holds mu.
 func (l *UsageLedger) accountOf(agent string) *agentCounters {
 	a := l.agents[agent]
 	if a == nil {

@@ -75,7 +75,7 @@ func RedactValue(name string, v any) any {
 
 // secretPattern matches a form of secrets. The last group of the pattern is the secret.
 type secretPattern struct {
-	hints   []string // lower-case texts, one of which every match contains
+	hints   []string // lower-case; every match contains at least one of them
 	pattern *regexp.Regexp
 }
 
@@ -145,7 +145,7 @@ func replaceMatches(s string, pattern *regexp.Regexp, value func(match []int) (f
 	return b.String() + s[end:]
 }
 
-// nameHints are texts of which every secret's name contains at least one. They make the search fast.
+// nameHints makes the search fast: every secret's name contains one of these texts, so other texts need no search.
 var nameHints = []string{"pass", "secret", "token", "key", "credential", "authorization", "cookie", "_pw", "_pin=", "_auth="}
 
 // namedPattern matches a name and the separator before its value: NAME=value, "name": "value", --name value.

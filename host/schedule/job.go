@@ -48,7 +48,7 @@ type Job struct {
 	UpdatedAtMs    int64      `json:"updatedAtMs"`
 	DeleteAfterRun bool       `json:"deleteAfterRun"` // only for jobs that run once
 
-	// Within restricts the job like the session that added it; nil for no restriction beyond the agent's policy.
+	// Scope restricts the job like the session that added it; nil for no restriction beyond the agent's policy.
 	Scope     *JobScope      `json:"within,omitzero"`
 	Missed    string         `json:"missed,omitzero"`    // once or skip; if empty, the schedule decides
 	TimeoutMs *int64         `json:"timeoutMs,omitzero"` // timeout of a run; 0 for none, nil for the configured one

@@ -71,8 +71,8 @@ func (s *Scheduler) saveAndStartRuns(runCtx context.Context) error {
 	return nil
 }
 
-// checkDue reports whether a job must run now, and returns a log record for an interrupted or skipped run. active is
-// the job's running run; nil if there is none.
+// checkDue reports whether a job must run now. It returns a log record if a run was interrupted or is skipped. active
+// is the job's running run; nil if there is none.
 func (j *Job) checkDue(now int64, active *activeRun) (run bool, record *RunRecord) {
 	newRecord := func(status RunStatus, why string) *RunRecord {
 		return &RunRecord{Time: time.UnixMilli(now), Job: j.ID, Name: j.Name, Status: status, Error: why}

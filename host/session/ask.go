@@ -65,7 +65,7 @@ func WithElicitor(ctx context.Context, show Elicitor) context.Context {
 	return context.WithValue(ctx, elicitorKey{}, show)
 }
 
-// ApprovalAskerOf returns the context's Asker, or nil.
+// ApprovalAskerOf returns the context's ApprovalAsker, or nil.
 func ApprovalAskerOf(ctx context.Context) ApprovalAsker {
 	ask, _ := ctx.Value(approvalAskerKey{}).(ApprovalAsker)
 	return ask

@@ -12,8 +12,8 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// configureCommandSandbox sets the sandbox in which a plugin runs each command: the plugin's access without the paths
-// that only the plugin needs. It depends on the policy, never on a call.
+// configureCommandSandbox sets the sandbox in which a plugin runs each command. Commands get the plugin's access,
+// except to paths such as its state directory. The sandbox depends on the policy, never on a call.
 func (s *Session) configureCommandSandbox(settings *exec.CommandSettings, workspace, userEnv string) {
 	open := s.kernelPaths(true).LimitWorkspaceAccess(workspace)
 	settings.Confine = s.policy.GuardPolicy().Restrict

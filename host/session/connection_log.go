@@ -9,9 +9,9 @@ import (
 	"github.com/picoclaw/picoclaw/host/egress"
 )
 
-// connectionLog writes audit entries about connections. A command can open any number of connections, so in each minute
-// only the first similar connection has its own entry. The others share one entry, and so do all hosts after the first
-// maxTalliedHosts.
+// connectionLog writes audit entries about connections. A command can open any number of connections. So in each minute
+// only the first of similar connections has its own entry, and the others share one. Hosts after the first
+// maxTalliedHosts share one entry too.
 type connectionLog struct {
 	write func(audit.Record) error
 	fail  func(error)

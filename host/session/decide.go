@@ -110,7 +110,7 @@ func (s *Session) decideClaim(p *catalog.Plugin, claims []pluginpb.ClaimedArgume
 	return s.decidePath(p, guard.AccessKind(site.Claim), text)
 }
 
-// decidePath decides on a path argument. A third-party plugin may read the text as a file URI, so the path in such a
+// decidePath decides on a path argument. A third-party plugin may read the text as a file URI. So the path in such a
 // URI is decided on too.
 func (s *Session) decidePath(p *catalog.Plugin, a guard.AccessKind, text string) guard.Decision {
 	strictest := s.guard.DecidePath(a, text)

@@ -20,7 +20,8 @@ type ResourceOrPrompt struct {
 	Spec   *pluginpb.ToolSpec
 }
 
-// ResourcesAndPrompts returns those the agent may use, sorted by name. It omits resources that share a URI.
+// ResourcesAndPrompts returns the resources and prompts that the agent may use, sorted by name. It omits resources that
+// share a URI.
 func (s *Session) ResourcesAndPrompts() []ResourceOrPrompt {
 	tools := s.enabledTools((*catalog.Catalog).ResourcesAndPrompts)
 	uris, short := map[string]int{}, map[string]int{}

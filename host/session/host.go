@@ -141,8 +141,8 @@ func bundledPluginDir() (string, error) {
 	return filepath.Join(filepath.Dir(exe), "plugins"), nil
 }
 
-// PrepareForCalls tests the isolation layer and opens the audit log. The first call does the same; a server calls
-// Prepare to fail before it accepts clients.
+// PrepareForCalls tests the isolation layer and opens the audit log. The first call does the same. A server calls
+// PrepareForCalls to fail before it accepts clients.
 func (h *Host) PrepareForCalls() error {
 	_, err := h.initRuntime()
 	return err

@@ -241,8 +241,8 @@ func (s *Session) sandboxProfile(p *catalog.Plugin, g pluginpb.Grant) isolation.
 }
 
 // protectedPaths returns the protected paths to mount read-only. A mount can't have exceptions, so paths that a person
-// may approve are left out. Files that are protected because of their content are included only if the changes of
-// commands are not checked.
+// may approve are left out. Files that are protected because of their content are left out if the changes of commands
+// are checked.
 func (s *Session) protectedPaths() ([]string, error) {
 	p := s.policy.GuardPolicy()
 	rules, err := protect.CompileRules(p.Workspace, protect.PathLists{Deny: p.WorkspaceDeny, Ask: p.WorkspaceAsk}, nil)
@@ -270,8 +270,8 @@ func existingPaths(paths []string) []string {
 	})
 }
 
-// pluginEnvironment returns the environment of a plugin process: the host's variables that its grants name and, with
-// exec, those that commands need.
+// pluginEnvironment returns the environment of a plugin process: the host's variables that its grants name. With exec,
+// it also has the variables that commands need.
 func pluginEnvironment(g pluginpb.Grant) []string {
 	names := append([]string{"PICOCLAW_LOG_LEVEL"}, g.Env...)
 	if g.Exec {
@@ -293,8 +293,8 @@ func hostEnvironment(names ...string) []string {
 
 func joinWithCommas(names []string) string { return strings.Join(names, ", ") }
 
-// The control group's limits exceed those of a command by these amounts, so that the plugin can end a command over its
-// limit with a message before the kernel kills it.
+// The control group has higher limits than a command, by these amounts. So the plugin can end a command over its limit,
+// with a message, before the kernel kills it.
 const (
 	spareProcesses = 1024
 	spareMemory    = 512 << 20

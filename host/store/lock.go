@@ -77,8 +77,8 @@ func (e *LockFileError) Error() string {
 // Unwrap returns the cause.
 func (e *LockFileError) Unwrap() error { return e.err }
 
-// ReadLockFile returns the content of the lock file, or a *LockFileError. In a home without an audit log, a missing
-// lock file is empty.
+// ReadLockFile returns the content of the lock file, or a *LockFileError. A missing lock file is an error, except in a
+// home without an audit log, which was never used.
 func (s *Store) ReadLockFile() (*LockFile, error) {
 	data, err := smallfile.Read(s.LockFilePath(), maxLockBytes)
 	if errors.Is(err, fs.ErrNotExist) {

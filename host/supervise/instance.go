@@ -167,8 +167,8 @@ func (in *pluginInstance) connectPlugin(ctx context.Context) error {
 	return nil
 }
 
-// handshakeError explains why a program did not complete the handshake: by its own problem, or else by go-plugin's
-// error.
+// handshakeError explains why a program did not complete the handshake. If the program itself shows no problem, it
+// returns go-plugin's error.
 func (in *pluginInstance) handshakeError(err error) error {
 	var failed *fs.PathError
 	started := in.runner.process.Load() != nil

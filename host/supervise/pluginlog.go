@@ -78,7 +78,7 @@ func cleanLine(text string) string {
 }
 
 // goPluginLogger is the logger for hashicorp/go-plugin. It logs the library's warnings at debug level, since this
-// package reports the same events. Plugins log to the logger that Named returns.
+// package reports the same events. The logger that Named returns is for the plugin's own log.
 type goPluginLogger struct{ hclog.Logger }
 
 // Named returns the logger for the plugin's log. It ignores the name, which the host's logger already has.

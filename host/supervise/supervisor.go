@@ -75,7 +75,7 @@ type sharedInstance struct {
 	err      error
 }
 
-// hasEnded reports whether the slot's instance has ended. Callers then get a new instance even before freeSlot.
+// hasEnded reports whether the instance has ended. Callers then get a new instance even before freeSlot.
 func (sl *sharedInstance) hasEnded() bool {
 	select {
 	case <-sl.started:
@@ -208,7 +208,7 @@ func (s *Supervisor) acquireInstance(ctx context.Context, spec *InstanceSpec) (i
 	}
 }
 
-// runSlot starts a slot's instance, waits for its end, records a crash, and frees the slot.
+// runSlot starts an instance, waits for its end, records a crash, and removes the instance.
 func (s *Supervisor) runSlot(key string, sl *sharedInstance, spec *InstanceSpec) {
 	start := time.Now()
 	sl.instance, sl.err = s.startWithBackoff(spec)
@@ -262,7 +262,7 @@ func (s *Supervisor) recordCrash(spec *InstanceSpec, cause error) {
 	}
 }
 
-// freeSlot removes a slot and wakes callers that wait for room.
+// freeSlot removes an instance that has ended, and wakes callers that wait for room.
 func (s *Supervisor) freeSlot(key string, sl *sharedInstance) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

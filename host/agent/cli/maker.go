@@ -118,7 +118,7 @@ func resolvePath(file string) (string, error) {
 	return filepath.EvalSymlinks(file)
 }
 
-// packageRoot returns the node_modules directory that contains a file; the file itself if there is none.
+// packageRoot returns the node_modules directory that contains a file. It returns the file itself if there is none.
 func packageRoot(file string) string {
 	const dir = string(filepath.Separator) + "node_modules" + string(filepath.Separator)
 	if i := strings.Index(file, dir); i >= 0 {

@@ -53,7 +53,7 @@ type cronArguments struct {
 	TZ      string `json:"tz,omitempty" jsonschema:"Time zone of cron_expr, such as Europe/Berlin; default: the machine's."`
 }
 
-// parseSchedule returns the schedule in the first argument of at, every and expression that is not empty, since models
+// parseSchedule returns the schedule from the first argument that is not empty: at, every or the expression. Models
 // fill unused arguments with empty values. It returns false if all are empty.
 func (in *cronArguments) parseSchedule(now time.Time) (schedule.Schedule, bool) {
 	const most = int64(100 * 365 * 24 * 60 * 60) // seconds

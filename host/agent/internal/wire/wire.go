@@ -19,7 +19,7 @@ import (
 	"github.com/picoclaw/picoclaw/internal/lazyregexp"
 )
 
-// ModelClient is the HTTP server of a model.
+// ModelClient sends requests to a model over HTTP.
 type ModelClient struct {
 	Protocol string // protocol and host, which identify stored extra data
 	name     string // model and host, for errors
@@ -29,7 +29,7 @@ type ModelClient struct {
 	client   *http.Client
 }
 
-// NewModelClient returns a server with the headers of a protocol. Its errors contain neither the key nor the
+// NewModelClient returns a client that sends the headers of a protocol. Its errors contain neither the key nor the
 // endpoint's header values.
 func NewModelClient(protocol string, at agent.ModelEndpoint, header map[string]string) (*ModelClient, error) {
 	u, err := url.Parse(at.BaseURL)

@@ -34,8 +34,8 @@ type StartMessage struct {
 // ControlMessage is a later message to the supervisor: a signal, a continuation, or an answer for a hook.
 type ControlMessage struct {
 	Signal   int          `json:"signal,omitempty"`   // to the program and its descendants
-	Continue bool         `json:"continue,omitempty"` // after [Event.Stopped]
-	Hook     *HookMessage `json:"hook,omitempty"`     // answer to [Event.Hook]
+	Continue bool         `json:"continue,omitempty"` // after [SupervisorEvent.Stopped]
+	Hook     *HookMessage `json:"hook,omitempty"`     // answer to [SupervisorEvent.Hook]
 }
 
 // HookMessage is a question of the program's hook, or the host's answer.
@@ -53,7 +53,7 @@ type SupervisorEvent struct {
 	Ended   *RunOutcome  `json:"ended,omitempty"`
 }
 
-// RunOutcome says how the program ended and what it changed.
+// RunOutcome is the exit status of the program, with its changes.
 type RunOutcome struct {
 	Code     int    `json:"code"`
 	Exceeded string `json:"exceeded,omitempty"` // the limit it was ended for
