@@ -163,8 +163,8 @@ func (t *Team) SessionInbox(s *session.Session) func() []string {
 	}
 }
 
-// childrenOf returns the child agents of a session. The caller holds t.mu.
-func (t *Team) childrenOf(s *session.Session) *sessionChildren {
+// childrenOfSession returns the child agents of a session. The caller holds t.mu.
+func (t *Team) childrenOfSession(s *session.Session) *sessionChildren {
 	f := t.groups[s]
 	if f == nil {
 		limits := t.options.Limits(s)
@@ -177,11 +177,11 @@ func (t *Team) childrenOf(s *session.Session) *sessionChildren {
 // startTask starts a child agent when a slot is free, and does not wait for its end. No call waits for a background
 // child.
 func (t *Team) startTask(ctx context.Context, task ChildTask, background bool) (*childAgent, error) {
-	if err := t.checkAllowed(task); err != nil {
+	if err := t.checkDelegation(task); err != nil {
 		return nil, err
 	}
 	t.mu.Lock()
-	f := t.childrenOf(task.Parent)
+	f := t.childrenOfSession(task.Parent)
 	depth := f.depth
 	t.mu.Unlock()
 	if limit := f.limits.Depth; depth >= limit {
@@ -220,8 +220,8 @@ func (f *sessionChildren) acquireSlot(ctx context.Context) error {
 	}
 }
 
-// checkAllowed returns an error if the parent may not delegate to the task's agent.
-func (t *Team) checkAllowed(task ChildTask) error {
+// checkDelegation returns an error if the parent may not delegate to the task's agent.
+func (t *Team) checkDelegation(task ChildTask) error {
 	var names []string
 	if t.options.AllowedAgents != nil {
 		names = t.options.AllowedAgents(task.Parent)
@@ -292,7 +292,7 @@ func (t *Team) runChild(ctx context.Context, c *childAgent, of *sessionChildren)
 		return "", fmt.Errorf("open a subagent: %w", err)
 	}
 	t.mu.Lock()
-	t.childrenOf(member.Session).depth = of.depth + 1
+	t.childrenOfSession(member.Session).depth = of.depth + 1
 	told := c.ChildStatus
 	t.mu.Unlock()
 	outcome, err := member.Agent.RunTurn(ctx, c.task.Text, func(e TurnEvent) {

@@ -61,22 +61,22 @@ func (t *Team) BuiltinPlugin() (session.BuiltinPlugin, error) {
 	}))
 	add(session.NewBuiltinTool("subagent", "Give a task to a subagent, and wait for its result.",
 		func(ctx context.Context, s *session.Session, in subagentInput) (string, error) {
-			return t.awaitTask(ctx, ChildTask{Parent: s, Label: in.Label, Text: in.Task})
+			return t.runTask(ctx, ChildTask{Parent: s, Label: in.Label, Text: in.Task})
 		}))
 	add(session.NewBuiltinTool("delegate", "Give a task to another agent, and wait for its result.",
 		func(ctx context.Context, s *session.Session, in delegateInput) (string, error) {
 			if in.Agent == "" {
 				return "", sdk.Errorf(sdk.InvalidArgument, "agent_id is empty").WithHint("subagent gives work to one like yourself")
 			}
-			return t.awaitTask(ctx, ChildTask{Parent: s, Agent: in.Agent, Text: in.Task})
+			return t.runTask(ctx, ChildTask{Parent: s, Agent: in.Agent, Text: in.Task})
 		}))
 	add(session.NewBuiltinTool("spawn_status", "Say how subagents stand that spawn has begun, with the results of those that have ended.",
 		t.statusReport))
 	return p, wrong
 }
 
-// awaitTask runs a task and returns its result.
-func (t *Team) awaitTask(ctx context.Context, task ChildTask) (string, error) {
+// runTask runs a task and returns its result.
+func (t *Team) runTask(ctx context.Context, task ChildTask) (string, error) {
 	c, err := t.startTask(ctx, task, false)
 	if err != nil {
 		return "", err

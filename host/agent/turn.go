@@ -29,7 +29,7 @@ func (t *turn) runLoop(text string) error {
 		if err := t.checkTurnLimits(); err != nil {
 			return err
 		}
-		if err := t.readInbox(); err != nil {
+		if err := t.appendInboxMessages(); err != nil {
 			return err
 		}
 		reply, err := t.askModel()
@@ -70,8 +70,8 @@ func (t *turn) checkTurnLimits() error {
 	return nil
 }
 
-// readInbox adds new inbox messages to the conversation.
-func (t *turn) readInbox() error {
+// appendInboxMessages adds new inbox messages to the conversation.
+func (t *turn) appendInboxMessages() error {
 	for _, text := range t.inbox() {
 		first, _, _ := strings.Cut(text, "\n")
 		t.emitNotice(ChildNotice, "%s", first)
