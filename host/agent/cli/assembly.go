@@ -100,7 +100,7 @@ func (a *replyAssembler) failureError(status int, why string) error {
 	if m := statusPattern().FindStringSubmatch(why); status == 0 && m != nil {
 		status, _ = strconv.Atoi(m[1])
 	}
-	message := fmt.Sprintf("%s has not answered: %s", a.name, cleanText(why))
+	message := fmt.Sprintf("%s has not answered: %s", a.name, shortenToOneLine(why))
 	if a.callCount > 0 {
 		return fmt.Errorf("%s; it had made %d calls, so it is not retried", message, a.callCount)
 	}
@@ -110,7 +110,7 @@ func (a *replyAssembler) failureError(status int, why string) error {
 // maxMessageBytes limits a program's text in an error message.
 const maxMessageBytes = 2 << 10
 
-// cleanText shortens a program's text to one line.
-func cleanText(text string) string {
+// shortenToOneLine shortens a program's text to one line.
+func shortenToOneLine(text string) string {
 	return stdio.PrintablePrefix(strings.Join(strings.Fields(text), " "), maxMessageBytes)
 }

@@ -115,7 +115,7 @@ func (c *claudeEventHandler) handleEvent(line []byte) error {
 	switch e.Type {
 	case "system":
 		if e.Subtype == "init" {
-			return c.checkInit(&e)
+			return c.checkToolsAndServers(&e)
 		}
 		return nil
 	case "result":
@@ -139,19 +139,19 @@ func (c *claudeEventHandler) handleEvent(line []byte) error {
 	return c.handleMessage(&e)
 }
 
-// checkInit returns an error if the program has other tools or servers than picoclaw's.
-func (c *claudeEventHandler) checkInit(e *claudeEvent) error {
+// checkToolsAndServers returns an error if the program has other tools or servers than picoclaw's.
+func (c *claudeEventHandler) checkToolsAndServers(e *claudeEvent) error {
 	for _, tool := range e.Tools {
 		if !strings.HasPrefix(tool, claudePrefix) {
-			return c.foreignToolError("the tool " + cleanText(tool))
+			return c.foreignToolError("the tool " + shortenToOneLine(tool))
 		}
 	}
 	for _, s := range e.Servers {
 		if s.Name != ServerName {
-			return c.foreignToolError("the MCP server " + cleanText(s.Name))
+			return c.foreignToolError("the MCP server " + shortenToOneLine(s.Name))
 		}
 		if s.Status != "connected" {
-			return c.protocolError("has not reached picoclaw's MCP server, which is %s", cleanText(s.Status))
+			return c.protocolError("has not reached picoclaw's MCP server, which is %s", shortenToOneLine(s.Status))
 		}
 	}
 	if len(e.Servers) != 1 {
@@ -185,7 +185,7 @@ func (c *claudeEventHandler) handleMessage(e *claudeEvent) error {
 		case strings.HasSuffix(b.Type, "tool_use"):
 			name, ours := strings.CutPrefix(b.Name, claudePrefix)
 			if !ours || b.Type != "tool_use" {
-				return c.foreignToolError("used the tool " + cleanText(b.Name))
+				return c.foreignToolError("used the tool " + shortenToOneLine(b.Name))
 			}
 			if err := c.beginCall(b.ID, name, b.Input); err != nil {
 				return err

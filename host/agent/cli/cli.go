@@ -242,7 +242,7 @@ func (c *ProgramModel) confinedProgram(args []string) session.AgentProgram {
 // stderrEnd returns the end of the program's standard error for error messages.
 func (c *ProgramModel) stderrEnd(said *stdio.TailBuffer) string {
 	text, _ := said.Text()
-	text = cleanText(text)
+	text = shortenToOneLine(text)
 	if c.options.Key != "" {
 		text = strings.ReplaceAll(text, c.options.Key, "[secret]")
 	}

@@ -43,7 +43,7 @@ func codexArguments(c *ProgramModel, system string, r agent.ModelRequest) []stri
 	if c.options.Model != "" {
 		args = append(args, "--model", c.options.Model)
 	}
-	return append(append(args, optionArguments("-c", settings)...), "-")
+	return append(append(args, repeatOption("-c", settings)...), "-")
 }
 
 // quoteTOML encodes a string or list in TOML, whose syntax for them is JSON's.
@@ -123,7 +123,7 @@ func (c *codexEventHandler) handleItem(e *codexEvent) error {
 		}
 	case "mcp_tool_call":
 		if i.Server != ServerName {
-			return c.foreignToolError("the MCP server " + cleanText(i.Server))
+			return c.foreignToolError("the MCP server " + shortenToOneLine(i.Server))
 		}
 		if err := c.beginCall(i.ID, i.Tool, i.Arguments); err != nil || !ended {
 			return err
@@ -137,7 +137,7 @@ func (c *codexEventHandler) handleItem(e *codexEvent) error {
 			c.endCall(i.ID, "", i.Status == "failed")
 		}
 	default:
-		return c.foreignToolError("a tool of the kind " + cleanText(i.Type))
+		return c.foreignToolError("a tool of the kind " + shortenToOneLine(i.Type))
 	}
 	return nil
 }

@@ -93,7 +93,7 @@ func findProgram(command []string, name string) (*installedProgram, error) {
 	if file, err = resolvePath(file); err != nil {
 		return nil, err
 	}
-	f := &installedProgram{argv: append([]string{file}, command[1:]...), paths: []string{packageRoot(file)}}
+	f := &installedProgram{argv: append([]string{file}, command[1:]...), paths: []string{nodeModulesDir(file)}}
 	interpreter, err := scriptInterpreter(file)
 	if err != nil || interpreter == "" {
 		return f, err
@@ -118,8 +118,8 @@ func resolvePath(file string) (string, error) {
 	return filepath.EvalSymlinks(file)
 }
 
-// packageRoot returns the node_modules directory that contains a file. It returns the file itself if there is none.
-func packageRoot(file string) string {
+// nodeModulesDir returns the node_modules directory that contains a file. It returns the file itself if there is none.
+func nodeModulesDir(file string) string {
 	const dir = string(filepath.Separator) + "node_modules" + string(filepath.Separator)
 	if i := strings.Index(file, dir); i >= 0 {
 		return file[:i+len(dir)-1]
@@ -142,8 +142,8 @@ func scriptInterpreter(file string) (string, error) {
 	return "", nil
 }
 
-// optionArguments returns the option with each value as arguments, sorted.
-func optionArguments(option string, values map[string]string) []string {
+// repeatOption returns the option with each value as arguments, sorted.
+func repeatOption(option string, values map[string]string) []string {
 	var args []string
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		args = append(args, option, name+"="+values[name])
