@@ -67,7 +67,7 @@ func (a *replyAssembler) addEvent(data []byte) error {
 		if len(e.Error) == 0 {
 			return fmt.Errorf("an error has no type: %s", wire.TextSnippet(data))
 		}
-		return wire.ServerError(e.Error)
+		return wire.EventError(e.Error)
 	case "message_start":
 		return a.addUsage(e.Message.Usage)
 	case "content_block_start":

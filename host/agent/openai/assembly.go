@@ -62,7 +62,7 @@ func (a *replyAssembler) addChunk(data []byte) error {
 		return fmt.Errorf("a piece of it is no JSON object: %w: %s", err, wire.TextSnippet(data))
 	}
 	if isPresent(chunk.Error) {
-		return wire.ServerError(chunk.Error)
+		return wire.EventError(chunk.Error)
 	}
 	if isPresent(chunk.Usage) {
 		a.addUsage(chunk.Usage)

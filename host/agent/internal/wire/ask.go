@@ -21,7 +21,7 @@ import (
 // ReplyAssembler builds a reply from the events of a response.
 type ReplyAssembler interface {
 	// AddData adds the data of an event, and reports whether it is the last. An error the server sends is a
-	// [ServerError].
+	// [EventError].
 	AddData(data []byte) (last bool, err error)
 	// IsComplete reports whether the server ended the answer. Some servers send more afterwards.
 	IsComplete() bool
@@ -29,10 +29,10 @@ type ReplyAssembler interface {
 	BuildReply(from string) (*agent.ModelReply, error)
 }
 
-// ServerError is an error that a server sends within a response.
-type ServerError json.RawMessage
+// EventError is an error that a server sends within a response.
+type EventError json.RawMessage
 
-func (t ServerError) Error() string { return string(t) }
+func (t EventError) Error() string { return string(t) }
 
 // maxAnswerBytes limits the size of a response.
 const maxAnswerBytes = 64 << 20
@@ -60,13 +60,13 @@ func (s *ModelClient) PostRequest(ctx context.Context, path string, body []byte,
 		return nil, s.statusError(response)
 	}
 	last := false
-	for data, err := range answerEvents(response) {
+	for data, err := range responseEvents(response) {
 		heard()
 		if err != nil {
 			return nil, s.connectionError(ctx, err)
 		}
 		last, err = a.AddData(data)
-		if told, ok := errors.AsType[ServerError](err); ok {
+		if told, ok := errors.AsType[EventError](err); ok {
 			status, message := parseError(json.RawMessage(told))
 			return nil, s.responseError(status, nil, message)
 		}
@@ -87,8 +87,8 @@ func (s *ModelClient) PostRequest(ctx context.Context, path string, body []byte,
 	return reply, nil
 }
 
-// answerEvents returns the data of a response's events. A response without streaming is one event.
-func answerEvents(response *http.Response) func(yield func([]byte, error) bool) {
+// responseEvents returns the data of a response's events. A response without streaming is one event.
+func responseEvents(response *http.Response) func(yield func([]byte, error) bool) {
 	return func(yield func([]byte, error) bool) {
 		body := http.MaxBytesReader(nil, response.Body, maxAnswerBytes)
 		if kind, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type")); kind == "application/json" {
