@@ -38,7 +38,7 @@ func BenchmarkTurns(b *testing.B) {
 	t := measure.RunInTurns(b,
 		measure.BenchCase{Name: "turn",
 			Prepare: func() error {
-				server.AddSteps(steps...)
+				server.AddReplies(steps...)
 				turns++
 				if turns%turnsOfConversation != 1 {
 					return nil
@@ -55,7 +55,7 @@ func BenchmarkTurns(b *testing.B) {
 			}},
 		measure.BenchCase{Name: "requests",
 			Prepare: func() error {
-				server.AddSteps(steps...)
+				server.AddReplies(steps...)
 				all := server.Requests()
 				body = all[len(all)-1].Body // as large as the turn's
 				return nil

@@ -64,15 +64,15 @@ func (s *FakeModel) Requests() []RecordedRequest {
 	return append([]RecordedRequest(nil), s.requests...)
 }
 
-// AddSteps appends steps to the script.
-func (s *FakeModel) AddSteps(script ...ScriptedReply) {
+// AddReplies appends steps to the script.
+func (s *FakeModel) AddReplies(script ...ScriptedReply) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.script = append(s.script, script...)
 }
 
-// nextStep records a request and returns its step.
-func (s *FakeModel) nextStep(r *http.Request) ScriptedReply {
+// nextReply records a request and returns its step.
+func (s *FakeModel) nextReply(r *http.Request) ScriptedReply {
 	body, err := io.ReadAll(r.Body)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -89,7 +89,7 @@ func (s *FakeModel) nextStep(r *http.Request) ScriptedReply {
 }
 
 func (s *FakeModel) serveHTTP(w http.ResponseWriter, r *http.Request) {
-	step := s.nextStep(r)
+	step := s.nextReply(r)
 	if step.Wait != nil {
 		select {
 		case <-step.Wait:

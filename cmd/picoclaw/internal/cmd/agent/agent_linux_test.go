@@ -38,7 +38,7 @@ func TestAgentCompletesTask(t *testing.T) {
 		t.Errorf("the record: %+v", all)
 	}
 	// The session goes on.
-	server.AddSteps(modeltest.ScriptedReply{Text: "You are welcome."})
+	server.AddReplies(modeltest.ScriptedReply{Text: "You are welcome."})
 	if out, code := in.Run(t, "agent", "-m", "thanks"); code != 0 || !strings.Contains(out, "You are welcome.") {
 		t.Errorf("%d %s", code, out)
 	}
@@ -142,7 +142,7 @@ func TestHooksOfTurns(t *testing.T) {
 		!strings.Contains(out, "hooks.UserPromptSubmit[0]") {
 		t.Errorf("%d %s", code, out)
 	}
-	server.AddSteps(modeltest.ScriptedReply{Text: "news"}, modeltest.ScriptedReply{Text: "good news"})
+	server.AddReplies(modeltest.ScriptedReply{Text: "news"}, modeltest.ScriptedReply{Text: "good news"})
 	if out, code := in.Run(t, "cron", "add", "job", "--in", "1s", "--message", "look"); code != 0 {
 		t.Fatal(out)
 	}
