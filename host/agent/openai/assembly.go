@@ -152,7 +152,7 @@ func (a *replyAssembler) addDelta(raw json.RawMessage) error {
 			return fmt.Errorf("tool_calls is no list: %s", wire.TextSnippet(calls))
 		}
 		for _, c := range all {
-			if err := a.addCall(c); err != nil {
+			if err := a.addCallPiece(c); err != nil {
 				return err
 			}
 		}
@@ -186,8 +186,8 @@ func contentText(raw json.RawMessage) (string, error) {
 	return text, nil
 }
 
-// addCall adds a piece of a tool call. Servers may omit or repeat the index and the id, so findCall guesses the call.
-func (a *replyAssembler) addCall(raw json.RawMessage) error {
+// addCallPiece adds a piece of a tool call. Servers may omit or repeat the index and the id, so findCall guesses the call.
+func (a *replyAssembler) addCallPiece(raw json.RawMessage) error {
 	var piece struct {
 		Index    *int
 		ID       string

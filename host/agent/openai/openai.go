@@ -110,14 +110,14 @@ func (m *Model) assistantMessage(message agent.Message) map[string]any {
 	}
 	ours := message.From == m.server.Protocol
 	if ours {
-		addExtra(out, message.Extra)
+		addExtraFields(out, message.Extra)
 	}
 	var calls []any
 	for _, c := range message.Calls {
 		function := map[string]any{"name": c.Tool, "arguments": argumentsText(c.Arguments)}
 		call := map[string]any{"id": c.ID, "type": "function", "function": function}
 		if ours {
-			addExtra(call, c.Extra)
+			addExtraFields(call, c.Extra)
 		}
 		calls = append(calls, call)
 	}
@@ -127,8 +127,8 @@ func (m *Model) assistantMessage(message agent.Message) map[string]any {
 	return out
 }
 
-// addExtra adds the stored extra fields of a server's message to out.
-func addExtra(out map[string]any, extra json.RawMessage) {
+// addExtraFields adds the stored extra fields of a server's message to out.
+func addExtraFields(out map[string]any, extra json.RawMessage) {
 	var fields map[string]json.RawMessage
 	if len(extra) == 0 || json.Unmarshal(extra, &fields) != nil {
 		return
