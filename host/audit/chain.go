@@ -88,7 +88,7 @@ func lastChainHash(f *os.File, end int64) (chainHash, error) {
 // loadPreviousFileHash sets l.last for a new file: to the last hash of the newest rotated file.
 func (l *Log) loadPreviousFileHash() error {
 	l.last, l.before = "", chainPosition{}
-	files, err := rotatedFiles(l.path)
+	files, err := rotatedFilePaths(l.path)
 	if err != nil || len(files) == 0 {
 		return err
 	}
@@ -115,7 +115,7 @@ func (l *Log) wasFileRemoved() bool {
 	if err != nil || !ours.Mode().IsRegular() {
 		return false
 	}
-	files, err := rotatedFiles(l.path)
+	files, err := rotatedFilePaths(l.path)
 	if err != nil {
 		return false
 	}

@@ -168,8 +168,8 @@ func longestUnescapedPart(text string) string {
 	return longest
 }
 
-// firstCandidate returns the offset of the first line with a text of the first set; the end of lines for none.
-func (s lineFilter) firstCandidate(lines []byte) int {
+// firstCandidateOffset returns the offset of the first line with a text of the first set; the end of lines for none.
+func (s lineFilter) firstCandidateOffset(lines []byte) int {
 	if len(s) == 0 || len(s[0]) > 1 {
 		return 0
 	}

@@ -152,7 +152,7 @@ func (r *logReader) openFiles(after os.FileInfo) error {
 				return checkErr
 			}
 		}
-		paths, listErr := rotatedFiles(r.path)
+		paths, listErr := rotatedFilePaths(r.path)
 		if listErr != nil {
 			return listErr
 		}

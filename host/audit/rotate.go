@@ -20,7 +20,7 @@ func LogExists(home string) bool {
 	if _, err := os.Lstat(LogPath(home)); err == nil || !errors.Is(err, fs.ErrNotExist) {
 		return true
 	}
-	files, err := rotatedFiles(LogPath(home))
+	files, err := rotatedFilePaths(LogPath(home))
 	return len(files) > 0 || err != nil && !errors.Is(err, fs.ErrNotExist)
 }
 
@@ -121,7 +121,7 @@ func (l *Log) rotateFile(record []byte) error {
 	}
 	at := time.Now().UTC()
 	for {
-		aside := rotatedName(l.path, at)
+		aside := rotatedFilePath(l.path, at)
 		if _, err := os.Lstat(aside); errors.Is(err, fs.ErrNotExist) {
 			if err := os.Rename(l.path, aside); err != nil {
 				return err
@@ -140,14 +140,14 @@ func (l *Log) rotateFile(record []byte) error {
 // rotatedLayout is the time format in the names of rotated files. The names sort by time.
 const rotatedLayout = "20060102T150405.000000000Z"
 
-// rotatedName returns the name of a rotated file: audit-20261121T074512.123456789Z.jsonl for audit.jsonl.
-func rotatedName(path string, at time.Time) string {
+// rotatedFilePath returns the name of a rotated file: audit-20261121T074512.123456789Z.jsonl for audit.jsonl.
+func rotatedFilePath(path string, at time.Time) string {
 	ext := filepath.Ext(path)
 	return strings.TrimSuffix(path, ext) + "-" + at.Format(rotatedLayout) + ext
 }
 
-// rotatedFiles returns the rotated files, the oldest first.
-func rotatedFiles(path string) ([]string, error) {
+// rotatedFilePaths returns the rotated files, the oldest first.
+func rotatedFilePaths(path string) ([]string, error) {
 	entries, err := os.ReadDir(filepath.Dir(path))
 	if err != nil {
 		return nil, err
@@ -171,7 +171,7 @@ func (l *Log) removeOldFiles() error {
 	if l.options.MaxFiles == 0 {
 		return nil
 	}
-	files, err := rotatedFiles(l.path)
+	files, err := rotatedFilePaths(l.path)
 	if err != nil {
 		return err
 	}

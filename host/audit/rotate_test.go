@@ -86,7 +86,7 @@ func TestConcurrentRotationLosesNothing(t *testing.T) {
 			t.Errorf("writer %d: %d of %d records are there", id, got, count)
 		}
 	}
-	files, err := rotatedFiles(path)
+	files, err := rotatedFilePaths(path)
 	if err != nil || len(files) < 10 {
 		t.Fatalf("%d files were put aside (%v)", len(files), err)
 	}
@@ -133,7 +133,7 @@ func TestOldFilesAreRemoved(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	files, err := rotatedFiles(path)
+	files, err := rotatedFilePaths(path)
 	if err != nil || len(files) != 3 {
 		t.Errorf("%d files are kept (%v)", len(files), err)
 	}

@@ -150,7 +150,7 @@ func (s *logSearch) searchFile(f *os.File, later []*os.File) (more bool, err err
 func (s *logSearch) searchBlock(begin int64, lines []byte) (more bool) {
 	if s.sieve.mayMatch(lines) {
 		s.starts = s.starts[:0]
-		for at := s.sieve.firstCandidate(lines); at < len(lines); at += s.sieve.firstCandidate(lines[at:]) {
+		for at := s.sieve.firstCandidateOffset(lines); at < len(lines); at += s.sieve.firstCandidateOffset(lines[at:]) {
 			s.starts = append(s.starts, at)
 			at += bytes.IndexByte(lines[at:], '\n') + 1
 		}

@@ -94,7 +94,7 @@ func TestSearchContinuesAfterRotation(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if aside, err := rotatedFiles(path); err != nil || len(aside) < 2 {
+	if aside, err := rotatedFilePaths(path); err != nil || len(aside) < 2 {
 		t.Fatalf("%d files were put aside (%v)", len(aside), err)
 	}
 	second, err := SearchLog(path, LogQuery{Limit: 1, After: first.Next})
@@ -106,7 +106,7 @@ func TestSearchContinuesAfterRotation(t *testing.T) {
 			t.Errorf("%+v is %+v, %v", found, r, err)
 		}
 	}
-	files, _ := rotatedFiles(path)
+	files, _ := rotatedFilePaths(path)
 	if err := os.Remove(files[0]); err != nil {
 		t.Fatal(err)
 	}
@@ -236,7 +236,7 @@ func FuzzSieve(f *testing.F) {
 			{Text: arg, Tool: pattern},
 		} {
 			lines, at := slices.Concat([]byte("{}\n"), line, []byte("\n")), 3
-			if s := filter.newLineFilter(); filter.Matches(kept) && (!s.mayMatch(line) || s.firstCandidate(lines) > at) {
+			if s := filter.newLineFilter(); filter.Matches(kept) && (!s.mayMatch(line) || s.firstCandidateOffset(lines) > at) {
 				t.Errorf("%+v wants %q, and it is held back", filter, line)
 			}
 		}

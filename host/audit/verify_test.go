@@ -168,7 +168,7 @@ func TestVerifyFindsNotedHash(t *testing.T) {
 
 func TestVerifyDetectsMissingFiles(t *testing.T) {
 	path, _ := chained(t, 40, LogOptions{MaxSize: 1000})
-	files, err := rotatedFiles(path)
+	files, err := rotatedFilePaths(path)
 	if err != nil || len(files) < 5 {
 		t.Fatal(files, err)
 	}
@@ -213,7 +213,7 @@ func TestVerifyDetectsRemovedLog(t *testing.T) {
 	rotated := filepath.Join(t.TempDir(), "audit.jsonl")
 	log = open(t, rotated, LogOptions{MaxSize: 1000})
 	write(log, 12)
-	files, err := rotatedFiles(rotated)
+	files, err := rotatedFilePaths(rotated)
 	if err != nil || len(files) == 0 {
 		t.Fatal(files, err)
 	}
@@ -291,7 +291,7 @@ func TestVerifyNamesEmptiedFile(t *testing.T) {
 		"zeroed": func(size int) []byte { return make([]byte, size) }, "lines": func(size int) []byte { return bytes.Repeat([]byte("x\n"), size/2) },
 	} {
 		path, _ := chained(t, 200, LogOptions{MaxSize: 4 << 10})
-		files, err := rotatedFiles(path)
+		files, err := rotatedFilePaths(path)
 		if err != nil || len(files) < 2 {
 			t.Fatal(files, err)
 		}

@@ -130,7 +130,7 @@ func (w *WitnessSender) sendNote(ctx context.Context) {
 	}
 	if err == nil {
 		at := w.position
-		err = w.deliverNote(ctx, WitnessNote{Chain: string(at.first), Count: at.count, Head: string(at.head), Time: time.Now().UTC()})
+		err = w.sendToReceivers(ctx, WitnessNote{Chain: string(at.first), Count: at.count, Head: string(at.head), Time: time.Now().UTC()})
 	}
 	if err == nil {
 		w.reported, w.failed = wrote, false
@@ -191,8 +191,8 @@ func openCurrentUnderLock(path string) (f *os.File, info os.FileInfo, err error)
 	return f, info, err
 }
 
-// deliverNote sends a note to both receivers: the function Send and the witness.
-func (w *WitnessSender) deliverNote(ctx context.Context, n WitnessNote) error {
+// sendToReceivers sends a note to both receivers: the function Send and the witness.
+func (w *WitnessSender) sendToReceivers(ctx context.Context, n WitnessNote) error {
 	line, err := json.Marshal(n)
 	if err != nil {
 		return err
@@ -205,22 +205,22 @@ func (w *WitnessSender) deliverNote(ctx context.Context, n WitnessNote) error {
 	if w.options.To == "" {
 		return err
 	}
-	return errors.Join(err, w.postNote(ctx, line))
+	return errors.Join(err, w.writeToWitness(ctx, line))
 }
 
-// postNote appends a line to the file of the witness, or posts it to the URL of the witness.
-func (w *WitnessSender) postNote(ctx context.Context, line []byte) error {
+// writeToWitness appends a line to the file of the witness, or posts it to the URL of the witness.
+func (w *WitnessSender) writeToWitness(ctx context.Context, line []byte) error {
 	if !isHTTPURL(w.options.To) {
 		return appendLineToFile(w.options.To, line)
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, w.options.To, bytes.NewReader(line))
 	if err != nil {
-		return redactURL(err)
+		return redactErrorURL(err)
 	}
 	request.Header.Set("Content-Type", "application/json")
 	answer, err := w.client.Do(request)
 	if err != nil {
-		return redactURL(err)
+		return redactErrorURL(err)
 	}
 	defer func() { _ = answer.Body.Close() }()
 	_, _ = io.CopyN(io.Discard, answer.Body, 4096) // to reuse the connection
@@ -249,8 +249,8 @@ func isHTTPURL(to string) bool {
 	return strings.HasPrefix(to, "http://") || strings.HasPrefix(to, "https://")
 }
 
-// redactURL removes user and query, which may contain secrets, from the URL in an error.
-func redactURL(err error) error {
+// redactErrorURL removes user and query, which may contain secrets, from the URL in an error.
+func redactErrorURL(err error) error {
 	if wrong, ok := errors.AsType[*url.Error](err); ok {
 		if at, parsed := url.Parse(wrong.URL); parsed == nil {
 			return fmt.Errorf("%s %s: %w", wrong.Op, at.Host, wrong.Err)

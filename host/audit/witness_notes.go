@@ -40,11 +40,11 @@ func ReadWitnessNotes(ctx context.Context, from string) (*WitnessNotes, error) {
 	defer client.CloseIdleConnections()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, from, nil)
 	if err != nil {
-		return nil, fmt.Errorf("read the witness: %w", redactURL(err))
+		return nil, fmt.Errorf("read the witness: %w", redactErrorURL(err))
 	}
 	answer, err := client.Do(request)
 	if err != nil {
-		return nil, fmt.Errorf("read the witness: %w", redactURL(err))
+		return nil, fmt.Errorf("read the witness: %w", redactErrorURL(err))
 	}
 	defer func() { _ = answer.Body.Close() }()
 	if answer.StatusCode != http.StatusOK {
