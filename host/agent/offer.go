@@ -48,7 +48,7 @@ func (a *Agent) listTools() (*offeredTools, error) {
 
 // nameForModel returns a tool's unique name for the model.
 func (o *offeredTools) nameForModel(full string) string {
-	name := catalog.ClientName(full)
+	name := catalog.ToolNameForClients(full)
 	if _, taken := o.hostNames[name]; taken || len(name) > maxToolNameLength {
 		sum := fmt.Sprintf("_%x", sha256.Sum256([]byte(full)))[:9]
 		name = name[:min(len(name), maxToolNameLength-len(sum))] + sum

@@ -134,7 +134,7 @@ func readPlugin(dir string) (*Plugin, error) {
 
 // setDigest computes and stores the digest of manifest and binary.
 func (p *Plugin) setDigest() (err error) {
-	binary, err := identifyBinary(p.Binary)
+	binary, err := fingerprintBinary(p.Binary)
 	p.Digest = binary + " " + p.Digest
 	return err
 }
@@ -153,8 +153,8 @@ func newPlugin(m *pluginpb.Manifest, dir string) *Plugin {
 	return p
 }
 
-// identifyBinary returns text that changes with a binary. The binary must be executable and not writable by all users.
-func identifyBinary(path string) (string, error) {
+// fingerprintBinary returns text that changes with a binary. The binary must be executable and not writable by all users.
+func fingerprintBinary(path string) (string, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return "", fmt.Errorf("its binary is missing: %w; install the plugin again, or remove the directory", err)
@@ -185,7 +185,7 @@ func newTool(p *Plugin, spec *pluginpb.ToolSpec, kind string) *Tool {
 // addPlugin adds a plugin. It returns an error if a tool of the plugin imitates picoclaw's.
 func (c *Catalog) addPlugin(p *Plugin) error {
 	if p.Kind != BundledPlugin {
-		if err := c.CheckToolNames(p.Manifest); err != nil {
+		if err := c.CheckToolNameConflicts(p.Manifest); err != nil {
 			return err
 		}
 	}

@@ -210,20 +210,20 @@ func (c *Catalog) DisabledBy(t *Tool, agent string) *store.DisableRule {
 	return c.lock.FindDisabledTool(t.Plugin.Manifest.ID, t.Spec.Name, agent)
 }
 
-// CheckToolNames returns an error if a plugin's tool has the name of a bundled or built-in tool, or the same name for
-// MCP clients as another tool; see ClientName. Plugins may share other short names. Agents must then use full names.
-func (c *Catalog) CheckToolNames(m *pluginpb.Manifest) error {
+// CheckToolNameConflicts returns an error if a plugin's tool has the name of a bundled or built-in tool, or the same name for
+// MCP clients as another tool; see ToolNameForClients. Plugins may share other short names. Agents must then use full names.
+func (c *Catalog) CheckToolNameConflicts(m *pluginpb.Manifest) error {
 	clients := map[string]string{}
 	for _, p := range c.plugins {
 		for _, t := range p.Tools {
-			clients[ClientName(t.FullName())] = p.Manifest.ID
+			clients[ToolNameForClients(t.FullName())] = p.Manifest.ID
 			if p.Kind == BundledPlugin || p.Kind == BuiltinPlugin {
 				clients[t.Spec.Name] = p.Manifest.ID
 			}
 		}
 	}
 	for _, t := range m.Tools {
-		names := []string{ClientName(m.ID + "." + t.Name)}
+		names := []string{ToolNameForClients(m.ID + "." + t.Name)}
 		if !m.FullNames {
 			names = append(names, t.Name)
 		}
@@ -236,5 +236,5 @@ func (c *Catalog) CheckToolNames(m *pluginpb.Manifest) error {
 	return nil
 }
 
-// ClientName returns a tool's name for MCP clients, with "_" for ".", which some clients don't allow.
-func ClientName(name string) string { return strings.ReplaceAll(name, ".", "_") }
+// ToolNameForClients returns a tool's name for MCP clients, with "_" for ".", which some clients don't allow.
+func ToolNameForClients(name string) string { return strings.ReplaceAll(name, ".", "_") }

@@ -84,7 +84,7 @@ func (ts *toolset) removeResourceOrPrompt(f session.ResourceOrPrompt) {
 	}
 }
 
-func clientPromptName(f session.ResourceOrPrompt) string { return catalog.ClientName(f.Short) }
+func clientPromptName(f session.ResourceOrPrompt) string { return catalog.ToolNameForClients(f.Short) }
 
 func isResourceTemplate(s *pluginpb.ToolSpec) bool { return strings.Contains(s.URI, "{") }
 

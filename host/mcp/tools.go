@@ -44,7 +44,7 @@ func toolAnnotations(s *pluginpb.ToolSpec) *mcp.ToolAnnotations {
 	return h
 }
 
-func clientToolName(t session.Tool) string { return catalog.ClientName(t.Name) }
+func clientToolName(t session.Tool) string { return catalog.ToolNameForClients(t.Name) }
 
 // toolset is the set of tools that a server offers. It changes with the installed and enabled plugins.
 type toolset struct {

@@ -176,7 +176,7 @@ func (o *sharedServerOptions) installServer(ctx context.Context, s *install.Plug
 	}
 	defer p.Discard()
 	p.Declared = o.declaredDigest
-	if err = s.Catalog.CheckToolNames(p.Manifest); err != nil {
+	if err = s.Catalog.CheckToolNameConflicts(p.Manifest); err != nil {
 		return cli.FailedError(fmt.Errorf("%s was not added: %w", name, err))
 	}
 	if state := session.PluginStateDir(s.Config.Home().Path, name); pin == nil && hasFiles(state) {

@@ -82,7 +82,7 @@ func stagePackage(s *install.PluginInventory, source string) (*store.StagedPacka
 		p.Discard()
 		return nil, cli.FailedError(fmt.Errorf("plugin %s comes with picoclaw; an installed one can't take its place", p.Manifest.ID))
 	}
-	if err := s.Catalog.CheckToolNames(p.Manifest); err != nil {
+	if err := s.Catalog.CheckToolNameConflicts(p.Manifest); err != nil {
 		p.Discard()
 		return nil, cli.FailedError(fmt.Errorf("plugin %s can't be installed: %w", p.Manifest.ID, err))
 	}
