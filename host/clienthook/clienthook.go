@@ -76,8 +76,8 @@ type hookEvent struct {
 	Dir   string         `json:"cwd"`
 }
 
-// ReadCall returns the tool call that a hook message announces; nil if it announces something else.
-func (c *HookFormat) ReadCall(text []byte) (*session.ClientToolCall, error) {
+// ParseToolCall returns the tool call that a hook message announces; nil if it announces something else.
+func (c *HookFormat) ParseToolCall(text []byte) (*session.ClientToolCall, error) {
 	var e hookEvent
 	if err := json.Unmarshal(text, &e); err != nil {
 		return nil, fmt.Errorf("the event of %s is not the JSON that is known of it: %w", c.Name, err)

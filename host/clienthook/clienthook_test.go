@@ -49,7 +49,7 @@ func TestReadCall(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		call, err := client.ReadCall([]byte(c.event))
+		call, err := client.ParseToolCall([]byte(c.event))
 		switch {
 		case c.want == nil:
 			if err == nil {
@@ -71,7 +71,7 @@ func TestOtherEventsAreIgnored(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if call, err := client.ReadCall([]byte(`{"hook_event_name":"Stop","cwd":"/p"}`)); call != nil || err != nil {
+	if call, err := client.ParseToolCall([]byte(`{"hook_event_name":"Stop","cwd":"/p"}`)); call != nil || err != nil {
 		t.Errorf("%v, %v", call, err)
 	}
 }
@@ -113,7 +113,7 @@ func FuzzReadCall(f *testing.F) {
 		if err != nil {
 			return
 		}
-		call, err := client.ReadCall(text)
+		call, err := client.ParseToolCall(text)
 		if err == nil && call != nil {
 			if _, known := client.Tools[call.Tool[len(name)+1:]]; known && len(call.Actions) == 0 {
 				t.Errorf("%q does nothing", text)

@@ -79,7 +79,7 @@ func (o *Options) decideEvent(ctx context.Context) (d guard.Decision, err error)
 	if len(text) > maxEventBytes {
 		return d, fmt.Errorf("the event has more than %d MB", maxEventBytes>>20)
 	}
-	call, err := o.client.ReadCall(text)
+	call, err := o.client.ParseToolCall(text)
 	switch {
 	case err != nil:
 		return d, err
