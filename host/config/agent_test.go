@@ -55,13 +55,13 @@ func TestAgentOverridesCommonSettings(t *testing.T) {
 	}
 	for key, want := range map[string]string{
 		"workspace":                    "default",
-		"restrict_to_workspace":        c.File() + ":7",
-		"allow_read_outside_workspace": c.File() + ":3",
-		"tools.disabled":               c.File() + ":8",
-		"tools.exec.timeout_seconds":   c.File() + ":8",
-		"tools.exec.env":               c.File() + ":14",
+		"restrict_to_workspace":        c.FilePath() + ":7",
+		"allow_read_outside_workspace": c.FilePath() + ":3",
+		"tools.disabled":               c.FilePath() + ":8",
+		"tools.exec.timeout_seconds":   c.FilePath() + ":8",
+		"tools.exec.env":               c.FilePath() + ":14",
 		"tools.set":                    "default",
-		"plugins.enabled":              c.File() + ":10",
+		"plugins.enabled":              c.FilePath() + ":10",
 	} {
 		if got := find(t, coder.Settings(), key).Origin.String(); got != want {
 			t.Errorf("coder's %s comes from %s; want %s", key, got, want)

@@ -31,7 +31,7 @@ func (c *documentChecker) checkValue(n *documentNode, e *keyNode, path string) (
 		return c.checkObjectList(n, e, path)
 	}
 	if e.keyType() == RulesType {
-		return c.checkRules(n, path)
+		return c.checkExecRules(n, path)
 	}
 	v, err := c.checkLeaf(n, e.key, path)
 	if err != nil {

@@ -63,7 +63,7 @@ func TestLoadAcceptsValidConfig(t *testing.T) {
 	i := newInstance(t)
 	i.write("config.json", `{"tools": {"set": "all"}}`)
 	c, faults := LoadWithAllErrors(LoadOptions{Environ: i.environ()})
-	if len(faults) != 0 || c.File() != i.path("config.json") {
+	if len(faults) != 0 || c.FilePath() != i.path("config.json") {
 		t.Errorf("%v, %v", c, faults)
 	}
 }

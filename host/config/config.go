@@ -196,11 +196,11 @@ func mergeExposePaths(rules []isolation.ExposedPath) []isolation.ExposedPath {
 // Home returns the PICOCLAW_HOME directory of the configuration.
 func (c *Config) Home() Home { return c.home }
 
-// File returns the absolute path of the configuration file; empty without one.
-func (c *Config) File() string { return c.file }
+// FilePath returns the absolute path of the configuration file; empty without one.
+func (c *Config) FilePath() string { return c.file }
 
-// FleetConfigFile returns the path of the fleet's configuration that was read; empty without one.
-func (c *Config) FleetConfigFile() string { return c.central }
+// FleetConfigFilePath returns the path of the fleet's configuration that was read; empty without one.
+func (c *Config) FleetConfigFilePath() string { return c.central }
 
 // IsolationEnabled reports whether isolation.enabled is true.
 func (c *Config) IsolationEnabled() bool { return c.isolation }

@@ -47,7 +47,7 @@ func (e environment) lookupVariable(name string) string {
 	return value
 }
 
-func (e environment) userHome() string {
+func (e environment) userHomeDir() string {
 	name := "HOME"
 	if runtime.GOOS == "windows" {
 		name = "USERPROFILE"
@@ -76,7 +76,7 @@ func locateHome(env environment) (Home, *Error) {
 		}
 		return Home{Path: path, Origin: origin}, nil
 	}
-	if user := env.userHome(); user != "" {
+	if user := env.userHomeDir(); user != "" {
 		return Home{Path: filepath.Join(user, ".picoclaw")}, nil
 	}
 	return Home{Path: ".", Fallback: true}, nil
@@ -85,7 +85,7 @@ func locateHome(env environment) (Home, *Error) {
 // absoluteFlagPath makes a path from a flag or variable absolute. Paths in files may not be relative.
 func absoluteFlagPath(path string, env environment) (string, error) {
 	if strings.HasPrefix(path, "~") {
-		return expandPath(path, env.userHome())
+		return expandPath(path, env.userHomeDir())
 	}
 	return filepath.Abs(path)
 }

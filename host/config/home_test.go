@@ -64,8 +64,8 @@ func TestConfigFileSelection(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if c.File() != i.path(test.file) || mustAgent(t, c, "").Tools.Set != test.set {
-			t.Errorf("%+v: the file is %s", test.options, c.File())
+		if c.FilePath() != i.path(test.file) || mustAgent(t, c, "").Tools.Set != test.set {
+			t.Errorf("%+v: the file is %s", test.options, c.FilePath())
 		}
 	}
 

@@ -20,7 +20,7 @@ import (
 
 // LoadOptions select the configuration files, and override settings.
 type LoadOptions struct {
-	// File is the configuration file from --config; empty for the default.
+	// FilePath is the configuration file from --config; empty for the default.
 	File string
 
 	// Workspace is the workspace of Agent from --workspace, absolute or relative.
@@ -172,7 +172,7 @@ const exposePathsKey = "isolation.expose_paths"
 // mergeLayers checks the layers and merges them with koanf.
 func (c *Config) mergeLayers(central, document *documentNode, environ environment) []*Error {
 	fromCentral, given := checkFleetConfig(central, environ)
-	check := &documentChecker{userHome: environ.userHome(), settings: map[string]Setting{}}
+	check := &documentChecker{userHome: environ.userHomeDir(), settings: map[string]Setting{}}
 	checked, _ := check.checkValue(document, keySchema().root, "")
 	fromFile, _ := checked.(map[string]any) // nil if not an object, which is a recorded fault
 	vars := &environmentLayer{checker: check}
@@ -280,7 +280,7 @@ var localKeys = []string{"fleet", "secrets"}
 // checkFleetConfig checks the fleet's configuration, and returns its converted values and the checker with its
 // settings.
 func checkFleetConfig(central *documentNode, environ environment) (map[string]any, *documentChecker) {
-	check := &documentChecker{userHome: environ.userHome(), settings: map[string]Setting{}}
+	check := &documentChecker{userHome: environ.userHomeDir(), settings: map[string]Setting{}}
 	for _, m := range central.members {
 		if slices.Contains(localKeys, m.key) {
 			check.addFault(newError(m.origin, m.key, "is each machine's own, and not for a fleet to say",

@@ -113,8 +113,8 @@ func TestDefaults(t *testing.T) {
 			t.Errorf("%s comes from %s", s.Key, s.Origin)
 		}
 	}
-	if c.File() != "" || c.IsolationEnabled() {
-		t.Errorf("file %q, isolation %t", c.File(), c.IsolationEnabled())
+	if c.FilePath() != "" || c.IsolationEnabled() {
+		t.Errorf("file %q, isolation %t", c.FilePath(), c.IsolationEnabled())
 	}
 	for id, want := range map[string]pluginpb.Grant{
 		"filesystem": {Workspace: "rw", State: true, Takeback: true},
@@ -146,11 +146,11 @@ func TestLayersAndOrigins(t *testing.T) {
 		t.Errorf("the shell's grants are %+v; want %+v", got, want)
 	}
 	for key, want := range map[string]string{
-		"tools.set":                    c.File() + ":4",
-		"tools.exec.profile":           c.File() + ":5",
+		"tools.set":                    c.FilePath() + ":4",
+		"tools.exec.profile":           c.FilePath() + ":5",
 		"tools.exec.timeout_seconds":   "PICOCLAW_TOOLS_EXEC_TIMEOUT_SECONDS",
 		"tools.exec.env":               "default",
-		"plugins.shell.grants.network": c.File() + ":7",
+		"plugins.shell.grants.network": c.FilePath() + ":7",
 		"plugins.shell.grants.exec":    "default",
 	} {
 		if got := find(t, c.Settings(), key); got.Origin.String() != want {
@@ -219,7 +219,7 @@ func TestExposePathsAreJoinedByTarget(t *testing.T) {
 	if diff := cmp.Diff(want, mustAgent(t, c, "").Isolation.ExposePaths); diff != "" {
 		t.Errorf("the exposed paths (-want +got):\n%s", diff)
 	}
-	if got := find(t, c.Settings(), "isolation.expose_paths[0].source").Origin.String(); got != c.File()+":2" {
+	if got := find(t, c.Settings(), "isolation.expose_paths[0].source").Origin.String(); got != c.FilePath()+":2" {
 		t.Errorf("the first source comes from %s", got)
 	}
 	if got := find(t, c.Settings(),

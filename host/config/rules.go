@@ -10,8 +10,8 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard"
 )
 
-// checkRules checks a list of command rules: each rule first, then its examples.
-func (c *documentChecker) checkRules(n *documentNode, path string) (any, bool) {
+// checkExecRules checks a list of command rules: each rule first, then its examples.
+func (c *documentChecker) checkExecRules(n *documentNode, path string) (any, bool) {
 	if n.kind != listNode {
 		c.addFault(wrongKindError(n, path, "a list of rules"))
 		return nil, false

@@ -34,8 +34,8 @@ func (p *Policy) resolveWorkspace(cfg *config.Config, agent *config.AgentConfig,
 	if err == nil {
 		p.home, err = resolveExistingPart(home)
 	}
-	if err == nil && cfg.File() != "" {
-		p.file, err = resolveExistingPart(cfg.File())
+	if err == nil && cfg.FilePath() != "" {
+		p.file, err = resolveExistingPart(cfg.FilePath())
 	}
 	if err != nil {
 		return "", fmt.Errorf("the home %s can't be used: %w", cfg.Home().Path, err)

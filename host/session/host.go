@@ -206,7 +206,7 @@ func (h *Host) createStateFiles(home string) error {
 	if err := killswitch.CreateStopFile(home); err != nil {
 		return err
 	}
-	if file := h.config.File(); file != "" {
+	if file := h.config.FilePath(); file != "" {
 		if err := statefiles.AddFile(home, file); err != nil {
 			return err
 		}

@@ -51,7 +51,7 @@ func (f *Factory) Config(agent string) (*config.Config, error) {
 // because the built-in defaults would apply. An empty file name means that there was no file.
 func (f *Factory) ReloadConfig(file string) (*config.Config, error) {
 	cfg, err := f.Config("")
-	if err == nil && file != "" && cfg.File() == "" {
+	if err == nil && file != "" && cfg.FilePath() == "" {
 		return nil, StartError(fmt.Errorf("the configuration file %s is missing; put back a copy", file))
 	}
 	return cfg, err

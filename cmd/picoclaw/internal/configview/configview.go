@@ -25,7 +25,7 @@ type Setting struct {
 
 // NewConfig returns the JSON output about some settings of a configuration.
 func NewConfig(cfg *config.Config, settings []config.Setting) Config {
-	out := Config{Home: cfg.Home().Path, File: cfg.File(), Settings: make([]Setting, 0, len(settings))}
+	out := Config{Home: cfg.Home().Path, File: cfg.FilePath(), Settings: make([]Setting, 0, len(settings))}
 	for _, s := range settings {
 		out.Settings = append(out.Settings, Setting{Key: s.Key, Value: s.Value,
 			Source: s.Origin.Source.String(), Name: s.Origin.Name, Line: s.Origin.Line})

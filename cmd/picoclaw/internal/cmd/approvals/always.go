@@ -79,7 +79,7 @@ func findAllowPatternSetting(cfg *config.Config, agent string) (key, file string
 	if err != nil {
 		return "", "", err
 	}
-	key, file = allowPatternsKey, cfg.File()
+	key, file = allowPatternsKey, cfg.FilePath()
 	for _, s := range resolved.Settings() {
 		if s.Common != allowPatternsKey {
 			continue

@@ -102,7 +102,7 @@ func (o *CheckOptions) checkAll() checkResult {
 		result.File = findFaultyFile(result.Faults)
 		return result
 	}
-	result.File, result.Agents = cfg.File(), cfg.AgentIDs()
+	result.File, result.Agents = cfg.FilePath(), cfg.AgentIDs()
 	if wrong := findHookFaults(cfg); len(wrong) > 0 {
 		result.Faults = append(result.Faults, wrong...)
 		return result

@@ -100,7 +100,7 @@ func isWithinKey(key, named string) bool {
 
 func (o *ShowOptions) printTable(cfg *config.Config, settings []config.Setting) error {
 	out := terminal.NewWriter(o.Out)
-	fmt.Fprintf(out, "home: %s (%s)\nfile: %s\n\n", cfg.Home().Path, cfg.Home().Origin, formatFilePath(cfg.File()))
+	fmt.Fprintf(out, "home: %s (%s)\nfile: %s\n\n", cfg.Home().Path, cfg.Home().Origin, formatFilePath(cfg.FilePath()))
 	table := terminal.NewTable("KEY", "VALUE", "ORIGIN")
 	for _, s := range settings {
 		text, err := jsonv2.Marshal(s.Value, jsonv2.Deterministic(true))

@@ -145,7 +145,7 @@ func (w *runningWorker) serveAgents(ctx context.Context, cfg *config.Config) err
 
 // openConfig opens the hosts for a configuration.
 func (w *runningWorker) openConfig(cfg *config.Config) (*workerRuntime, error) {
-	s := &workerRuntime{app: w.fleet.Factory, file: cfg.File(), agents: cfg.AgentIDs(), trust: cfg.Fleet().Trust}
+	s := &workerRuntime{app: w.fleet.Factory, file: cfg.FilePath(), agents: cfg.AgentIDs(), trust: cfg.Fleet().Trust}
 	var options host.Options
 	if id := w.member.Id; id != nil {
 		var err error

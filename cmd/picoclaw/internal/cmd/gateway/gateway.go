@@ -171,7 +171,7 @@ func (o *Options) openInstance() (gateway.Runtime, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.configFile = cfg.File()
+	o.configFile = cfg.FilePath()
 	if o.fleet.Address != "" {
 		return o.openFleetInstance(cfg)
 	}
@@ -235,19 +235,19 @@ func (o *Options) watchConfig(ctx context.Context, g *gateway.Gateway, cfg *conf
 	signal.Notify(hangups, cli.ReloadSignals()...)
 	defer signal.Stop(hangups)
 	var ticks <-chan time.Time
-	if cfg.Gateway().HotReload && cfg.File() != "" {
+	if cfg.Gateway().HotReload && cfg.FilePath() != "" {
 		tick := time.NewTicker(reloadInterval)
 		defer tick.Stop()
 		ticks = tick.C
 	}
-	previous, _ := os.Stat(cfg.File())
+	previous, _ := os.Stat(cfg.FilePath())
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-hangups:
 		case <-ticks:
-			current, err := os.Stat(cfg.File())
+			current, err := os.Stat(cfg.FilePath())
 			if err != nil || previous != nil && os.SameFile(previous, current) && current.ModTime().Equal(previous.ModTime()) &&
 				current.Size() == previous.Size() {
 				continue

@@ -228,6 +228,6 @@ func (o *InitOptions) printSetupJSON(m *setupResult, server clients.Server) erro
 		Isolation bool          `json:"isolation"`
 		SelfTest  string        `json:"isolation_error,omitempty"`
 		Clients   []clientEntry `json:"clients"`
-	}{m.cfg.Home().Path, m.cfg.File(), m.workspace, append([]string{}, m.created...), m.cfg.IsolationEnabled(),
+	}{m.cfg.Home().Path, m.cfg.FilePath(), m.workspace, append([]string{}, m.created...), m.cfg.IsolationEnabled(),
 		formatErrorLine(m.isolationErr), list})
 }

@@ -52,7 +52,7 @@ func (o *InitOptions) prepareHome(ctx context.Context) (*setupResult, error) {
 		return nil, cli.StartError(fmt.Errorf("make the home: %w; PICOCLAW_HOME names another place", err))
 	}
 	m.isolationErr = testSandbox(ctx, home.Path)
-	isNew := cfg.File() == ""
+	isNew := cfg.FilePath() == ""
 	if isNew {
 		if err = o.writeConfig(m, home.Path); err != nil {
 			return nil, cli.StartError(fmt.Errorf("write a configuration into the home: %w", err))
@@ -225,7 +225,7 @@ func (m *setupResult) printSummary(out *terminal.Writer) {
 		return "was there"
 	}
 	row("home", m.cfg.Home().Path, state(m.cfg.Home().Path))
-	row("config", m.cfg.File(), state(m.cfg.File()))
+	row("config", m.cfg.FilePath(), state(m.cfg.FilePath()))
 	row("workspace", m.workspace, state(m.workspace))
 	switch {
 	case m.cfg.IsolationEnabled() && m.isolationErr == nil:

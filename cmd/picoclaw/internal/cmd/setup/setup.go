@@ -159,7 +159,7 @@ func (o *InitOptions) newServerEntry(result *setupResult) (clients.Server, error
 		s.Env = map[string]string{home.Origin.Name: home.Path}
 	}
 	// The client's picoclaw finds the home's own file by itself, and no other.
-	if file := cfg.File(); file != "" && file != filepath.Join(cfg.Home().Path, "config.json") && o.HasConfigOption() {
+	if file := cfg.FilePath(); file != "" && file != filepath.Join(cfg.Home().Path, "config.json") && o.HasConfigOption() {
 		s.Args = append(s.Args, "--config", file)
 	}
 	return s, nil
