@@ -75,11 +75,11 @@ func (c *Console) findAgent(id string) (Agent, error) {
 			return a, nil
 		}
 	}
-	return Agent{}, notFound("There is no such agent in the configuration.")
+	return Agent{}, newNotFoundError("There is no such agent in the configuration.")
 }
 
-// stopAgent stops or resumes an agent, or all agents.
-func (c *Console) stopAgent(v *authenticatedRequest) (string, error) {
+// stopOrResumeAgent stops or resumes an agent, or all agents.
+func (c *Console) stopOrResumeAgent(v *authenticatedRequest) (string, error) {
 	id := v.PostFormValue("agent")
 	if id != "" {
 		if _, err := c.findAgent(id); err != nil {
@@ -103,7 +103,7 @@ func (c *Console) stopAgent(v *authenticatedRequest) (string, error) {
 		}
 		return next, nil
 	}
-	return "", notFound("The form says nothing that is done here.")
+	return "", newNotFoundError("The form says nothing that is done here.")
 }
 
 // switchTool disables or enables a tool, or a whole plugin, for an agent.
@@ -115,7 +115,7 @@ func (c *Console) switchTool(v *authenticatedRequest) (string, error) {
 		return "", err
 	}
 	if do != "on" && do != "off" || !one.hasPluginTool(off.Plugin, off.Tool) {
-		return "", notFound("There is no such tool.")
+		return "", newNotFoundError("There is no such tool.")
 	}
 	c.options.Logger.Info("a switch is turned", "what", off.String(), "to", do, "by", v.By)
 	if err := c.options.Instance.SwitchTool(off, do == "on"); err != nil {

@@ -14,10 +14,10 @@ import (
 )
 
 // approvalsView is the data of the approvals page.
-type approvalsView struct{ Waiting []waitingRow }
+type approvalsView struct{ Waiting []waitingCallRow }
 
-// waitingRow is a call that waits for approval, with its exact arguments.
-type waitingRow struct {
+// waitingCallRow is a call that waits for approval, with its exact arguments.
+type waitingCallRow struct {
 	*approvals.WaitingCall
 
 	Exact string // the arguments
@@ -31,7 +31,7 @@ func (c *Console) showApprovals(*authenticatedRequest) (any, error) {
 	}
 	var view approvalsView
 	for _, one := range all {
-		view.Waiting = append(view.Waiting, waitingRow{one, formatExactArguments(one.Arguments),
+		view.Waiting = append(view.Waiting, waitingCallRow{one, formatExactArguments(one.Arguments),
 			max(0, time.Until(one.Until)).Round(time.Second).String()})
 	}
 	return view, nil

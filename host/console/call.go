@@ -24,12 +24,12 @@ func (c *Console) showCall(v *authenticatedRequest) (any, error) {
 	session := v.FormValue("session")
 	at, err := time.Parse(time.RFC3339Nano, v.FormValue("at"))
 	if err != nil {
-		return nil, notFound("The address names no call.")
+		return nil, newNotFoundError("The address names no call.")
 	}
 	call, ok := c.feed.findCall(session, at)
 	if !ok {
 		if call, err = audit.FindCall(c.options.Log, session, at); errors.Is(err, audit.ErrNotInLog) {
-			return nil, notFound("There is no such call in the record, or not any more.")
+			return nil, newNotFoundError("There is no such call in the record, or not any more.")
 		} else if err != nil {
 			return nil, err
 		}

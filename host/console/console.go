@@ -90,7 +90,7 @@ func New(o Options) *Console {
 	mux.HandleFunc("GET "+BasePath+"login", c.showLogin)
 	mux.HandleFunc("POST "+BasePath+"login", c.login)
 	mux.HandleFunc(BasePath+"{key}/{page...}", c.servePage)
-	mux.HandleFunc(BasePath, c.refuseVisitor)
+	mux.HandleFunc(BasePath, c.refuseWithoutSession)
 	// Browsers identify cross-site forms; clients without the header are not browsers and have no session.
 	c.handler = http.NewCrossOriginProtection().Handler(mux)
 	return c
@@ -101,7 +101,7 @@ func (c *Console) Run(ctx context.Context) {
 	c.feed.followLog(ctx, c.options.Log, func(err error) {
 		c.options.Logger.Warn("the console does not see calls for a while", "error", err)
 	})
-	c.sessions.closeAll()
+	c.sessions.closeAllSessions()
 }
 
 // KeepResult stores the result of a call of this process for the call's page, and deletes old results.
@@ -143,8 +143,8 @@ func isLocalAddress(address string) bool {
 	return strings.EqualFold(name, "localhost") || err == nil && ip.IsLoopback()
 }
 
-// refuseVisitor answers a request without a valid session.
-func (c *Console) refuseVisitor(w http.ResponseWriter, r *http.Request) {
+// refuseWithoutSession answers a request without a valid session.
+func (c *Console) refuseWithoutSession(w http.ResponseWriter, r *http.Request) {
 	c.renderError(w, r, nil, &httpError{http.StatusUnauthorized,
 		"There is no session here, or it has ended: `picoclaw console` prints a link that opens one."})
 }
@@ -153,7 +153,7 @@ func (c *Console) refuseVisitor(w http.ResponseWriter, r *http.Request) {
 func (c *Console) servePage(w http.ResponseWriter, r *http.Request) {
 	s := c.sessions.findSession(r)
 	if s == nil {
-		c.refuseVisitor(w, r)
+		c.refuseWithoutSession(w, r)
 		return
 	}
 	name := r.PathValue("page")
@@ -163,7 +163,7 @@ func (c *Console) servePage(w http.ResponseWriter, r *http.Request) {
 	}
 	p := c.pages[name]
 	if p == nil {
-		c.renderError(w, r, s, notFound("There is no such page."))
+		c.renderError(w, r, s, newNotFoundError("There is no such page."))
 		return
 	}
 	p.servePage(c, w, &authenticatedRequest{Request: r, browserSession: s, page: p})

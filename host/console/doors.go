@@ -136,7 +136,7 @@ func (d *sessionStore) closeSession(s *browserSession) {
 	d.removeSessionLocked(s)
 }
 
-func (d *sessionStore) closeAll() {
+func (d *sessionStore) closeAllSessions() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, s := range d.sessions {

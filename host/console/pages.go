@@ -25,7 +25,7 @@ func (c *Console) pageTable() []*consolePage {
 		return all
 	}
 	return append(all,
-		&consolePage{path: "agents", title: "Agents", show: c.showAgents, act: c.stopAgent},
+		&consolePage{path: "agents", title: "Agents", show: c.showAgents, act: c.stopOrResumeAgent},
 		&consolePage{path: "agent", title: "Agent", within: true, show: c.showAgent, act: c.switchTool},
 		&consolePage{path: "plugins", title: "Plugins", show: c.showPlugins},
 		&consolePage{path: "network", title: "Network", show: c.showNetwork},
@@ -69,7 +69,7 @@ type httpError struct {
 
 func (r *httpError) Error() string { return r.text }
 
-func notFound(text string) error { return &httpError{http.StatusNotFound, text} }
+func newNotFoundError(text string) error { return &httpError{http.StatusNotFound, text} }
 
 // errReadOnly refuses actions in a read-only session.
 var errReadOnly = &httpError{http.StatusForbidden,

@@ -25,7 +25,7 @@ func (c *Console) showUndo(v *authenticatedRequest) (any, error) {
 	view := undoView{Agent: v.FormValue("agent"), ID: v.FormValue("id"), Force: v.FormValue("force") != "",
 		Done: v.FormValue("done") != ""}
 	if view.Agent == "" || view.ID == "" {
-		return nil, notFound("The address names no change.")
+		return nil, newNotFoundError("The address names no change.")
 	}
 	if view.Done {
 		return view, nil
@@ -43,7 +43,7 @@ func (c *Console) showUndo(v *authenticatedRequest) (any, error) {
 func (c *Console) undoChange(v *authenticatedRequest) (string, error) {
 	agent, id := v.PostFormValue("agent"), v.PostFormValue("id")
 	if agent == "" || id == "" {
-		return "", notFound("The form names no change.")
+		return "", newNotFoundError("The form names no change.")
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(v.Context()), undoTimeout)
 	defer cancel()
