@@ -74,7 +74,7 @@ func Examine(ctx context.Context, o Options) (*Report, error) {
 	e.checkSandbox()
 	e.checkLandlock()
 	e.checkCommandConfinement()
-	e.checkFilter()
+	e.checkSeccompFilter()
 	e.checkTmpDirLength()
 	e.checkCgroups()
 	if e.iso != nil {
@@ -84,7 +84,7 @@ func Examine(ctx context.Context, o Options) (*Report, error) {
 		}
 	}
 	e.checkPathPatterns()
-	e.checkUser()
+	e.checkNotRoot()
 	return e.report, nil
 }
 
@@ -172,7 +172,7 @@ func (e *examination) checkCommandConfinement() {
 		"take no input", "set isolation.enabled to true; or "+getLandlock)
 }
 
-func (e *examination) checkFilter() {
+func (e *examination) checkSeccompFilter() {
 	const name = "seccomp filter"
 	switch in := e.Policy.IsolationOptions(); {
 	case !e.machine.Filter:
@@ -214,12 +214,12 @@ func (e *examination) runAttacks(ctx context.Context) error {
 		return err
 	}
 	for n, p := range selftest.Protections {
-		e.addResult(p, report.Results[n], options.ConfinementMode())
+		e.addAttackFinding(p, report.Results[n], options.ConfinementMode())
 	}
 	return nil
 }
 
-func (e *examination) addResult(p selftest.Protection, result selftest.AttackResult, mode selftest.ConfinementMode) {
+func (e *examination) addAttackFinding(p selftest.Protection, result selftest.AttackResult, mode selftest.ConfinementMode) {
 	missing := p.MissingRequirement(mode, e.machine)
 	switch {
 	case mode.Sandboxed && !e.Policy.GuardPolicy().Restrict && p.Name == "open directories":
@@ -260,8 +260,8 @@ func (e *examination) checkPathPatterns() {
 			strings.Join(open, ", "), "begin each pattern with ^ and a directory, such as ^/usr/share/")
 }
 
-// checkUser warns if the host runs as root.
-func (e *examination) checkUser() {
+// checkNotRoot warns if the host runs as root.
+func (e *examination) checkNotRoot() {
 	switch uid := os.Geteuid(); {
 	case uid < 0: // this system has no user ids
 	case uid == 0:
