@@ -78,11 +78,11 @@ func TrustedCertBundle(a *CertificateAuthority) ([]byte, error) {
 	if file := os.Getenv("SSL_CERT_FILE"); file != "" {
 		files = []string{file}
 	}
-	return readCertBundle(a, files)
+	return buildCertBundle(a, files)
 }
 
-// readCertBundle appends the authority's certificate to the first bundle file that exists.
-func readCertBundle(a *CertificateAuthority, files []string) ([]byte, error) {
+// buildCertBundle appends the authority's certificate to the first bundle file that exists.
+func buildCertBundle(a *CertificateAuthority, files []string) ([]byte, error) {
 	for _, file := range files {
 		roots, err := os.ReadFile(file)
 		if errors.Is(err, os.ErrNotExist) {

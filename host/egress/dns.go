@@ -83,8 +83,8 @@ func (n *dnsServer) assignAddr(name string) netip.Addr {
 	return addr
 }
 
-// serveConn answers queries until the connection is closed.
-func (n *dnsServer) serveConn(conn net.PacketConn) {
+// servePackets answers queries until the connection is closed.
+func (n *dnsServer) servePackets(conn net.PacketConn) {
 	buf := make([]byte, 4096)
 	for {
 		size, from, err := conn.ReadFrom(buf)

@@ -180,11 +180,11 @@ func (p *Proxy) terminatesTLS(t target) bool {
 			return true
 		}
 	}
-	return p.hasSecret(t)
+	return p.hasSecretForTarget(t)
 }
 
-// hasSecret reports whether requests to a target get a secret.
-func (p *Proxy) hasSecret(t target) bool {
+// hasSecretForTarget reports whether requests to a target get a secret.
+func (p *Proxy) hasSecretForTarget(t target) bool {
 	for i := range p.secrets {
 		if p.secrets[i].appliesToTarget(t) {
 			return true
@@ -202,7 +202,7 @@ func (p *Proxy) Serve(l Listeners) {
 		p.serveAsync(web, func() { p.acceptTransparentConns(limitedListener{web, p}) })
 	}
 	if l.Names != nil {
-		p.serveAsync(l.Names, func() { p.dns.serveConn(l.Names) })
+		p.serveAsync(l.Names, func() { p.dns.servePackets(l.Names) })
 	}
 	p.serveAsync(p.httpConns, func() { _ = p.httpServer.Serve(p.httpConns) })
 }

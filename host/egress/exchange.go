@@ -55,14 +55,14 @@ func (p *Proxy) newReverseProxy() *httputil.ReverseProxy {
 			r.Out.URL.RawQuery, r.Out.URL.ForceQuery = r.In.URL.RawQuery, r.In.URL.ForceQuery
 			r.Out.Host = x.hostHeader(x.scheme)
 			r.Out.Header.Del("Proxy-Connection")
-			if len(x.redactor.replacements) > 0 {
+			if len(x.redactor.secrets) > 0 {
 				r.Out.Header.Set("Accept-Encoding", "identity")
 				for _, h := range []string{"Range", "If-Range", "Sec-Websocket-Extensions"} {
 					r.Out.Header.Del(h) // partial or compressed values could not be redacted
 				}
 			}
 		},
-		ModifyResponse: modifyResponse,
+		ModifyResponse: redactAndCountResponse,
 		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
 			x := r.Context().Value(exchangeKey{}).(*httpExchange)
 			if refused, ok := errors.AsType[*refusalError](err); ok {
@@ -76,12 +76,12 @@ func (p *Proxy) newReverseProxy() *httputil.ReverseProxy {
 	}
 }
 
-// modifyResponse makes a response redact secrets and count its bytes.
-func modifyResponse(resp *http.Response) error {
+// redactAndCountResponse makes a response redact secrets and count its bytes.
+func redactAndCountResponse(resp *http.Response) error {
 	x := resp.Request.Context().Value(exchangeKey{}).(*httpExchange)
 	resp.Header.Del(errorHeader) // reserved for the proxy
 	body := &countingBody{body: resp.Body, reader: resp.Body, count: &x.received}
-	if len(x.redactor.replacements) > 0 {
+	if len(x.redactor.secrets) > 0 {
 		empty := resp.Request.Method == http.MethodHead || resp.StatusCode == http.StatusNotModified
 		for _, encoding := range resp.Header.Values("Content-Encoding") {
 			if !strings.EqualFold(encoding, "identity") && encoding != "" && !empty {
@@ -238,7 +238,7 @@ func (p *Proxy) forwardRequest(w http.ResponseWriter, r *http.Request, t target,
 		}
 		r.Body = in
 	}
-	if len(x.redactor.replacements) > 0 {
+	if len(x.redactor.secrets) > 0 {
 		w = redactingResponseWriter{w, x.redactor}
 	}
 	p.reverseProxy.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x)))

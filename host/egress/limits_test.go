@@ -247,7 +247,7 @@ func TestCertBundle(t *testing.T) {
 	missing, bad, good := filepath.Join(dir, "missing"), filepath.Join(dir, "bad"), filepath.Join(dir, "good")
 	_ = os.WriteFile(bad, []byte("x"), 0o600)
 	_ = os.WriteFile(good, other.CertificatePEM(), 0o600)
-	b, err := readCertBundle(a, []string{missing, good, bad})
+	b, err := buildCertBundle(a, []string{missing, good, bad})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -263,7 +263,7 @@ func TestCertBundle(t *testing.T) {
 		}
 	}
 	for _, files := range [][]string{{missing}, {bad}} {
-		if _, err := readCertBundle(a, files); err == nil || !strings.Contains(err.Error(), "install") {
+		if _, err := buildCertBundle(a, files); err == nil || !strings.Contains(err.Error(), "install") {
 			t.Error(err)
 		}
 	}

@@ -10,21 +10,21 @@ import (
 
 // redactor replaces secret values in text by placeholders of the same length.
 type redactor struct {
-	replacements []secretReplacement // longest value first
+	secrets []redactedSecret // longest value first
 }
 
-// secretReplacement is a secret value and its placeholder.
-type secretReplacement struct{ value, placeholder string }
+// redactedSecret is a secret value and its placeholder.
+type redactedSecret struct{ value, placeholder string }
 
-// withReplacement returns a redactor that replaces another value too.
-func (r redactor) withReplacement(value, placeholder string) redactor {
-	pairs := append(slices.Clone(r.replacements), secretReplacement{value, placeholder})
-	slices.SortStableFunc(pairs, func(a, b secretReplacement) int { return len(b.value) - len(a.value) })
+// withSecret returns a redactor that replaces another value too.
+func (r redactor) withSecret(value, placeholder string) redactor {
+	pairs := append(slices.Clone(r.secrets), redactedSecret{value, placeholder})
+	slices.SortStableFunc(pairs, func(a, b redactedSecret) int { return len(b.value) - len(a.value) })
 	return redactor{pairs}
 }
 
 func (r redactor) redactText(s string) string {
-	for _, p := range r.replacements {
+	for _, p := range r.secrets {
 		s = strings.ReplaceAll(s, p.value, p.placeholder)
 	}
 	return s
@@ -45,7 +45,7 @@ func (r redactor) redactHeader(h http.Header) {
 
 // redactHeaderName redacts the name of a header, ignoring case.
 func (r redactor) redactHeaderName(key string) string {
-	for _, p := range r.replacements {
+	for _, p := range r.secrets {
 		for i := 0; i+len(p.value) <= len(key); i++ {
 			if strings.EqualFold(key[i:i+len(p.value)], p.value) {
 				key = key[:i] + p.placeholder + key[i+len(p.value):]
@@ -59,7 +59,7 @@ func (r redactor) redactHeaderName(key string) string {
 // secret value. With end set, there is no rest.
 func (r redactor) redactPrefix(b []byte, end bool) int {
 	var firstBytes [256]bool
-	for _, p := range r.replacements {
+	for _, p := range r.secrets {
 		firstBytes[p.value[0]] = true
 	}
 next:
@@ -67,7 +67,7 @@ next:
 		if !firstBytes[b[i]] {
 			continue
 		}
-		for _, p := range r.replacements {
+		for _, p := range r.secrets {
 			switch rest := b[i:]; {
 			case len(rest) >= len(p.value) && string(rest[:len(p.value)]) == p.value:
 				copy(rest, p.placeholder)
@@ -84,7 +84,7 @@ next:
 // newRedactingReader returns a reader of redacted data. It holds back only data that may be the beginning of a secret
 // value.
 func (r redactor) newRedactingReader(from io.Reader) io.Reader {
-	if len(r.replacements) == 0 {
+	if len(r.secrets) == 0 {
 		return from
 	}
 	return &redactingReader{redactor: r, from: from, buf: make([]byte, 32<<10)}

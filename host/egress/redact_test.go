@@ -10,7 +10,7 @@ import (
 )
 
 func TestRedactReader(t *testing.T) {
-	red := redactor{}.withReplacement("secretAA", "dummy-AA").withReplacement("secretAABB", "dummy-AABB").withReplacement("abababac", "dummyabc")
+	red := redactor{}.withSecret("secretAA", "dummy-AA").withSecret("secretAABB", "dummy-AABB").withSecret("abababac", "dummyabc")
 	for text, want := range map[string]string{
 		"":                       "",
 		"x secretAA y":           "x dummy-AA y",
@@ -38,7 +38,7 @@ func TestRedactReader(t *testing.T) {
 // TestRedactAtOnce shows that nothing is held back but what may be the beginning of a value.
 func TestRedactAtOnce(t *testing.T) {
 	from, to := io.Pipe()
-	r := redactor{}.withReplacement("secretAA", "dummy-AA").newRedactingReader(from)
+	r := redactor{}.withSecret("secretAA", "dummy-AA").newRedactingReader(from)
 	buf := make([]byte, 100)
 	for _, step := range [][2]string{{"data: 1\n\n", "data: 1\n\n"}, {"xsec", "x"}, {"retAA!", "dummy-AA!"}, {"a", "a"}} {
 		go func() { _, _ = io.WriteString(to, step[0]) }()
@@ -50,7 +50,7 @@ func TestRedactAtOnce(t *testing.T) {
 
 func TestRedactHeader(t *testing.T) {
 	h := http.Header{"X-Secretaa": {"a"}, "Y": {"v secretAA", "secretAAsecretAA"}}
-	redactor{}.withReplacement("secretAA", "dummy-AA").redactHeader(h)
+	redactor{}.withSecret("secretAA", "dummy-AA").redactHeader(h)
 	var b bytes.Buffer
 	_ = h.Write(&b)
 	if strings.Contains(strings.ToLower(b.String()), "secret") {
@@ -60,7 +60,7 @@ func TestRedactHeader(t *testing.T) {
 
 func TestRedactLong(t *testing.T) {
 	value, dummy := strings.Repeat("v", 100_000)+"!", strings.Repeat("d", 100_001)
-	got, err := io.ReadAll(redactor{}.withReplacement(value, dummy).newRedactingReader(strings.NewReader("<" + value + ">")))
+	got, err := io.ReadAll(redactor{}.withSecret(value, dummy).newRedactingReader(strings.NewReader("<" + value + ">")))
 	if err != nil || string(got) != "<"+dummy+">" {
 		t.Error(len(got), err)
 	}

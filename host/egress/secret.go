@@ -142,7 +142,7 @@ func injectSecrets(secrets []compiledSecret, t target, r *http.Request, secure b
 				t.displayName(), s.Name)
 		}
 		if applies {
-			red = red.withReplacement(s.Value, s.Placeholder)
+			red = red.withSecret(s.Value, s.Placeholder)
 		}
 	}
 	done := map[string]bool{}
@@ -160,7 +160,7 @@ func injectSecrets(secrets []compiledSecret, t target, r *http.Request, secure b
 			if credentials, ok := decodeBasicCredentials(v); ok && strings.Contains(credentials, s.Placeholder) {
 				real, dummy := injectIntoCredentials(secrets, t, credentials), encodeBase64(credentials)
 				r.Header.Set(s.Header, "Basic "+real)
-				red = red.withReplacement(real, dummy)
+				red = red.withSecret(real, dummy)
 				done[s.Header] = true
 			} else if strings.Contains(v, s.Placeholder) {
 				r.Header.Set(s.Header, s.insertedHeaderValue())
