@@ -167,7 +167,7 @@ func (a *Runtime) openMCPSession(_ context.Context, agent string) (*agentMCPSess
 
 // Close ends all sessions and closes everything the runtime has opened.
 func (a *Runtime) Close(ctx context.Context) error {
-	a.RetireSchedulers()
+	a.StopSchedulers()
 	a.cancel()
 	a.closeEndpoints(ctx)
 	if s := a.options.Schedules; s != nil && s.currentRuntime() == a {

@@ -84,8 +84,8 @@ func (r *RemoteAgents) HealthChecks() []gateway.ReadinessCheck {
 // StartSchedulers does nothing: the workers of the fleet run jobs.
 func (r *RemoteAgents) StartSchedulers() {}
 
-// RetireSchedulers does nothing.
-func (r *RemoteAgents) RetireSchedulers() {}
+// StopSchedulers does nothing.
+func (r *RemoteAgents) StopSchedulers() {}
 
 // Close ends all sessions and disconnects from the fleet.
 func (r *RemoteAgents) Close(ctx context.Context) error {

@@ -144,9 +144,9 @@ func (s *AgentSchedulers) currentRuntime() *Runtime {
 	return s.owner
 }
 
-// RetireSchedulers ends the schedulers: running jobs finish, and no more start. It does nothing if a newer runtime has
+// StopSchedulers ends the schedulers: running jobs finish, and no more start. It does nothing if a newer runtime has
 // started the schedulers.
-func (a *Runtime) RetireSchedulers() {
+func (a *Runtime) StopSchedulers() {
 	s := a.options.Schedules
 	if s == nil {
 		return

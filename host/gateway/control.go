@@ -101,7 +101,7 @@ type ActiveConfiguration struct {
 // controlRoutes returns the handler of the control socket.
 func (g *Gateway) controlRoutes() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /status", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, g.newStatus()) })
+	mux.HandleFunc("GET /status", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, g.currentStatus()) })
 	mux.HandleFunc("POST /reload", func(w http.ResponseWriter, _ *http.Request) {
 		if err := g.Reload(); err != nil {
 			writeJSON(w, http.StatusConflict, map[string]string{"error": err.Error()})
@@ -135,8 +135,8 @@ func (g *Gateway) serveConsoleLink(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, http.StatusOK, map[string]string{"link": g.address + path})
 }
 
-// newStatus returns the current status.
-func (g *Gateway) newStatus() Status {
+// currentStatus returns the current status.
+func (g *Gateway) currentStatus() Status {
 	health, ready := g.checkReadiness()
 	s := Status{PID: os.Getpid(), Version: g.options.Version, Started: g.started, Address: g.address, Ready: ready,
 		Checks: health.Checks}

@@ -35,9 +35,9 @@ type Runtime interface {
 	HealthChecks() []ReadinessCheck
 	// StartSchedulers starts background work, such as jobs. The previous runtime only finishes its running work.
 	StartSchedulers()
-	// RetireSchedulers ends background work: running jobs finish, and no more start. It does nothing if a newer
+	// StopSchedulers ends background work: running jobs finish, and no more start. It does nothing if a newer
 	// runtime has started the schedulers. It does not wait.
-	RetireSchedulers()
+	StopSchedulers()
 	// Close stops everything, including running work.
 	Close(ctx context.Context) error
 }
@@ -179,7 +179,7 @@ func (g *Gateway) shutDown() {
 	drainCtx, cancel := context.WithTimeout(context.Background(), g.options.DrainTimeout)
 	defer cancel()
 	for _, gen := range all {
-		gen.RetireSchedulers()
+		gen.StopSchedulers()
 		gen.waitUntilDrained(drainCtx)
 	}
 	for _, gen := range all {

@@ -45,7 +45,7 @@ func (g *Gateway) startGeneration(i Runtime) {
 	}
 	next.StartSchedulers()
 	if previous != nil {
-		previous.RetireSchedulers()
+		previous.StopSchedulers()
 		close(previous.retired)
 	}
 	g.active.Go(func() {
@@ -120,8 +120,8 @@ func (g *Gateway) currentState() (all []*runtimeGeneration, current *runtimeGene
 	return g.generations, current, g.draining
 }
 
-// generationOf returns the generation that serves a request's MCP session, or else the newest generation.
-func (g *Gateway) generationOf(r *http.Request) *runtimeGeneration {
+// generationForRequest returns the generation that serves a request's MCP session, or else the newest generation.
+func (g *Gateway) generationForRequest(r *http.Request) *runtimeGeneration {
 	all, current, _ := g.currentState()
 	if id := r.Header.Get("Mcp-Session-Id"); id != "" {
 		for _, gen := range all {

@@ -26,7 +26,7 @@ func (g *Gateway) httpRoutes() http.Handler {
 	}
 	serve := func(w http.ResponseWriter, r *http.Request) {
 		_, _, draining := g.currentState()
-		gen := g.generationOf(r)
+		gen := g.generationForRequest(r)
 		if draining || gen == nil {
 			w.Header().Set("Retry-After", "5")
 			http.Error(w, "the gateway is ending", http.StatusServiceUnavailable)
