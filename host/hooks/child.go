@@ -160,7 +160,7 @@ func (c *hookChild) callMethod(ctx context.Context, method string, params any) (
 			case !ok:
 				return nil, c.endReason()
 			case m.Error != nil:
-				return nil, fmt.Errorf("answered with an error: %s", cleanText([]byte(m.Error.Message)))
+				return nil, fmt.Errorf("answered with an error: %s", printablePrefix([]byte(m.Error.Message)))
 			}
 			return m.Result, nil
 		case <-ctx.Done():
@@ -210,5 +210,5 @@ func encodeLine(m rpcMessage) ([]byte, error) {
 
 func (c *hookChild) stderrText() string {
 	text, _ := c.stderr.Text()
-	return cleanText([]byte(text))
+	return printablePrefix([]byte(text))
 }

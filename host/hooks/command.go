@@ -222,8 +222,8 @@ func runProgram(ctx context.Context, w sessionInfo, p session.AgentProgram, inpu
 		_, _ = pipes.In.Write(input) // the program may ignore its input
 		_ = pipes.In.Close()
 	}()
-	readers.Go(func() { out.stdout = readLimited(pipes.Out) })
-	readers.Go(func() { out.stderr = readLimited(pipes.Err) })
+	readers.Go(func() { out.stdout = readOutputPrefix(pipes.Out) })
+	readers.Go(func() { out.stderr = readOutputPrefix(pipes.Err) })
 	out.exit, err = process.Wait(ctx)
 	process.Kill()
 	<-process.Done()
@@ -235,8 +235,8 @@ func runProgram(ctx context.Context, w sessionInfo, p session.AgentProgram, inpu
 	return out, nil
 }
 
-// readLimited reads a stream to its end, and returns at most its first maxOutput+1 bytes.
-func readLimited(from io.Reader) []byte {
+// readOutputPrefix reads a stream to its end, and returns at most its first maxOutput+1 bytes.
+func readOutputPrefix(from io.Reader) []byte {
 	data, _ := io.ReadAll(io.LimitReader(from, maxOutput+1))
 	_, _ = io.Copy(io.Discard, from)
 	return data
@@ -251,7 +251,7 @@ func (o *commandResult) parseResponse(e HookEvent) (hookResponse, error) {
 	case o.exit.Exceeded != "":
 		return hookResponse{}, fmt.Errorf("was ended, as it went over its limit of %s", o.exit.Exceeded)
 	case code == 2:
-		return hookResponse{decision: deny, reason: cmp.Or(cleanText(o.stderr), "it exited with 2 and gave no reason")}, nil
+		return hookResponse{decision: deny, reason: cmp.Or(printablePrefix(o.stderr), "it exited with 2 and gave no reason")}, nil
 	case code == 126 || code == 127:
 		return hookResponse{}, fmt.Errorf("could not be run (exit status %d)%s; it sees the workspace and the paths in \"read\"",
 			code, o.stderrSuffix())
@@ -268,14 +268,14 @@ func (o *commandResult) parseResponse(e HookEvent) (hookResponse, error) {
 
 // stderrSuffix returns ": " and the standard error for an error message; empty if there is none.
 func (o *commandResult) stderrSuffix() string {
-	if text := cleanText(o.stderr); text != "" {
+	if text := printablePrefix(o.stderr); text != "" {
 		return ": " + text
 	}
 	return ""
 }
 
-// cleanText shortens a hook's text and removes control characters, for people and models.
-func cleanText(text []byte) string { return stdio.PrintablePrefix(string(text), maxReason) }
+// printablePrefix shortens a hook's text and removes control characters, for people and models.
+func printablePrefix(text []byte) string { return stdio.PrintablePrefix(string(text), maxReason) }
 
 func startWithPipes(w sessionInfo, p session.AgentProgram) (*isolation.Process, *stdio.ChildPipes, error) {
 	pipes, err := stdio.AttachPipes(p.Command)

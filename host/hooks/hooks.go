@@ -113,9 +113,9 @@ func (h *Hooks) runBeforeCall(ctx context.Context, w sessionInfo, c session.Hook
 	}
 	if v.Deny != "" {
 		v.Args = nil
-		h.publishEvent(w, "agent.tool.exec_skipped", map[string]any{"Tool": upstreamName(c.Tool), "Reason": v.Deny})
+		h.publishEvent(w, "agent.tool.exec_skipped", map[string]any{"Tool": upstreamToolName(c.Tool), "Reason": v.Deny})
 	} else {
-		h.publishEvent(w, "agent.tool.exec_start", map[string]any{"Tool": upstreamName(c.Tool), "Arguments": q.call.Args})
+		h.publishEvent(w, "agent.tool.exec_start", map[string]any{"Tool": upstreamToolName(c.Tool), "Arguments": q.call.Args})
 	}
 	return v
 }
@@ -153,7 +153,7 @@ func (h *Hooks) runAfterCall(ctx context.Context, w sessionInfo, c session.HookC
 		v = v.mergeWith(h.runCommands(ctx, q))
 	}
 	v.endTurnOnStop(ctx)
-	h.publishEvent(w, "agent.tool.exec_end", map[string]any{"Tool": upstreamName(c.Tool), "IsError": r.Err != nil})
+	h.publishEvent(w, "agent.tool.exec_end", map[string]any{"Tool": upstreamToolName(c.Tool), "IsError": r.Err != nil})
 	return joinLines(v.Deny, v.Context)
 }
 
@@ -292,7 +292,7 @@ func (g *compiledHookGroup) matchRequest(q hookRequest) (*toolAlias, bool) {
 func (h *Hooks) runOrRefuse(ctx context.Context, a *hookRun, q hookRequest) hookResponse {
 	response, err := a.respond(ctx, q)
 	if err == nil {
-		response.reason = cleanText([]byte(response.reason))
+		response.reason = printablePrefix([]byte(response.reason))
 		if response.decision > none && response.reason == "" {
 			response.reason = "it gave no reason"
 		}

@@ -146,7 +146,7 @@ func (p *processHook) startAndGreet(ctx context.Context, w sessionInfo) (*hookCh
 	limited, cancel := context.WithTimeout(ctx, p.interceptTimeout(""))
 	defer cancel()
 	defer context.AfterFunc(p.closing, cancel)()
-	_, err = c.callMethod(limited, "hook.hello", map[string]any{"name": p.name, "version": 1, "modes": p.helloModes()})
+	_, err = c.callMethod(limited, "hook.hello", map[string]any{"name": p.name, "version": 1, "modes": p.announcedModes()})
 	if err != nil {
 		c.killWithReason(err)
 		<-c.done
@@ -158,8 +158,8 @@ func (p *processHook) startAndGreet(ctx context.Context, w sessionInfo) (*hookCh
 	return c, nil
 }
 
-// helloModes returns the modes in hook.hello, which announce the requests that the child will get.
-func (p *processHook) helloModes() []string {
+// announcedModes returns the modes in hook.hello, which announce the requests that the child will get.
+func (p *processHook) announcedModes() []string {
 	var modes []string
 	has := func(point string) bool { return slices.Contains(p.options.Intercept, point) }
 	if len(p.options.Observe) > 0 {
@@ -296,7 +296,7 @@ func (i *interceptor) requestParams(q hookRequest) any {
 		return q.modelMessage
 	}
 	params := map[string]any{"meta": sessionIDs(q.sessionInfo)}
-	params["tool"], params["arguments"] = upstreamName(q.call.Tool), q.call.Args
+	params["tool"], params["arguments"] = upstreamToolName(q.call.Tool), q.call.Args
 	if r := q.result; r != nil {
 		text := r.Text
 		if r.Err != nil {
@@ -367,7 +367,7 @@ func parseInterceptResponse(q hookRequest, point string, result json.RawMessage)
 		if response.Call == nil {
 			break
 		}
-		if t := response.Call.Tool; t != "" && t != upstreamName(q.call.Tool) {
+		if t := response.Call.Tool; t != "" && t != upstreamToolName(q.call.Tool) {
 			return hookResponse{}, fmt.Errorf("changes the tool to %s, which a hook can't do", t)
 		}
 		changed = response.Call.Arguments

@@ -114,9 +114,9 @@ func aliasesOfTool(tool string) []toolAlias {
 	return out
 }
 
-// upstreamName returns the name of a tool in upstream PicoClaw: the short name if upstream has the tool, otherwise the
+// upstreamToolName returns the name of a tool in upstream PicoClaw: the short name if upstream has the tool, otherwise the
 // full name.
-func upstreamName(tool string) string {
+func upstreamToolName(tool string) string {
 	if i := slices.IndexFunc(toolMappings, func(r toolMapping) bool { return r.tool == tool }); i >= 0 {
 		_, short, _ := strings.Cut(tool, ".")
 		return short
