@@ -24,7 +24,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	os.Exit(hosttest.RunTests(m, map[string]string{
+	os.Exit(hosttest.RunTestsWithPrograms(m, map[string]string{
 		"bin/picoclaw":                      "../../cmd/picoclaw",
 		"bin/plugins/filesystem/filesystem": "../../plugins/filesystem",
 	}, prepare))

@@ -16,7 +16,7 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	os.Exit(hosttest.RunTests(m, map[string]string{
+	os.Exit(hosttest.RunTestsWithPrograms(m, map[string]string{
 		"plugins/filesystem/filesystem": "../../plugins/filesystem",
 		"plugins/shell/shell":           "../../plugins/shell",
 	}, func(dir string) error { return hosttest.WriteManifests(dir, "plugins/filesystem", "plugins/shell") }))

@@ -20,7 +20,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	os.Exit(hosttest.RunTests(m, map[string]string{
+	os.Exit(hosttest.RunTestsWithPrograms(m, map[string]string{
 		"plugins/filesystem/filesystem": "../../plugins/filesystem",
 		"plugins/shell/shell":           "../../plugins/shell",
 	}, func(dir string) error { return hosttest.WriteManifests(dir, "plugins/filesystem", "plugins/shell") }))

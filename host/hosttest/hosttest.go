@@ -26,13 +26,13 @@ const dirVariable = "PICOCLAW_TEST_PROGRAMS"
 // unprivilegedID is the user and group id with which tests of root run again.
 const unprivilegedID = 1000
 
-// RunTests builds programs from packages, named by their path below [Dir], runs the tests, and returns the exit code.
+// RunTestsWithPrograms builds programs from packages, named by their path below [Dir], runs the tests, and returns the exit code.
 // Call it from TestMain. A non-nil prepare is called with the directory of the programs after the build.
-func RunTests(m *testing.M, programs map[string]string, prepare func(dir string) error) int {
+func RunTestsWithPrograms(m *testing.M, programs map[string]string, prepare func(dir string) error) int {
 	return runTests(m, programs, prepare, false)
 }
 
-// RunTestsAsBothUsers is like [RunTests]. If root started the tests, it also runs them as an unprivileged user.
+// RunTestsAsBothUsers is like [RunTestsWithPrograms]. If root started the tests, it also runs them as an unprivileged user.
 func RunTestsAsBothUsers(m *testing.M, programs map[string]string, prepare func(dir string) error) int {
 	return runTests(m, programs, prepare, true)
 }
@@ -53,19 +53,19 @@ func runTests(m *testing.M, programs map[string]string, prepare func(dir string)
 		err = os.Setenv(dirVariable, dir)
 	}
 	if err != nil {
-		return printError(err)
+		return failWithError(err)
 	}
-	if os.Getuid() != 0 || !twice || !isPlainRun() {
+	if os.Getuid() != 0 || !twice || !requestsOnlyTests() {
 		return m.Run()
 	}
 	// Run both concurrently, since the tests mostly wait.
-	second, err := unprivilegedRun(dir)
+	second, err := unprivilegedTestCommand(dir)
 	if err != nil {
-		return printError(err)
+		return failWithError(err)
 	}
 	said, err := os.Create(filepath.Join(dir, "said")) // Wait would block while any process holds a pipe
 	if err != nil {
-		return printError(err)
+		return failWithError(err)
 	}
 	defer func() { _ = said.Close() }()
 	second.Stdout, second.Stderr = said, said
@@ -79,7 +79,7 @@ func runTests(m *testing.M, programs map[string]string, prepare func(dir string)
 	fmt.Println("=== as uid", unprivilegedID)
 	_, _ = io.Copy(os.Stdout, io.NewSectionReader(said, 0, 1<<30))
 	if err != nil {
-		return printError(fmt.Errorf("as uid %d: %w", unprivilegedID, err))
+		return failWithError(fmt.Errorf("as uid %d: %w", unprivilegedID, err))
 	}
 	return code
 }
@@ -108,8 +108,8 @@ func buildAll(programs map[string]string) (dir string, err error) {
 	return dir, nil
 }
 
-// isPlainRun reports whether the flags request tests without fuzzing or benchmarks.
-func isPlainRun() bool {
+// requestsOnlyTests reports whether the flags request tests without fuzzing or benchmarks.
+func requestsOnlyTests() bool {
 	for _, name := range []string{"test.fuzz", "test.bench", "test.list"} {
 		if f := flag.Lookup(name); f != nil && f.Value.String() != "" {
 			return false
@@ -118,8 +118,8 @@ func isPlainRun() bool {
 	return true
 }
 
-// unprivilegedRun returns a command that runs this test binary as an unprivileged user with its own home.
-func unprivilegedRun(dir string) (*exec.Cmd, error) {
+// unprivilegedTestCommand returns a command that runs this test binary as an unprivileged user with its own home.
+func unprivilegedTestCommand(dir string) (*exec.Cmd, error) {
 	self := filepath.Join(dir, "again.test")
 	if err := copyFile(self, "/proc/self/exe"); err != nil {
 		return nil, err
@@ -172,7 +172,7 @@ func withoutVariables(env []string, names ...string) []string {
 	return kept
 }
 
-func printError(err error) int {
+func failWithError(err error) int {
 	fmt.Fprintln(os.Stderr, err)
 	return 1
 }

@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 	if home := os.Getenv("SUPERVISE_TEST_HOST"); home != "" {
 		playHost(home)
 	}
-	os.Exit(hosttest.RunTests(m, map[string]string{"tester": "./testdata/plugin"}, nil))
+	os.Exit(hosttest.RunTestsWithPrograms(m, map[string]string{"tester": "./testdata/plugin"}, nil))
 }
 
 // modes are the ways in which every behaviour has to hold.

@@ -54,7 +54,7 @@ func RunTestsWithPrograms(m *testing.M, needs TestNeeds) int {
 	if needs.BothUsers {
 		return hosttest.RunTestsAsBothUsers(m, programs, prepare)
 	}
-	return hosttest.RunTests(m, programs, prepare)
+	return hosttest.RunTestsWithPrograms(m, programs, prepare)
 }
 
 // ModuleRoot returns the directory of go.mod.

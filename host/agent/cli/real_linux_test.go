@@ -34,7 +34,7 @@ const (
 )
 
 func TestMain(m *testing.M) {
-	os.Exit(hosttest.RunTests(m, map[string]string{
+	os.Exit(hosttest.RunTestsWithPrograms(m, map[string]string{
 		"picoclaw":                      "../../../cmd/picoclaw",
 		"plugins/filesystem/filesystem": "../../../plugins/filesystem",
 	}, func(dir string) error {

@@ -20,7 +20,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	os.Exit(hosttest.RunTests(m, map[string]string{"plugins/shell/shell": "../../../plugins/shell"},
+	os.Exit(hosttest.RunTestsWithPrograms(m, map[string]string{"plugins/shell/shell": "../../../plugins/shell"},
 		func(dir string) error { return hosttest.WriteManifests(dir, "plugins/shell") }))
 }
 
