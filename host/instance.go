@@ -172,7 +172,7 @@ func (o *ConsoleActions) SwitchTool(off store.DisableRule, on bool) error {
 	if err != nil {
 		return err
 	}
-	if err := s.CheckNames(off); err != nil {
+	if err := s.CheckRuleNames(off); err != nil {
 		return err
 	}
 	return s.SwitchTool(off, on)

@@ -49,7 +49,7 @@ func (s *Inventory) ListServers() []ServerInfo {
 				all[i].State = "changed"
 			}
 		case is:
-			spec := DeclaredSpec(server)
+			spec := SpecFromConfig(server)
 			all = append(all, ServerInfo{Name: problem.Plugin, State: "untrusted", Why: problem.Err.Error(),
 				Server: spec.DisplaySource(), Agents: spec.Agents})
 		}
@@ -95,13 +95,13 @@ func (s *Inventory) describeServer(id string, pin *store.InstalledPlugin) Server
 		out.Diff += asked
 		return out
 	}
-	seen, noted := s.observedTools(id), session.ReadToolWithdrawals(s.Config.Home().Path, id, pin.Version)
+	seen, noted := s.readChangedTools(id), session.ReadToolWithdrawals(s.Config.Home().Path, id, pin.Version)
 	if seen == nil && len(noted) == 0 {
 		return out
 	}
 	out.State, out.Why = "changed", "it describes tools in other words than those that were accepted"
 	if len(noted) > 0 {
-		out.Why += ": " + QuarantinedToolNames(noted)
+		out.Why += ": " + FormatQuarantinedTools(noted)
 	}
 	if seen == nil {
 		out.Why += "; its current definition can't be shown: it is missing from its state directory, where the server " +
@@ -118,8 +118,8 @@ func (s *Inventory) describeServer(id string, pin *store.InstalledPlugin) Server
 	return out
 }
 
-// QuarantinedToolNames lists quarantined tools as text, each with the agent that called it.
-func QuarantinedToolNames(all []session.ToolWithdrawal) string {
+// FormatQuarantinedTools lists quarantined tools as text, each with the agent that called it.
+func FormatQuarantinedTools(all []session.ToolWithdrawal) string {
 	var names []string
 	for _, w := range all {
 		names = append(names, fmt.Sprintf("%s (agent %s)", w.Tool, w.Agent))
@@ -130,8 +130,8 @@ func QuarantinedToolNames(all []session.ToolWithdrawal) string {
 // maxObservedBytes limits the file with a server's current tools, which the server's process can write.
 const maxObservedBytes = 1 << 20
 
-// observedTools returns a server's current tools if they differ from the accepted ones; else nil.
-func (s *Inventory) observedTools(id string) []byte {
+// readChangedTools returns a server's current tools if they differ from the accepted ones; else nil.
+func (s *Inventory) readChangedTools(id string) []byte {
 	for _, agent := range s.Config.AgentIDs() {
 		root, err := os.OpenRoot(filepath.Join(session.PluginStateDir(s.Config.Home().Path, id), agent))
 		if err != nil {
@@ -181,8 +181,8 @@ func (s *Inventory) SpecDiff(name string, pin *store.InstalledPlugin) (string, e
 	return mcpservers.DiffSpecs(name, before, now)
 }
 
-// DeclaredSpec converts a server's section in the configuration.
-func DeclaredSpec(c config.MCPServer) mcpservers.ServerSpec {
+// SpecFromConfig converts a server's section in the configuration.
+func SpecFromConfig(c config.MCPServer) mcpservers.ServerSpec {
 	s := mcpservers.ServerSpec{
 		Env: c.Env, URL: c.URL, Headers: c.Headers, Files: c.Files, Workspace: c.Workspace, Network: c.Network,
 		Secrets: c.Secrets, Programs: c.Programs, Roots: c.Roots, Claims: c.Claims, Agents: c.Agents,

@@ -43,7 +43,7 @@ func SummariseGrants(g *pluginpb.Grant) string {
 	for _, grant := range []struct {
 		name string
 		has  bool
-	}{{execText(g), g.Exec}, {networkText(g), g.Network}, {"state", g.State}, {"takeback", g.Takeback}} {
+	}{{execGrantText(g), g.Exec}, {networkGrantText(g), g.Network}, {"state", g.State}, {"takeback", g.Takeback}} {
 		if grant.has {
 			words = append(words, grant.name)
 		}
@@ -60,16 +60,16 @@ func SummariseGrants(g *pluginpb.Grant) string {
 	return strings.Join(words, ", ")
 }
 
-// networkText returns the network grant with its hosts.
-func networkText(g *pluginpb.Grant) string {
+// networkGrantText returns the network grant with its hosts.
+func networkGrantText(g *pluginpb.Grant) string {
 	if len(g.Hosts) == 0 {
 		return "network"
 	}
 	return "network " + strings.Join(g.Hosts, " ")
 }
 
-// execText returns the exec grant with its programs.
-func execText(g *pluginpb.Grant) string {
+// execGrantText returns the exec grant with its programs.
+func execGrantText(g *pluginpb.Grant) string {
 	if len(g.Programs) == 0 {
 		return "exec"
 	}

@@ -82,7 +82,7 @@ func (o *sharedServerOptions) rebuildServer(ctx context.Context) error {
 	}
 	if declared, is := s.Config.MCPServers()[name]; is {
 		pin = s.Lock.Plugins[name] // nil the first time
-		o.spec, o.declaredDigest = inventory.DeclaredSpec(declared), declared.Digest()
+		o.spec, o.declaredDigest = inventory.SpecFromConfig(declared), declared.Digest()
 	} else {
 		if err != nil {
 			return err
@@ -105,7 +105,7 @@ func (o *sharedServerOptions) rebuildServer(ctx context.Context) error {
 	if len(withdrawals) == 0 || o.Differs {
 		return nil
 	}
-	fmt.Fprintf(o.Err, differentToolsWarning, name, inventory.QuarantinedToolNames(withdrawals))
+	fmt.Fprintf(o.Err, differentToolsWarning, name, inventory.FormatQuarantinedTools(withdrawals))
 	return nil
 }
 

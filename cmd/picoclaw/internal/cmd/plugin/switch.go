@@ -45,7 +45,7 @@ new picoclaw.lock if it is missing or damaged.`
 			if err != nil {
 				return err
 			}
-			if err := s.CheckNames(o.off); err != nil {
+			if err := s.CheckRuleNames(o.off); err != nil {
 				return cli.UsageErrorf("%w", err)
 			}
 			if err := s.SwitchTool(o.off, on); err != nil {
