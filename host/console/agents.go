@@ -97,7 +97,7 @@ func (c *Console) stopOrResumeAgent(v *authenticatedRequest) (string, error) {
 			Why: strings.ToValidUTF8(v.PostFormValue("why"), "\uFFFD")})
 	case "start":
 		c.options.Logger.Info("agents go on", "agent", id, "by", v.By)
-		killswitch.StopOf(c.options.Home, id).WaitUntilHostsRead()
+		killswitch.ReadStopOfAgent(c.options.Home, id).WaitUntilHostsRead()
 		if _, err := killswitch.ResumeAgent(c.options.Home, id); err != nil {
 			return "", &httpError{http.StatusConflict, "Not done: " + err.Error()}
 		}

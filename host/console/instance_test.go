@@ -160,7 +160,7 @@ func TestActionsRequireOperateSession(t *testing.T) {
 			t.Errorf("%s offers a session that looks to act", page)
 		}
 	}
-	if len(w.off) > 0 || killswitch.StopOf(w.home, "main") != nil {
+	if len(w.off) > 0 || killswitch.ReadStopOfAgent(w.home, "main") != nil {
 		t.Fatal("it was done all the same")
 	}
 
@@ -168,13 +168,13 @@ func TestActionsRequireOperateSession(t *testing.T) {
 	if status, _ := acts.post("agents", stop); status != 200 {
 		t.Errorf("stop: %d", status)
 	}
-	if stop := killswitch.StopOf(w.home, "main"); stop == nil || stop.By != "somebody" || stop.Why != "it loops" {
+	if stop := killswitch.ReadStopOfAgent(w.home, "main"); stop == nil || stop.By != "somebody" || stop.Why != "it loops" {
 		t.Errorf("%+v", stop)
 	}
 	acts.shows("agent?id=main", "it loops", "Resume the agent")
 	start := url.Values{"do": {"start"}, "agent": {"main"}, "on": {"page"}}
 	if status, text := acts.post("agents", start); status != 200 ||
-		killswitch.StopOf(w.home, "main") != nil || !strings.Contains(text, "Stop the agent") {
+		killswitch.ReadStopOfAgent(w.home, "main") != nil || !strings.Contains(text, "Stop the agent") {
 		t.Errorf("start: %d", status)
 	}
 	if status, _ := acts.post("agent", toggle("off")); status != 200 || !w.off[evilTool] {

@@ -149,7 +149,7 @@ func (w *Worker) send(l *life, o *order) error {
 	if err != nil {
 		return err
 	}
-	if stop := killswitch.StopOf(w.options.Home, o.Agent); stop != nil {
+	if stop := killswitch.ReadStopOfAgent(w.options.Home, o.Agent); stop != nil {
 		return fmt.Errorf("%s; `%s` first", stop, stop.StartCommand())
 	}
 	w.mu.Lock()
@@ -182,7 +182,7 @@ const stopped = "its workspace is being moved"
 
 // resume lets an agent go on that was stopped to be moved.
 func (w *Worker) resume(agent string) {
-	if stop := killswitch.StopOf(w.options.Home, agent); stop != nil && stop.Why == stopped {
+	if stop := killswitch.ReadStopOfAgent(w.options.Home, agent); stop != nil && stop.Why == stopped {
 		if _, err := killswitch.ResumeAgent(w.options.Home, agent); err != nil {
 			w.log.Warn("an agent stays stopped", "agent", agent, "error", err)
 		}

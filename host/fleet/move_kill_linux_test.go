@@ -30,7 +30,7 @@ func TestWhoIsKilledInAMoveKnowsWhatToDo(t *testing.T) {
 			loser = w.two
 		}
 		hosttest.WaitUntil(t, "one copy", func() bool { return winner.files(t) == "a b" && loser.files(t) == "" })
-		hosttest.WaitUntil(t, "it is not stopped", func() bool { return killswitch.StopOf(w.one.home, "main") == nil })
+		hosttest.WaitUntil(t, "it is not stopped", func() bool { return killswitch.ReadStopOfAgent(w.one.home, "main") == nil })
 	}
 	for name, play := range map[string]func(t *testing.T, w *world){
 		"before anything was sent": func(t *testing.T, w *world) {

@@ -16,7 +16,7 @@ import (
 // gone is when a machine has neither a copy nor anything left to do about it.
 func (m *machine) gone(t *testing.T) bool {
 	t.Helper()
-	return m.files(t) == "" && killswitch.StopOf(m.home, "main") == nil
+	return m.files(t) == "" && killswitch.ReadStopOfAgent(m.home, "main") == nil
 }
 
 // A move has ended when the source has no copy any more: what is done to the target then leaves nothing behind.

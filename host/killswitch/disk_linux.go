@@ -26,7 +26,7 @@ func allocateFile(file *os.File, size int64) error {
 	}
 	err := unix.Fallocate(int(file.Fd()), 0, 0, size)
 	if errors.Is(err, unix.EOPNOTSUPP) {
-		return fillFile(file, size)
+		return fillWithZeros(file, size)
 	}
 	return err
 }

@@ -8,4 +8,4 @@ import "os"
 func readDiskSpace(string) diskSpace { return diskSpace{} }
 
 // allocateFile sets the size of a file and allocates its space.
-func allocateFile(file *os.File, size int64) error { return fillFile(file, size) }
+func allocateFile(file *os.File, size int64) error { return fillWithZeros(file, size) }

@@ -41,11 +41,11 @@ func TestFullDiskCanBeStopped(t *testing.T) {
 			if err := StopAgent(home, Stop{Time: time.Now(), Why: "it loops"}); err != nil {
 				t.Fatal(err)
 			}
-			if stop := StopOf(home, "main"); stop == nil || stop.Why != "it loops" {
+			if stop := ReadStopOfAgent(home, "main"); stop == nil || stop.Why != "it loops" {
 				t.Errorf("stop %v", stop)
 			}
-			if was, err := ResumeAgent(home, ""); !was || err != nil || StopOf(home, "main") != nil {
-				t.Errorf("take %v %v; stop %v", was, err, StopOf(home, "main"))
+			if was, err := ResumeAgent(home, ""); !was || err != nil || ReadStopOfAgent(home, "main") != nil {
+				t.Errorf("take %v %v; stop %v", was, err, ReadStopOfAgent(home, "main"))
 			}
 		})
 	}

@@ -112,7 +112,7 @@ func ResumeInProcess(home, agent string) bool {
 
 // ReadStops returns the stops in a home and in this process.
 func ReadStops(home string) StopsByAgent {
-	stopped := loadStops(home)
+	stopped := readStopFile(home)
 	localStops.Lock()
 	defer localStops.Unlock()
 	for agent, stop := range localStops.homes[home] {
@@ -121,8 +121,8 @@ func ReadStops(home string) StopsByAgent {
 	return stopped
 }
 
-// StopOf returns the stop that applies to an agent of a home; nil if the agent is not stopped.
-func StopOf(home, agent string) *Stop { return ReadStops(home).StopOfAgent(agent) }
+// ReadStopOfAgent returns the stop that applies to an agent of a home; nil if the agent is not stopped.
+func ReadStopOfAgent(home, agent string) *Stop { return ReadStops(home).StopOfAgent(agent) }
 
 // stoppedFile is the content of stopped.json.
 type stoppedFile struct {
@@ -131,9 +131,9 @@ type stoppedFile struct {
 
 func stoppedFilePath(home string) string { return filepath.Join(home, fileName) }
 
-// loadStops reads the stops from the file. An unreadable file stops all agents. A missing file does too, except in a
+// readStopFile reads the stops from the file. An unreadable file stops all agents. A missing file does too, except in a
 // home without an audit log, which was never used.
-func loadStops(home string) StopsByAgent {
+func readStopFile(home string) StopsByAgent {
 	data, err := smallfile.Read(stoppedFilePath(home), maxBytes)
 	if errors.Is(err, fs.ErrNotExist) {
 		if !audit.LogExists(home) {
@@ -189,7 +189,7 @@ var ErrAllStopped = errors.New("all agents are stopped; `picoclaw start` starts 
 // ResumeAgent ends the stop of an agent, or with an empty id the stop of all agents. It reports whether there was a
 // stop.
 func ResumeAgent(home, agent string) (bool, error) {
-	if s := loadStops(home); s[agent] == nil {
+	if s := readStopFile(home); s[agent] == nil {
 		if s[""] != nil {
 			return false, ErrAllStopped
 		}
@@ -208,7 +208,7 @@ func updateStops(home string, change func(StopsByAgent)) error {
 		return err
 	}
 	defer func() { _ = turn.Close() }()
-	stopped := loadStops(home)
+	stopped := readStopFile(home)
 	change(stopped)
 	s := stoppedFile{Stopped: []*Stop{}}
 	for agent, stop := range stopped {

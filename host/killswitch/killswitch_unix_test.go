@@ -71,7 +71,7 @@ func TestBrokenStateStopsAllUntilStart(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			home := usedHome(t)
-			if stop := StopOf(home, "main"); stop != nil {
+			if stop := ReadStopOfAgent(home, "main"); stop != nil {
 				t.Fatalf("stopped after the first start: %v", stop)
 			}
 			if err := os.Remove(stoppedFilePath(home)); err != nil {
@@ -85,14 +85,14 @@ func TestBrokenStateStopsAllUntilStart(t *testing.T) {
 			if err := CreateStopFile(home); err != nil {
 				t.Fatal(err)
 			}
-			stop := StopOf(home, "main")
+			stop := ReadStopOfAgent(home, "main")
 			if stop == nil || !strings.Contains(stop.String(), stoppedFilePath(home)) || !strings.Contains(stop.String(), "picoclaw start") {
 				t.Fatalf("stop %v; want one that names the file and the remedy", stop)
 			}
 			if was, err := ResumeAgent(home, ""); !was || err != nil {
 				t.Fatal(was, err)
 			}
-			if stop := StopOf(home, "main"); stop != nil {
+			if stop := ReadStopOfAgent(home, "main"); stop != nil {
 				t.Errorf("stopped after start: %v", stop)
 			}
 		})
@@ -107,8 +107,8 @@ func TestStopDoesNotWaitForHeldLock(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer lock.Close()
-	if err := StopAgent(home, Stop{Agent: "main"}); err != nil || StopOf(home, "main") == nil {
-		t.Errorf("put %v, stop %v", err, StopOf(home, "main"))
+	if err := StopAgent(home, Stop{Agent: "main"}); err != nil || ReadStopOfAgent(home, "main") == nil {
+		t.Errorf("put %v, stop %v", err, ReadStopOfAgent(home, "main"))
 	}
 }
 
@@ -119,7 +119,7 @@ func TestUnreadableStateStopsAll(t *testing.T) {
 	if err := errors.Join(os.Remove(file), os.Mkdir(file, 0o700)); err != nil { // root can't read a directory as a file either
 		t.Fatal(err)
 	}
-	if StopOf(home, "main") == nil {
+	if ReadStopOfAgent(home, "main") == nil {
 		t.Error("no stop")
 	}
 }
@@ -128,10 +128,10 @@ func TestHeldStopEndsWithRelease(t *testing.T) {
 	t.Parallel()
 	home := usedHome(t)
 	StopInProcess(home, Stop{Agent: "main", Why: "no disk"})
-	if StopOf(home, "main") == nil || StopOf(home, "other") != nil {
-		t.Errorf("main %v, other %v", StopOf(home, "main"), StopOf(home, "other"))
+	if ReadStopOfAgent(home, "main") == nil || ReadStopOfAgent(home, "other") != nil {
+		t.Errorf("main %v, other %v", ReadStopOfAgent(home, "main"), ReadStopOfAgent(home, "other"))
 	}
-	if !ResumeInProcess(home, "main") || StopOf(home, "main") != nil || ResumeInProcess(home, "main") {
+	if !ResumeInProcess(home, "main") || ReadStopOfAgent(home, "main") != nil || ResumeInProcess(home, "main") {
 		t.Error("the stop does not end with its release")
 	}
 }

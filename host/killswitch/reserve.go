@@ -45,8 +45,8 @@ func reserveSpace(home string) error {
 	return nil
 }
 
-// fillFile writes zeros up to a size, for file systems that can't allocate space.
-func fillFile(file *os.File, size int64) error {
+// fillWithZeros writes zeros up to a size, for file systems that can't allocate space.
+func fillWithZeros(file *os.File, size int64) error {
 	zeros := make([]byte, 1<<20)
 	for at := int64(0); at < size; at += int64(len(zeros)) {
 		if _, err := file.WriteAt(zeros[:min(size-at, int64(len(zeros)))], at); err != nil {

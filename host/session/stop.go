@@ -62,7 +62,7 @@ func (h *Host) registerWork(ctx context.Context, agent string) (context.Context,
 	h.stops.work[s] = true
 	h.stops.mu.Unlock()
 	// The check comes after the registration, so that no stop is missed in between.
-	if stop := killswitch.StopOf(h.stops.home, agent); stop != nil {
+	if stop := killswitch.ReadStopOfAgent(h.stops.home, agent); stop != nil {
 		end(&AgentStoppedError{stop})
 	}
 	return ctx, s, func() {
@@ -74,7 +74,9 @@ func (h *Host) registerWork(ctx context.Context, agent string) (context.Context,
 }
 
 // StopOf returns the operator's stop of an agent; nil if the agent is not stopped.
-func (h *Host) StopOf(agent string) *killswitch.Stop { return killswitch.StopOf(h.stops.home, agent) }
+func (h *Host) StopOf(agent string) *killswitch.Stop {
+	return killswitch.ReadStopOfAgent(h.stops.home, agent)
+}
 
 // watchStops polls for stops until the host is closed. retire stops idle plugin instances of stopped agents.
 func (s *stopWatcher) watchStops(retire func(stopped killswitch.StopsByAgent, lowSpace bool)) {

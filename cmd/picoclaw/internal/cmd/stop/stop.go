@@ -63,7 +63,7 @@ func (o *Options) stopAgents(ctx context.Context) error {
 		fmt.Fprintf(o.Out, "%s. `%s` resumes them.\n", capitalize(stop.String()), stop.StartCommand())
 		return nil
 	}
-	fmt.Fprintf(o.Out, "%s. `%s` resumes them.\n", capitalize(killswitch.StopOf(home, o.agent).String()), stop.StartCommand())
+	fmt.Fprintf(o.Out, "%s. `%s` resumes them.\n", capitalize(killswitch.ReadStopOfAgent(home, o.agent).String()), stop.StartCommand())
 	if _, err := gateway.NewClient(home).FetchStatus(ctx); err != nil && !errors.Is(err, gateway.ErrNotRunning) {
 		fmt.Fprintf(o.Err, "picoclaw: %v; its running commands continue until then\n", err)
 	}
@@ -95,7 +95,7 @@ func (o *StartOptions) startAgents(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	killswitch.StopOf(home, o.agent).WaitUntilHostsRead()
+	killswitch.ReadStopOfAgent(home, o.agent).WaitUntilHostsRead()
 	held, err := gateway.NewClient(home).ResumeAgent(ctx, o.agent)
 	if err != nil && !errors.Is(err, gateway.ErrNotRunning) {
 		fmt.Fprintln(o.Err, "picoclaw:", err)
