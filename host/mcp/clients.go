@@ -76,8 +76,8 @@ func (c *clientSet) unlistTools(names []string) {
 	}
 }
 
-// cancelSession cancels the calls of the HTTP session with an id.
-func (c *clientSet) cancelSession(id string) {
+// cancelSessionCalls cancels the calls of the HTTP session with an id.
+func (c *clientSet) cancelSessionCalls(id string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for s, known := range c.all {

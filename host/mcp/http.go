@@ -108,13 +108,13 @@ func (h *sessionLimiter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	id := r.Header.Get(sessionHeader)
 	if r.Method == http.MethodDelete && id != "" {
-		h.server.clients.cancelSession(id) // otherwise ending the session would wait for its calls
+		h.server.clients.cancelSessionCalls(id) // otherwise ending the session would wait for its calls
 	}
-	h.countUse(id, 1)
+	h.addSessionUse(id, 1)
 	h.stateful.ServeHTTP(answer, r)
-	h.countUse(id, -1)
+	h.addSessionUse(id, -1)
 	if id == "" {
-		h.countUse(w.Header().Get(sessionHeader), 0) // a new session
+		h.addSessionUse(w.Header().Get(sessionHeader), 0) // a new session
 	}
 }
 

@@ -162,8 +162,8 @@ func (c *suspendedCall) forwardEvent(e session.CallEvent) {
 	}
 }
 
-// setEvents sets the receiver of the call's events; nil drops events.
-func (c *suspendedCall) setEvents(events func(session.CallEvent)) {
+// setEventReceiver sets the receiver of the call's events; nil drops events.
+func (c *suspendedCall) setEventReceiver(events func(session.CallEvent)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.events = events
@@ -201,15 +201,15 @@ func (r *questionRounds) startOrContinueCall(ctx, life context.Context, s toolPr
 			Message: err.Error() + "; repeat the call without requestState and inputResponses"}
 	}
 	started := c.questions != nil
-	if !started && !r.startCall(ctx, life, c, s, t, req) {
+	if !started && !r.startSuspendableCall(ctx, life, c, s, t, req) {
 		return &callOutcome{result: r.tools.callWithEvents(ctx, s, t, req, req.Params.Arguments)}, nil
 	}
 	q, result := c.pending, (*session.Result)(nil)
 	if !started || answer != nil { // otherwise the answer is missing, and the question is repeated
 		events, end := r.tools.newEventForwarder(ctx, t, req)
-		c.setEvents(events)
+		c.setEventReceiver(events)
 		q, result = c.awaitQuestionOrResult(ctx, answer)
-		c.setEvents(nil)
+		c.setEventReceiver(nil)
 		end()
 	}
 	if result != nil {
@@ -265,8 +265,8 @@ func (r *questionRounds) resumeCall(p *mcp.CallToolParamsRaw, call callHash) (*s
 	return &suspendedCall{approved: answeredApproval{question, answer}}, nil, nil
 }
 
-// startCall starts a call that can be suspended. It returns false if too many calls can be suspended.
-func (r *questionRounds) startCall(ctx, life context.Context, c *suspendedCall, s toolProvider, t session.Tool,
+// startSuspendableCall starts a call that can be suspended. It returns false if too many calls can be suspended.
+func (r *questionRounds) startSuspendableCall(ctx, life context.Context, c *suspendedCall, s toolProvider, t session.Tool,
 	req *mcp.CallToolRequest) bool {
 	arguments := req.Params.Arguments
 	r.mu.Lock()

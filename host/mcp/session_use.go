@@ -15,8 +15,8 @@ type sessionUse struct {
 	last     time.Time // begin or end of the latest request
 }
 
-// countUse adds n to the requests in progress of a session. It ignores an empty id.
-func (h *sessionLimiter) countUse(id string, n int) {
+// addSessionUse adds n to the requests in progress of a session. It ignores an empty id.
+func (h *sessionLimiter) addSessionUse(id string, n int) {
 	if id == "" {
 		return
 	}
@@ -65,8 +65,8 @@ func (h *sessionLimiter) endIdleSession() bool {
 	if idle == nil {
 		return false
 	}
-	h.server.clients.cancelSession(idle.ID()) // otherwise ending the session would wait for its calls
-	_ = idle.Close()                          // the connection may be closed already
+	h.server.clients.cancelSessionCalls(idle.ID()) // otherwise ending the session would wait for its calls
+	_ = idle.Close()                               // the connection may be closed already
 	return true
 }
 

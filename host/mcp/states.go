@@ -56,7 +56,7 @@ func openRequestStates(home string) (*requestStateStore, error) {
 		s.key, err = readStateKey(s.dir)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		err = s.createKey()
+		err = s.createSigningKey()
 		if err == nil {
 			s.key, err = readStateKey(s.dir)
 		}
@@ -79,8 +79,8 @@ func readStateKey(dir string) ([]byte, error) {
 	return key, err
 }
 
-// createKey creates the signing key, unless another process has created it meanwhile.
-func (s *requestStateStore) createKey() error {
+// createSigningKey creates the signing key, unless another process has created it meanwhile.
+func (s *requestStateStore) createSigningKey() error {
 	file, err := os.CreateTemp(s.dir, stateKeyName+".*")
 	if err != nil {
 		return err

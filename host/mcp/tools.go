@@ -106,7 +106,7 @@ func (ts *toolset) newToolHandler(t session.Tool) mcp.ToolHandler {
 			return &mcp.CallToolResult{RequestState: outcome.state, InputRequests: outcome.questions}, nil
 		}
 		result := toToolResult(outcome.result, t.Spec.TextResult)
-		if callVersion(req) < structuredSince && len(result.Content) > 0 {
+		if callProtocolVersion(req) < structuredSince && len(result.Content) > 0 {
 			result.StructuredContent = nil
 		}
 		return result, nil
@@ -122,7 +122,7 @@ func (ts *toolset) callForClient(ctx context.Context, t session.Tool, req *mcp.C
 	if err != nil {
 		return &callOutcome{result: unknownRootsResult(err)}, nil
 	}
-	if callVersion(req) >= statelessSince {
+	if callProtocolVersion(req) >= statelessSince {
 		if hasSingleCallSession(req) {
 			return ts.rounds.startOrContinueCall(ctx, context.Background(), s, t, req)
 		}
@@ -148,7 +148,7 @@ func (ts *toolset) callWithEvents(ctx context.Context, s toolProvider, t session
 
 // withRequestInfo adds the description and the trace context of a request to a context.
 func withRequestInfo(ctx context.Context, req *mcp.CallToolRequest) context.Context {
-	r := session.RequestInfo{Method: methodOfCall(req.Params.Name), Tool: req.Params.Name, Session: req.Session.ID(), Version: callVersion(req),
+	r := session.RequestInfo{Method: methodOfCall(req.Params.Name), Tool: req.Params.Name, Session: req.Session.ID(), Version: callProtocolVersion(req),
 		Transport: "pipe"}
 	if req.Extra != nil && req.Extra.Header != nil {
 		r.Transport = "tcp" // HTTP
@@ -215,7 +215,7 @@ func (ts *toolset) findOfferedTool(name string) *offeredTool {
 func (ts *toolset) completeToolLists(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		result, err := next(ctx, method, req)
-		if called, ok := result.(*mcp.CallToolResult); ok && err == nil && callVersion(req.(*mcp.CallToolRequest)) < statelessSince {
+		if called, ok := result.(*mcp.CallToolResult); ok && err == nil && callProtocolVersion(req.(*mcp.CallToolRequest)) < statelessSince {
 			return marshalResult(called)
 		}
 		list, ok := result.(*mcp.ListToolsResult)

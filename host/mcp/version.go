@@ -22,14 +22,14 @@ const (
 func negotiateVersion(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		if req, ok := req.(*mcp.ServerRequest[*mcp.InitializeParams]); ok && req.Params != nil {
-			req.Params.ProtocolVersion = supportedVersion(req.Params.ProtocolVersion)
+			req.Params.ProtocolVersion = chooseProtocolVersion(req.Params.ProtocolVersion)
 		}
 		return next(ctx, method, req)
 	}
 }
 
-// supportedVersion returns the requested version if initialize supports it; otherwise the newest supported one.
-func supportedVersion(asked string) string {
+// chooseProtocolVersion returns the requested version if initialize supports it; otherwise the newest supported one.
+func chooseProtocolVersion(asked string) string {
 	known := mcp.SupportedProtocolVersions() // the newest first
 	old := known[slices.IndexFunc(known, func(v string) bool { return v < statelessSince }):]
 	if slices.Contains(old, asked) {
@@ -38,8 +38,8 @@ func supportedVersion(asked string) string {
 	return old[0]
 }
 
-// callVersion returns the protocol version of a call: its own in stateless versions, otherwise the session's.
-func callVersion(req *mcp.CallToolRequest) string {
+// callProtocolVersion returns the protocol version of a call: its own in stateless versions, otherwise the session's.
+func callProtocolVersion(req *mcp.CallToolRequest) string {
 	if own := req.ProtocolVersion(); own >= statelessSince {
 		return own
 	}
