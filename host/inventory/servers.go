@@ -178,7 +178,7 @@ func (s *Inventory) SpecDiff(name string, pin *store.InstalledPlugin) (string, e
 	if err != nil {
 		return "", err
 	}
-	return mcpservers.DiffSpecs(name, before, now)
+	return mcpservers.FormatSpecDiff(name, before, now)
 }
 
 // SpecFromConfig converts a server's section in the configuration.

@@ -69,7 +69,7 @@ func (m *PackageBuilder) BuildPackage(ctx context.Context, id string, s *ServerS
 		return nil, nil, err
 	}
 	p.Agents = s.Agents
-	r.Warnings = append(FindSuspicious(r.Info, shadows), s.secretWarnings()...)
+	r.Warnings = append(SuspiciousTextWarnings(r.Info, shadows), s.secretWarnings()...)
 	return p, r, nil
 }
 
@@ -177,7 +177,7 @@ func (m *PackageBuilder) fetchPackage(ctx context.Context, f *packageSource, dat
 	var args []string
 	switch f.manager {
 	case "npm":
-		npm, err := systemProgram("npm", "npm")
+		npm, err := findSystemProgram("npm", "npm")
 		if err != nil {
 			return nil, "", err
 		}
@@ -189,7 +189,7 @@ func (m *PackageBuilder) fetchPackage(ctx context.Context, f *packageSource, dat
 		args = []string{npm, "install", "--prefix", data, "--omit=dev", "--no-audit", "--no-fund", "--no-bin-links",
 			"--loglevel=error", "--", f.spec}
 	default:
-		python, err := systemProgram("python3", "python3-pip")
+		python, err := findSystemProgram("python3", "python3-pip")
 		if err != nil {
 			return nil, "", err
 		}
@@ -202,7 +202,7 @@ func (m *PackageBuilder) fetchPackage(ctx context.Context, f *packageSource, dat
 	if said, err := m.runSandboxed(ctx, f.manager, args, env, nil, session.OperatorProgram{
 		ReadWrite: []string{data}, HostsFrom: []string{f.manager},
 	}, data, io.Discard); err != nil {
-		return nil, "", fmt.Errorf("fetch %s: %w%s", f.spec, err, m.managerOutput(f.manager, said))
+		return nil, "", fmt.Errorf("fetch %s: %w%s", f.spec, err, m.summariseManagerOutput(f.manager, said))
 	}
 	return f.findStartCommand(data)
 }

@@ -110,8 +110,8 @@ func claimFromName(d *ToolDescription, field string) string {
 	return "write"
 }
 
-// setClaim sets the claim of a field, or of a list's elements, and reports whether the field exists and takes strings.
-func setClaim(s map[string]any, at []string, claim string) bool {
+// setSchemaClaim sets the claim of a field, or of a list's elements, and reports whether the field exists and takes strings.
+func setSchemaClaim(s map[string]any, at []string, claim string) bool {
 	properties, _ := s["properties"].(map[string]any)
 	field, _ := properties[at[0]].(map[string]any)
 	if at[0] == "*" {
@@ -121,7 +121,7 @@ func setClaim(s map[string]any, at []string, claim string) bool {
 		return false
 	}
 	if len(at) > 1 {
-		return setClaim(field, at[1:], claim)
+		return setSchemaClaim(field, at[1:], claim)
 	}
 	want := "string"
 	if claim == string(pluginpb.ClaimEnv) {

@@ -165,7 +165,7 @@ func planLocalCopies(s *ServerSpec, program string, args []string) (*installPlan
 	switch {
 	case isRuntime:
 		r.name, r.command = filepath.Base(program), []string{filepath.Base(program)}
-		if _, err = systemProgram(r.name, pkg); err != nil {
+		if _, err = findSystemProgram(r.name, pkg); err != nil {
 			return nil, err
 		}
 	case isSystemProgram(path):
@@ -211,9 +211,9 @@ func isSystemProgram(path string) bool {
 		strings.HasPrefix(real, "/bin/") || strings.HasPrefix(real, "/sbin/"))
 }
 
-// systemProgram returns the path of a program in the system directories, since a sandbox shows no others. The error
+// findSystemProgram returns the path of a program in the system directories, since a sandbox shows no others. The error
 // says how to install a missing program.
-func systemProgram(name, pkg string) (string, error) {
+func findSystemProgram(name, pkg string) (string, error) {
 	for _, dir := range []string{"/usr/local/bin", "/usr/bin", "/bin"} {
 		path := filepath.Join(dir, name)
 		if info, err := os.Stat(path); err == nil && info.Mode()&0o111 != 0 {
@@ -306,7 +306,7 @@ func (f *packageSource) findStartCommand(data string) (command []string, version
 	}
 	defer func() { _ = root.Close() }()
 	if f.manager == "npm" {
-		return f.startNPMCommand(root)
+		return f.npmStartCommand(root)
 	}
 	matches, err := fs.Glob(root.FS(), "site/*.dist-info")
 	if err != nil {
@@ -314,7 +314,7 @@ func (f *packageSource) findStartCommand(data string) (command []string, version
 	}
 	for _, dir := range matches {
 		name, rest, _ := strings.Cut(strings.TrimSuffix(path.Base(dir), ".dist-info"), "-")
-		if normalizeName(name) == normalizeName(f.name) {
+		if normalizePyPIName(name) == normalizePyPIName(f.name) {
 			version = rest
 		}
 	}
@@ -324,13 +324,13 @@ func (f *packageSource) findStartCommand(data string) (command []string, version
 	return []string{"python3", "{{data}}/site/bin/" + f.bin}, version, nil
 }
 
-// normalizeName normalizes a PyPI package name, so that equal names are equal strings.
-func normalizeName(name string) string {
+// normalizePyPIName normalizes a PyPI package name, so that equal names are equal strings.
+func normalizePyPIName(name string) string {
 	return strings.ToLower(strings.NewReplacer("-", "_", ".", "_").Replace(name))
 }
 
-// startNPMCommand returns the command that starts an installed npm package, and its version.
-func (f *packageSource) startNPMCommand(root *os.Root) (command []string, version string, err error) {
+// npmStartCommand returns the command that starts an installed npm package, and its version.
+func (f *packageSource) npmStartCommand(root *os.Root) (command []string, version string, err error) {
 	const maxSize = 1 << 20
 	manifest := path.Join("node_modules", f.name, "package.json")
 	if info, lstatErr := root.Lstat(manifest); lstatErr == nil && (!info.Mode().IsRegular() || info.Size() > maxSize) {

@@ -42,7 +42,7 @@ func FuzzBuild(f *testing.F) {
 		if said == nil || pluginpb.CheckPluginID(id) != nil {
 			t.Skip()
 		}
-		FindSuspicious(said, func(string) string { return "" })
+		SuspiciousTextWarnings(said, func(string) string { return "" })
 		b, err := buildManifest(id, &ServerSpec{Command: []string{"x"}, Workspace: workspace}, said, nil, nil)
 		if err != nil {
 			return
@@ -114,7 +114,7 @@ func FuzzReview(f *testing.F) {
 	f.Fuzz(func(t *testing.T, name, description, field string) {
 		s := &ServerInfo{Instructions: description, Tools: map[string]ListedTool{name: {Tool: ToolDescription{Name: name, Description: description,
 			Input: map[string]any{"properties": map[string]any{field: map[string]any{"description": description}}}}}}}
-		for _, text := range FindSuspicious(s, func(string) string { return "" }) {
+		for _, text := range SuspiciousTextWarnings(s, func(string) string { return "" }) {
 			if !utf8.ValidString(text) && utf8.ValidString(name+description+field) {
 				t.Errorf("%q", text)
 			}

@@ -56,7 +56,7 @@ func ImportServers(text []byte) (servers map[string]ServerSpec, failed map[strin
 			if _, twice := servers[id]; twice || failed[id] != nil {
 				return nil, nil, fmt.Errorf("two servers would be called %s; rename one", id)
 			}
-			if err := spec.replaceVariables(); err != nil {
+			if err := spec.replaceClientVariables(); err != nil {
 				failed[id] = err
 				continue
 			}
@@ -69,9 +69,9 @@ func ImportServers(text []byte) (servers map[string]ServerSpec, failed map[strin
 	return servers, failed, nil
 }
 
-// replaceVariables replaces the client's variables by picoclaw's placeholders. It returns an error for other
+// replaceClientVariables replaces the client's variables by picoclaw's placeholders. It returns an error for other
 // variables.
-func (s *ServerSpec) replaceVariables() error {
+func (s *ServerSpec) replaceClientVariables() error {
 	replace := func(text string) (string, error) {
 		text = strings.NewReplacer("${workspaceFolder}", "{{workspace}}", "${workspaceRoot}", "{{workspace}}").Replace(text)
 		if found := secretVariable().FindString(text); found != "" {

@@ -114,7 +114,7 @@ func (b *builtManifest) convertTool(id string, s *ServerSpec, d *ToolDescription
 		input = map[string]any{}
 	}
 	removeUntrustedKeys(input)
-	mergeAlternatives(input)
+	mergeTypeAlternatives(input)
 	input["type"] = "object"
 	if _, says := input["additionalProperties"]; !says {
 		input["additionalProperties"] = false
@@ -126,7 +126,7 @@ func (b *builtManifest) convertTool(id string, s *ServerSpec, d *ToolDescription
 		}
 	}
 	for _, field := range slices.Sorted(maps.Keys(claims)) {
-		if claims[field] != noClaim && !setClaim(input, strings.Split(field, "."), claims[field]) {
+		if claims[field] != noClaim && !setSchemaClaim(input, strings.Split(field, "."), claims[field]) {
 			continue
 		}
 		for _, tool := range []string{d.Name, out.Name} {
@@ -181,30 +181,30 @@ func removeUntrustedKeys(v any) {
 	}
 }
 
-// mergeAlternatives rewrites alternatives in a schema that differ only in type as one schema with several types. So an
+// mergeTypeAlternatives rewrites alternatives in a schema that differ only in type as one schema with several types. So an
 // optional string is guarded like a string.
-func mergeAlternatives(v any) {
+func mergeTypeAlternatives(v any) {
 	switch v := v.(type) {
 	case map[string]any:
-		if one := mergeSchemaAlternatives(v); one != nil {
+		if one := schemaOfAlternatives(v); one != nil {
 			delete(v, "anyOf")
 			for name, value := range one {
 				v[name] = value
 			}
 		}
 		for _, below := range v {
-			mergeAlternatives(below)
+			mergeTypeAlternatives(below)
 		}
 	case []any:
 		for _, below := range v {
-			mergeAlternatives(below)
+			mergeTypeAlternatives(below)
 		}
 	}
 }
 
-// mergeSchemaAlternatives returns one schema for the alternatives in a schema. It returns nil if two of them have
+// schemaOfAlternatives returns one schema for the alternatives in a schema. It returns nil if two of them have
 // keywords besides the type.
-func mergeSchemaAlternatives(s map[string]any) map[string]any {
+func schemaOfAlternatives(s map[string]any) map[string]any {
 	alternatives, _ := s["anyOf"].([]any)
 	if _, typed := s["type"]; typed || len(alternatives) < 2 {
 		return nil

@@ -19,9 +19,9 @@ func outputSuffix(output string) string {
 	return "; its output:\n" + strings.ToValidUTF8(output, "\uFFFD")
 }
 
-// managerOutput returns the lines of a package manager's output for an error message, and logs all output to a file.
-func (m *PackageBuilder) managerOutput(manager, output string) string {
-	summary := relevantLines(output)
+// summariseManagerOutput returns the lines of a package manager's output for an error message, and logs all output to a file.
+func (m *PackageBuilder) summariseManagerOutput(manager, output string) string {
+	summary := selectErrorLines(output)
 	if summary == output {
 		return outputSuffix(output)
 	}
@@ -43,8 +43,8 @@ var (
 	errorLine     = lazyregexp.New(`(?i)error|not found|no matching|can't|cannot|could not|denied|refused|exceeded|failed|unsupported`)
 )
 
-// relevantLines returns the first and the last line that report an error in a package manager's output.
-func relevantLines(output string) string {
+// selectErrorLines returns the first and the last line that report an error in a package manager's output.
+func selectErrorLines(output string) string {
 	var lines, errors []string
 	for line := range strings.Lines(output) {
 		line = strings.TrimSpace(managerPrefix().ReplaceAllString(strings.TrimSpace(line), ""))

@@ -23,7 +23,7 @@ The requested resource 'nope@*' could not be found or you do not have permission
 		"":                 "",
 		"npm error code 1": "npm error code 1",
 	} {
-		if got := relevantLines(said); got != want {
+		if got := selectErrorLines(said); got != want {
 			t.Errorf("of %q\n%q tells most; want %q", said, got, want)
 		}
 	}
@@ -47,7 +47,7 @@ func TestSecretWarnings(t *testing.T) {
 // Names that others have are told once for each of the others.
 func TestSameNamesAreOneWarning(t *testing.T) {
 	said := &ServerInfo{Tools: map[string]ListedTool{"a": {}, "b": {}, "c": {}, "d": {}}}
-	got := FindSuspicious(said, func(tool string) string {
+	got := SuspiciousTextWarnings(said, func(tool string) string {
 		return map[string]string{"a": "plugin x", "c": "plugin x", "d": "plugin y"}[tool]
 	})
 	want := []string{"plugin x has tools of the same names, which a model may take for these: a, c",

@@ -216,8 +216,8 @@ func ParseDefinition(text []byte) (spec *ServerSpec, fetched string, names map[s
 	return d.Asked, d.Package, names, nil
 }
 
-// DiffSpecs returns a unified diff of two specs; empty if they are equal.
-func DiffSpecs(name string, old, new ServerSpec) (string, error) {
+// FormatSpecDiff returns a unified diff of two specs; empty if they are equal.
+func FormatSpecDiff(name string, old, new ServerSpec) (string, error) {
 	var texts [2]string
 	for i, s := range []ServerSpec{old, new} {
 		if s.Workspace == "" {

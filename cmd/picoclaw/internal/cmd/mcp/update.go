@@ -92,7 +92,7 @@ func (o *sharedServerOptions) rebuildServer(ctx context.Context) error {
 	var withdrawals []session.ToolWithdrawal
 	if pin != nil {
 		withdrawals = session.ReadToolWithdrawals(s.Config.Home().Path, name, pin.Version)
-		if o.Also, err = mcpservers.DiffSpecs(name, approved, o.spec); err != nil {
+		if o.Also, err = mcpservers.FormatSpecDiff(name, approved, o.spec); err != nil {
 			return cli.FailedError(err)
 		}
 	}
