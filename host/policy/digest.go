@@ -25,7 +25,7 @@ func (p *Policy) computeDigest() (*Policy, error) {
 		return nil, fmt.Errorf("computing the digest of the policy of agent %q: %w", p.agent, err)
 	}
 	exposed := slices.Clone(p.isolation.ExposePaths)
-	slices.SortFunc(exposed, compareTargets)
+	slices.SortFunc(exposed, compareByTarget)
 	encoded, err := json.Marshal(struct {
 		Version   int
 		Home      string

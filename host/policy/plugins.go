@@ -49,15 +49,15 @@ func (p *Policy) InstalledPluginPolicy(id string, granted pluginpb.Grant) Plugin
 	if !plugin.Granted {
 		plugin.Grants = granted.Intersect(granted)
 	}
-	_, plugin.Enabled = p.plugins.checkPlugin(id)
+	_, plugin.Enabled = p.plugins.checkPluginEnabled(id)
 	plugin.Grants.Env = slices.Clone(plugin.Grants.Env)
 	plugin.Grants.Network = plugin.Grants.Network && p.plugins.Network
 	plugin.Config = slices.Clone(plugin.Config)
 	return plugin
 }
 
-// checkPlugin reports whether the plugin is enabled. If not, it returns the setting that disables the plugin.
-func (r pluginRules) checkPlugin(id string) (rule string, ok bool) {
+// checkPluginEnabled reports whether the plugin is enabled. If not, it returns the setting that disables the plugin.
+func (r pluginRules) checkPluginEnabled(id string) (rule string, ok bool) {
 	if plugin, known := r.Known[id]; known && !plugin.Enabled {
 		return "plugins." + id + ".enabled", false
 	}

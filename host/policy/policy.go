@@ -84,8 +84,8 @@ func (p *Policy) HomePath() string { return p.home }
 // WorkspacePath returns the absolute, resolved path of the agent's workspace.
 func (p *Policy) WorkspacePath() string { return p.guard.Workspace }
 
-// WorkspaceLinks returns the symlinks from the configured workspace to the resolved one, with their targets.
-func (p *Policy) WorkspaceLinks() map[string]string {
+// WorkspacePathSymlinks returns the symlinks from the configured workspace to the resolved one, with their targets.
+func (p *Policy) WorkspacePathSymlinks() map[string]string {
 	if p.guard.WorkspaceName == "" {
 		return nil
 	}
@@ -136,9 +136,9 @@ func encodePluginConfig(m map[string]any) (json.RawMessage, error) {
 	return json.Marshal(m)
 }
 
-// NameEffectiveSettings returns a decision whose hints name the effective settings for this agent: its own, or those of
+// WithEffectiveSettingNames returns a decision whose hints name the effective settings for this agent: its own, or those of
 // the environment or command line, instead of the common settings.
-func (p *Policy) NameEffectiveSettings(d guard.Decision) guard.Decision {
+func (p *Policy) WithEffectiveSettingNames(d guard.Decision) guard.Decision {
 	if p.settingNames != nil {
 		d.Hint, d.Setting = p.settingNames.Replace(d.Hint), p.settingNames.Replace(d.Setting)
 	}

@@ -254,4 +254,4 @@ func toolSettingOrigins(cfg *config.Config, agent *config.AgentConfig) map[strin
 	return out
 }
 
-func compareTargets(a, b isolation.ExposedPath) int { return strings.Compare(a.Target, b.Target) }
+func compareByTarget(a, b isolation.ExposedPath) int { return strings.Compare(a.Target, b.Target) }

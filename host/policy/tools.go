@@ -49,7 +49,7 @@ func (t ToolRules) IsDeferred(plugin, tool string) bool {
 
 // AllowsTool reports whether the rules allow a tool. sets are the tool sets of a built-in tool; other tools have none.
 func (t ToolRules) AllowsTool(plugin, tool string, sets []string) bool {
-	_, ok := t.filter.checkTool(plugin, tool, sets)
+	_, ok := t.filter.checkToolEnabled(plugin, tool, sets)
 	return ok
 }
 
@@ -60,10 +60,10 @@ func (p *Policy) AllowsTool(plugin, tool string, sets []string) bool {
 
 // DecideTool is like [Policy.AllowsTool], but returns a decision with the deciding setting and a hint.
 func (p *Policy) DecideTool(plugin, tool string, sets []string) guard.Decision {
-	if rule, ok := p.plugins.checkPlugin(plugin); !ok {
+	if rule, ok := p.plugins.checkPluginEnabled(plugin); !ok {
 		return p.denyTool(rule, fmt.Sprintf("plugin %s is not enabled for agent %s", plugin, p.agent), plugin)
 	}
-	if rule, ok := p.tools.checkTool(plugin, tool, sets); !ok {
+	if rule, ok := p.tools.checkToolEnabled(plugin, tool, sets); !ok {
 		d := p.denyTool(rule, fmt.Sprintf("tool %s.%s is not enabled for agent %s", plugin, tool, p.agent), tool)
 		switch rule {
 		case "tools.set":
@@ -80,7 +80,7 @@ func (p *Policy) DecideTool(plugin, tool string, sets []string) guard.Decision {
 // DecideResourceOrPrompt is like [Policy.DecideTool] for a resource or prompt, which is allowed only if a setting names
 // it.
 func (p *Policy) DecideResourceOrPrompt(kind, plugin, name string) guard.Decision {
-	if rule, ok := p.plugins.checkPlugin(plugin); !ok {
+	if rule, ok := p.plugins.checkPluginEnabled(plugin); !ok {
 		return p.denyTool(rule, fmt.Sprintf("plugin %s is not enabled for agent %s", plugin, p.agent), plugin)
 	}
 	rule, patterns := "tools.resources", p.tools.Resources
@@ -114,8 +114,8 @@ func (p *Policy) moduleHint(tool string) string {
 	return fmt.Sprintf("add the action %s to the filesystem module in modules (%s)", action, p.origins["modules"])
 }
 
-// checkTool reports whether the tool is allowed. If not, it returns the setting that disables the tool.
-func (f toolFilter) checkTool(plugin, tool string, sets []string) (rule string, ok bool) {
+// checkToolEnabled reports whether the tool is allowed. If not, it returns the setting that disables the tool.
+func (f toolFilter) checkToolEnabled(plugin, tool string, sets []string) (rule string, ok bool) {
 	builtIn := len(sets) > 0
 	full := plugin + "." + tool
 	switch {

@@ -120,7 +120,7 @@ func (c *ClientToolGuard) decideActions(actions []ClientToolAction) guard.Decisi
 			strictest = d
 		}
 	}
-	return c.session.policy.NameEffectiveSettings(strictest)
+	return c.session.policy.WithEffectiveSettingNames(strictest)
 }
 
 func (c *ClientToolGuard) decideAction(a ClientToolAction) guard.Decision {

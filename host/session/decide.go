@@ -33,7 +33,7 @@ func (s *Session) decideCall(t *catalog.Tool, args *callArguments) guard.Decisio
 		return d
 	}
 	if path, ok := filePathOfURI(t.Spec.URI, args.Values); ok {
-		if file := s.policy.NameEffectiveSettings(s.guard.DecidePath(guard.Read, path)); file.Verdict > d.Verdict {
+		if file := s.policy.WithEffectiveSettingNames(s.guard.DecidePath(guard.Read, path)); file.Verdict > d.Verdict {
 			return file
 		}
 	}
@@ -68,7 +68,7 @@ func (s *Session) decideClaims(p *catalog.Plugin, args *callArguments) guard.Dec
 			}
 		}
 	}
-	return s.policy.NameEffectiveSettings(strictest)
+	return s.policy.WithEffectiveSettingNames(strictest)
 }
 
 // decideProtectedFiles decides on all protected files that a command changes.

@@ -36,7 +36,7 @@ func (s *Session) StartConfinedProgram(p AgentProgram) (*isolation.Process, erro
 		ReadOnly:  slices.Concat(existingPaths(open.ReadOnly), p.ReadOnly),
 		ReadWrite: slices.Concat(existingPaths(open.ReadWrite), p.ReadWrite),
 		Hide:      open.Hidden,
-		Links:     s.policy.WorkspaceLinks(),
+		Links:     s.policy.WorkspacePathSymlinks(),
 		Protect:   s.protectedPaths,
 		Exec:      true,
 		Network:   p.Network && len(p.Hosts) == 0,

@@ -135,7 +135,7 @@ func (s *Session) runInstanceSpec(spec ProgramRunSpec) *supervise.InstanceSpec {
 			ReadOnly:  slices.Concat(existingPaths(open.ReadOnly), spec.ReadOnly),
 			ReadWrite: existingPaths(open.ReadWrite),
 			Hide:      open.Hidden,
-			Links:     s.policy.WorkspaceLinks(),
+			Links:     s.policy.WorkspacePathSymlinks(),
 			Protect:   s.protectedPaths,
 			Exec:      true,
 			Terminals: true,

@@ -219,7 +219,7 @@ func (s *Session) sandboxProfile(p *catalog.Plugin, g pluginpb.Grant) isolation.
 		ReadOnly:  existingPaths(open.ReadOnly),
 		ReadWrite: existingPaths(open.ReadWrite),
 		Hide:      open.Hidden,
-		Links:     s.policy.WorkspaceLinks(),
+		Links:     s.policy.WorkspacePathSymlinks(),
 		Exec:      g.Exec,
 		Programs:  g.Programs,
 		Network:   g.Network,
