@@ -81,8 +81,8 @@ func (l *UsageLedger) Usage() map[string]AgentUsage {
 	return all
 }
 
-// accountOf returns the counters of an agent, and creates missing ones. The caller holds mu.
-func (l *UsageLedger) accountOf(agent string) *agentCounters {
+// countersOf returns the counters of an agent, and creates missing ones. The caller holds mu.
+func (l *UsageLedger) countersOf(agent string) *agentCounters {
 	a := l.agents[agent]
 	if a == nil {
 		a = &agentCounters{}
@@ -116,7 +116,7 @@ func adjustLimiter(r *rate.Limiter, perMinute int) *rate.Limiter {
 func (l *UsageLedger) WaitForRate(ctx context.Context, agent string, limits AgentLimits, maxWait time.Duration,
 	notify func(reason string)) error {
 	l.mu.Lock()
-	a := l.accountOf(agent)
+	a := l.countersOf(agent)
 	a.calls, a.output = adjustLimiter(a.calls, limits.PerMinute), adjustLimiter(a.output, limits.Output)
 	now := time.Now()
 	call, output := a.calls.ReserveN(now, 1), a.output.ReserveN(now, 0)
@@ -134,7 +134,7 @@ func (l *UsageLedger) WaitForRate(ctx context.Context, agent string, limits Agen
 		l.mu.Unlock()
 		return err
 	}
-	a.countWait()
+	a.countWaitingCall()
 	l.mu.Unlock()
 	notify(fmt.Sprintf("waits for %s: %s (%s)", delay.Round(time.Second/10), why, key))
 	timer := time.NewTimer(delay)
@@ -167,8 +167,8 @@ func (a *agentCounters) refuseLongDelay(key, why string, delay, maxWait time.Dur
 	return &ExceededError{key, why}
 }
 
-// countWait counts a call that waits. The caller holds mu.
-func (a *agentCounters) countWait() {
+// countWaitingCall counts a call that waits. The caller holds mu.
+func (a *agentCounters) countWaitingCall() {
 	a.waiting++
 	a.waited++
 }
@@ -180,7 +180,7 @@ func (l *UsageLedger) CountOutput(agent string, limits AgentLimits, bytes int) t
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	a := l.accountOf(agent)
+	a := l.countersOf(agent)
 	a.output = adjustLimiter(a.output, limits.Output)
 	now := time.Now()
 	var delay time.Duration

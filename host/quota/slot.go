@@ -51,7 +51,7 @@ type slotKey struct{}
 func (l *UsageLedger) AcquireSlot(ctx context.Context, agent string, limits AgentLimits, maxWait time.Duration,
 	notify func(reason string)) (context.Context, *CallSlot, error) {
 	l.mu.Lock()
-	a := l.accountOf(agent)
+	a := l.countersOf(agent)
 	l.mu.Unlock()
 	t := &CallSlot{ledger: l}
 	if limits.Commands > 0 { // first: a waiting command holds no slot of other calls
@@ -84,7 +84,7 @@ func (l *UsageLedger) enterGate(ctx context.Context, a *agentCounters, g *admiss
 	}
 	w := &waitingCall{limit, make(chan struct{})}
 	g.queue = append(g.queue, w)
-	a.countWait()
+	a.countWaitingCall()
 	l.mu.Unlock()
 	notify(fmt.Sprintf("waits: %s (%s)", why, key))
 	timer := time.NewTimer(maxWait)
@@ -112,8 +112,8 @@ func (l *UsageLedger) enterGate(ctx context.Context, a *agentCounters, g *admiss
 	return err
 }
 
-// adjustGates frees the slot n times at its gates. A negative n takes the slot again.
-func (t *CallSlot) adjustGates(n int) {
+// releaseGates frees the slot n times at its gates. A negative n takes the slot again.
+func (t *CallSlot) releaseGates(n int) {
 	t.ledger.mu.Lock()
 	defer t.ledger.mu.Unlock()
 	for _, g := range t.gates {
@@ -127,7 +127,7 @@ func (t *CallSlot) Release() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if !t.released && t.paused == 0 {
-		t.adjustGates(1)
+		t.releaseGates(1)
 	}
 	t.released = true
 }
@@ -142,13 +142,13 @@ func PauseSlot(ctx context.Context) (resume func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.paused++; t.paused == 1 && !t.released {
-		t.adjustGates(1)
+		t.releaseGates(1)
 	}
 	return sync.OnceFunc(func() {
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		if t.paused--; t.paused == 0 && !t.released {
-			t.adjustGates(-1)
+			t.releaseGates(-1)
 		}
 	})
 }
