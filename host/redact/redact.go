@@ -125,7 +125,7 @@ func RedactText(s string) string {
 		}
 	}
 	if has(nameHints) {
-		s = replaceMatches(s, namedPattern(), func(at []int) (int, int) { return findNamedValue(s, at) })
+		s = replaceMatches(s, namedPattern(), func(at []int) (int, int) { return namedSecretRange(s, at) })
 	}
 	return s
 }
@@ -162,9 +162,9 @@ var (
 	letters       = lazyregexp.New(`^[a-zA-Z]+$`)
 )
 
-// findNamedValue returns the byte range of the value after a name such as "password"; 0, 0 if the name is not that of a
+// namedSecretRange returns the byte range of the value after a name such as "password"; 0, 0 if the name is not that of a
 // secret. at has the submatch indexes of the name.
-func findNamedValue(s string, at []int) (from, to int) {
+func namedSecretRange(s string, at []int) (from, to int) {
 	name, separator, before := s[at[2]:at[3]], s[at[4]:at[5]], s[:at[2]]
 	assigned, header := strings.ContainsAny(separator, "=:"), strings.Contains(separator, ":")
 	variable := strings.TrimSpace(separator) == "=" && secretVariable().MatchString(name)
