@@ -87,13 +87,13 @@ func (f *terminalEscapeFilter) filterByte(out []byte, c byte) []byte {
 		return out
 	case commandEscape:
 		if c == '\\' {
-			return f.endOSCommand(out, []byte{escape, '\\'})
+			return f.endOSCSequence(out, []byte{escape, '\\'})
 		}
 		f.state = inCommand
 	}
 	switch c {
 	case bell:
-		return f.endOSCommand(out, []byte{bell})
+		return f.endOSCSequence(out, []byte{bell})
 	case escape:
 		f.state = commandEscape
 	case 0x18, 0x1a: // cancelled
@@ -133,8 +133,8 @@ func (f *terminalEscapeFilter) endControlSequence(out []byte) []byte {
 	return f.releaseHeld(out)
 }
 
-// endOSCommand handles a complete operating system command, such as a title or clipboard text.
-func (f *terminalEscapeFilter) endOSCommand(out, terminator []byte) []byte {
+// endOSCSequence handles a complete operating system command, such as a title or clipboard text.
+func (f *terminalEscapeFilter) endOSCSequence(out, terminator []byte) []byte {
 	f.state = inText
 	if f.dropped {
 		return out

@@ -98,11 +98,11 @@ func (a *activeRun) handleMessage(ctx context.Context, e supervisorMessage) (*wi
 		return e.Ended, nil
 	case e.Started && e.file != nil:
 		a.relay = &terminalRelay{control: e.file}
-		if a.isTerminal(0) {
+		if a.isTerminalStream(0) {
 			a.relay.in = a.options.Streams[0]
 		}
 		for _, i := range []int{1, 2} {
-			if a.isTerminal(i) && a.relay.out == nil {
+			if a.isTerminalStream(i) && a.relay.out == nil {
 				a.relay.out = a.options.Streams[i]
 			}
 		}
@@ -116,7 +116,7 @@ func (a *activeRun) handleMessage(ctx context.Context, e supervisorMessage) (*wi
 	return nil, nil
 }
 
-func (a *activeRun) isTerminal(i int) bool {
+func (a *activeRun) isTerminalStream(i int) bool {
 	_, leads := findTerminal(a.options.Streams)
 	return leads[i]
 }

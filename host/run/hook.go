@@ -25,8 +25,8 @@ const maxHookText = 4 << 10
 // IsInsideRun reports whether this process is a descendant of the program of a run.
 func IsInsideRun() bool { return os.Getenv(wire.HookVariable) != "" }
 
-// DecideInHost asks the host of this run for the decision on a call of one of the program's own tools.
-func DecideInHost(call *session.ClientToolCall) (guard.Decision, error) {
+// AskHostForDecision asks the host of this run for the decision on a call of one of the program's own tools.
+func AskHostForDecision(call *session.ClientToolCall) (guard.Decision, error) {
 	noted := make(map[string]any, len(call.Args))
 	for name, value := range call.Args {
 		if text, ok := value.(string); ok && len(text) > maxHookText {

@@ -14,8 +14,8 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard"
 )
 
-// newClientTools returns the guard that decides on calls of the program's own tools.
-func (a *activeRun) newClientTools() (*session.ClientToolGuard, error) {
+// newClientToolGuard returns the guard that decides on calls of the program's own tools.
+func (a *activeRun) newClientToolGuard() (*session.ClientToolGuard, error) {
 	home := a.plan.Home
 	return a.options.Session.NewClientToolGuard(session.ClientToolGuardOptions{
 		Sandboxed: true, Undo: a.running.Policy.Undo.Dir != "", Home: home,
@@ -28,7 +28,7 @@ func (a *activeRun) newClientTools() (*session.ClientToolGuard, error) {
 func (a *activeRun) answerHook(ctx context.Context, question *wire.HookMessage) {
 	answer := hookAnswer{Verdict: guard.Deny.String(), Rule: "hook", Reason: "the hook's question is no call"}
 	var call session.ClientToolCall
-	if json.Unmarshal(question.Data, &call) == nil && isClientTool(call.Tool) {
+	if json.Unmarshal(question.Data, &call) == nil && isClientToolName(call.Tool) {
 		deciding, cancel := context.WithTimeout(ctx, hookTimeout)
 		defer cancel()
 		d := a.tools.Decide(deciding, call)
@@ -39,9 +39,9 @@ func (a *activeRun) answerHook(ctx context.Context, question *wire.HookMessage) 
 	}
 }
 
-// isClientTool reports whether a name may be a tool of a client. Any program in the sandbox can ask, and its log
+// isClientToolName reports whether a name may be a tool of a client. Any program in the sandbox can ask, and its log
 // entries must not look like calls of picoclaw's tools.
-func isClientTool(name string) bool {
+func isClientToolName(name string) bool {
 	client, tool, ok := strings.Cut(name, ".")
 	return ok && tool != "" && len(name) <= maxToolName && slices.Contains(clienthook.ClientNames(), client)
 }

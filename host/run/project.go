@@ -11,14 +11,14 @@ import (
 	"github.com/picoclaw/picoclaw/internal/protect"
 )
 
-// FindProject returns the project directory and the current directory in it, both without symlinks. The project is the
+// FindProjectDir returns the project directory and the current directory in it, both without symlinks. The project is the
 // directory named by the person; else the git repository around the current directory; else the current directory.
-func FindProject(named, current string) (project, dir string, err error) {
+func FindProjectDir(named, current string) (project, dir string, err error) {
 	if dir, err = filepath.EvalSymlinks(current); err != nil {
 		return "", "", fmt.Errorf("the current directory %s can't be used: %w", current, err)
 	}
 	if named == "" {
-		return findRepository(dir), dir, nil
+		return findRepositoryDir(dir), dir, nil
 	}
 	if project, err = filepath.Abs(named); err == nil {
 		project, err = filepath.EvalSymlinks(project)
@@ -35,8 +35,8 @@ func FindProject(named, current string) (project, dir string, err error) {
 	return project, dir, nil
 }
 
-// findRepository returns the top directory of the git repository that contains dir; dir itself if there is none.
-func findRepository(dir string) string {
+// findRepositoryDir returns the top directory of the git repository that contains dir; dir itself if there is none.
+func findRepositoryDir(dir string) string {
 	for at := dir; ; at = filepath.Dir(at) {
 		if _, err := os.Lstat(filepath.Join(at, protect.GitDir)); err == nil {
 			return at
@@ -46,9 +46,9 @@ func findRepository(dir string) string {
 	}
 }
 
-// CheckProject refuses directories that are more than a project: the root, the user's home, and directories that
+// CheckProjectDir refuses directories that are more than a project: the root, the user's home, and directories that
 // contain PICOCLAW_HOME or are inside it.
-func CheckProject(project, userHome, home string) error {
+func CheckProjectDir(project, userHome, home string) error {
 	const remedy = "change to the directory of a project, or name one with --project"
 	if real, err := filepath.EvalSymlinks(userHome); err == nil {
 		userHome = real

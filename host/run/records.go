@@ -31,10 +31,10 @@ type RunRecord struct {
 // runsDir returns the directory of all runs. Each run has a directory with its record and its undo store.
 func runsDir(home string) string { return filepath.Join(home, "runs") }
 
-func recordFile(home, id string) string { return filepath.Join(runsDir(home), id, "run.json") }
+func recordFilePath(home, id string) string { return filepath.Join(runsDir(home), id, "run.json") }
 
-// UndoStore returns the directory of a run's undo store.
-func UndoStore(home, id string) string { return filepath.Join(runsDir(home), id, "undo") }
+// UndoStoreDir returns the directory of a run's undo store.
+func UndoStoreDir(home, id string) string { return filepath.Join(runsDir(home), id, "undo") }
 
 // newRunID returns a new id. Ids sort by time.
 func newRunID(now time.Time) string {
@@ -49,7 +49,7 @@ func (r *RunRecord) saveRecord(home string) error {
 	if err := os.MkdirAll(filepath.Join(runsDir(home), r.ID), 0o700); err != nil {
 		return err
 	}
-	return atomicfile.WriteFile(recordFile(home, r.ID), append(text, '\n'), 0o600)
+	return atomicfile.WriteFile(recordFilePath(home, r.ID), append(text, '\n'), 0o600)
 }
 
 // ListRecords returns the runs of a project, or of all projects if project is empty, the newest first.
@@ -66,13 +66,13 @@ func ListRecords(home, project string) ([]RunRecord, error) {
 		if !entry.IsDir() {
 			continue
 		}
-		text, err := os.ReadFile(recordFile(home, entry.Name()))
+		text, err := os.ReadFile(recordFilePath(home, entry.Name()))
 		if err != nil {
 			return nil, fmt.Errorf("read a run's record: %w; delete the directory to forget the run", err)
 		}
 		var r RunRecord
 		if err := json.Unmarshal(text, &r); err != nil || r.ID != entry.Name() {
-			return nil, fmt.Errorf("%s is no run's record; delete the directory to forget the run", recordFile(home, entry.Name()))
+			return nil, fmt.Errorf("%s is no run's record; delete the directory to forget the run", recordFilePath(home, entry.Name()))
 		}
 		if project == "" || r.Project == project {
 			all = append(all, r)

@@ -84,7 +84,7 @@ func NewPlan(o Options) (*RunPlan, error) {
 	p.Home = isolation.UserEnvDir(policy.HomePath(), programHomeName(o.Program[0], policy.WorkspacePath()))
 	p.ReadOnly = slices.Concat(existingPaths(preset.ReadOnly), tools, needs, preset.guidanceFiles(policy.WorkspacePath()))
 	p.Hosts = slices.Concat(preset.hostNames(), o.Hosts)
-	if p.Secrets, err = keySecrets(o.Session, preset, policy.HomePath()); err != nil {
+	if p.Secrets, err = presetAPIKeys(o.Session, preset, policy.HomePath()); err != nil {
 		return nil, err
 	}
 	p.Env = programEnvironment(toolEnv, preset.Env, o.Env)

@@ -99,16 +99,16 @@ func TestProjectIsRepository(t *testing.T) {
 		{plain, inner, "plain", "plain"},
 		{filepath.Join(base, "repo", "a"), inner, "repo/a", "repo/a/b"},
 	} {
-		project, dir, err := FindProject(c.named, c.current)
+		project, dir, err := FindProjectDir(c.named, c.current)
 		if err != nil || project != filepath.Join(base, c.project) || dir != filepath.Join(base, c.dir) {
 			t.Errorf("%+v: %s, %s, %v", c, project, dir, err)
 		}
 	}
-	if err := CheckProject(filepath.Join(base, "repo"), base, filepath.Join(base, "home")); err != nil {
+	if err := CheckProjectDir(filepath.Join(base, "repo"), base, filepath.Join(base, "home")); err != nil {
 		t.Error(err)
 	}
 	for _, project := range []string{"/", base, filepath.Join(base, "plain"), filepath.Join(base, "plain", "below")} {
-		if CheckProject(project, base, plain) == nil {
+		if CheckProjectDir(project, base, plain) == nil {
 			t.Errorf("%s is accepted", project)
 		}
 	}
@@ -177,7 +177,7 @@ func TestOldRunsAreDeleted(t *testing.T) {
 		if err := r.saveRecord(home); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.MkdirAll(UndoStore(home, id), 0o700); err != nil {
+		if err := os.MkdirAll(UndoStoreDir(home, id), 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -191,7 +191,7 @@ func TestOldRunsAreDeleted(t *testing.T) {
 	if others, err := ListRecords(home, "/other"); err != nil || len(others) > 0 {
 		t.Errorf("%+v, %v", others, err)
 	}
-	if err := os.WriteFile(recordFile(home, left[0].ID), []byte("{"), 0o600); err != nil {
+	if err := os.WriteFile(recordFilePath(home, left[0].ID), []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := ListRecords(home, ""); err == nil || !strings.Contains(err.Error(), "delete the directory") {

@@ -16,9 +16,9 @@ import (
 	"github.com/picoclaw/picoclaw/host/session"
 )
 
-// keySecrets returns the person's API keys for a preset, from the secrets in the configuration or from environment
+// presetAPIKeys returns the person's API keys for a preset, from the secrets in the configuration or from environment
 // variables. Each key has a constant placeholder, since programs remember which keys the person approved.
-func keySecrets(s *session.Session, p *ProgramPreset, home string) ([]session.ProgramRunSecret, error) {
+func presetAPIKeys(s *session.Session, p *ProgramPreset, home string) ([]session.ProgramRunSecret, error) {
 	var names []string
 	for _, variable := range p.Secrets {
 		names = append(names, variable.Name)

@@ -33,7 +33,7 @@ func RunProgram(ctx context.Context, o Options, p *RunPlan) (*RunResult, error) 
 	if err := pruneRuns(policy.HomePath(), policy.UndoLimits().MaxAge); err != nil {
 		return nil, fmt.Errorf("forget old runs: %w", err)
 	}
-	o.Session.UseUndoStore(UndoStore(policy.HomePath(), p.id))
+	o.Session.UseUndoStore(UndoStoreDir(policy.HomePath(), p.id))
 	a := &activeRun{options: o, plan: p}
 	result, err := a.runProgram(ctx)
 	record.Ended, record.Code = time.Now().UTC(), 1
@@ -81,7 +81,7 @@ func (a *activeRun) runProgram(ctx context.Context) (*RunResult, error) {
 		return nil, err
 	}
 	defer a.running.Kill()
-	if a.tools, err = a.newClientTools(); err != nil {
+	if a.tools, err = a.newClientToolGuard(); err != nil {
 		return nil, errors.Join(err, a.running.LogRunEnd("", err.Error()))
 	}
 	start := wire.StartMessage{Policy: a.running.Policy, Program: program, Env: a.plan.Env, Dir: a.options.Dir, Streams: leads,

@@ -86,7 +86,7 @@ func (o *Options) decideEvent(ctx context.Context) (d guard.Decision, err error)
 	case call == nil:
 		return guard.Decision{Verdict: guard.Allow}, nil
 	case run.IsInsideRun():
-		return run.DecideInHost(call)
+		return run.AskHostForDecision(call)
 	}
 	return o.decideByConfig(ctx, call)
 }
@@ -94,7 +94,7 @@ func (o *Options) decideEvent(ctx context.Context) (d guard.Decision, err error)
 // decideByConfig decides by the configuration, outside of `picoclaw run`, with the client's project as workspace.
 func (o *Options) decideByConfig(ctx context.Context, call *session.ClientToolCall) (d guard.Decision, err error) {
 	if o.Workspace == "" {
-		if o.Workspace, _, err = run.FindProject("", call.Dir); err != nil {
+		if o.Workspace, _, err = run.FindProjectDir("", call.Dir); err != nil {
 			return d, err
 		}
 	}

@@ -65,7 +65,7 @@ func (o *Options) runProgram(ctx context.Context) error {
 	if err != nil {
 		return cli.FailedError(err)
 	}
-	project, dir, err := run.FindProject(o.project, current)
+	project, dir, err := run.FindProjectDir(o.project, current)
 	if err != nil {
 		return cli.FailedError(err)
 	}
@@ -73,7 +73,7 @@ func (o *Options) runProgram(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err = run.CheckProject(project, userHome, home); err != nil {
+	if err = run.CheckProjectDir(project, userHome, home); err != nil {
 		return cli.FailedError(err)
 	}
 	env, err := parseEnvFlags(o.env)

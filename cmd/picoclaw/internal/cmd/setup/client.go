@@ -79,7 +79,7 @@ func (o *InitOptions) projectDir() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	project, _, err := run.FindProject("", current)
+	project, _, err := run.FindProjectDir("", current)
 	return project, err
 }
 

@@ -119,7 +119,7 @@ func (v *commonOptions) callTool(cmd *cobra.Command, arguments map[string]any) e
 	defer done()
 	if of != nil {
 		v.precheck = nil
-		s.UseUndoStore(run.UndoStore(s.Policy().HomePath(), of.ID))
+		s.UseUndoStore(run.UndoStoreDir(s.Policy().HomePath(), of.ID))
 		fmt.Fprintf(v.Err, "picoclaw: of run %s in %s: %s\n", of.ID, of.Project, terminal.CleanLine(strings.Join(of.Program, " ")))
 	}
 	raw, err := json.Marshal(arguments)
@@ -149,7 +149,7 @@ func (v *commonOptions) findRun() (*run.RunRecord, error) {
 	if err != nil {
 		return nil, nil //nolint:nilerr // whoever has no directory has no project
 	}
-	project, _, err := run.FindProject("", current)
+	project, _, err := run.FindProjectDir("", current)
 	if err != nil {
 		return nil, nil //nolint:nilerr // as above
 	}
