@@ -208,7 +208,7 @@ func (a *Runtime) runJob(ctx context.Context, id string, j schedule.Job, turns c
 // openJobSession opens a session for a job, with the restrictions of the session that added the job.
 func (a *Runtime) openJobSession(id string, origin session.Origin, j schedule.Job) (*session.Session, error) {
 	s, err := a.OpenSession(id, origin)
-	narrowing := crontool.JobNarrowing(j)
+	narrowing := crontool.JobPathRestriction(j)
 	if err != nil || j.Scope == nil {
 		return s, err
 	}

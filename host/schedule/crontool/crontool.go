@@ -76,7 +76,7 @@ type cronTool struct{ Options }
 func (t cronTool) handleCall(_ context.Context, s *session.Session, in cronArguments) (string, error) {
 	agent := s.Policy().AgentID()
 	narrowing, now := s.Policy().PathRestriction(), time.Now()
-	store := t.Store(agent).FilterJobs(func(j schedule.Job) bool { return narrowing.Includes(JobNarrowing(j)) })
+	store := t.Store(agent).FilterJobs(func(j schedule.Job) bool { return narrowing.Includes(JobPathRestriction(j)) })
 	if in.Command != "" {
 		if !t.AllowCommand(agent) {
 			return "", CommandsDisabledError()
@@ -104,7 +104,7 @@ func (t cronTool) handleCall(_ context.Context, s *session.Session, in cronArgum
 		j, err := store.AddJob(j, now)
 		return formatResult("added", j, err)
 	case "list":
-		return listJobs(store)
+		return describeAllJobs(store)
 	case "get":
 		return describeJobWithOutput(store, in.JobID)
 	case "update":
@@ -129,8 +129,8 @@ func (t cronTool) handleCall(_ context.Context, s *session.Session, in cronArgum
 	return formatResult(in.Action+"d", j, err)
 }
 
-// JobNarrowing returns the policy restrictions under which a job runs.
-func JobNarrowing(j schedule.Job) policy.PathRestriction {
+// JobPathRestriction returns the policy restrictions under which a job runs.
+func JobPathRestriction(j schedule.Job) policy.PathRestriction {
 	if j.Scope == nil {
 		return policy.PathRestriction{}
 	}
@@ -220,8 +220,8 @@ func describeJob(j schedule.Job) string {
 	return text + ")"
 }
 
-// listJobs describes all jobs.
-func listJobs(store *schedule.Store) (string, error) {
+// describeAllJobs describes all jobs.
+func describeAllJobs(store *schedule.Store) (string, error) {
 	jobs, err := store.Jobs()
 	if err != nil {
 		return "", err
