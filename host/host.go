@@ -112,7 +112,7 @@ func (a *Runtime) builtinPlugins() ([]session.BuiltinPlugin, error) {
 func (a *Runtime) HealthChecks() []gateway.ReadinessCheck {
 	all := []gateway.ReadinessCheck{{Name: "isolation", Err: a.PrepareForCalls()}}
 	plugins := gateway.ReadinessCheck{Name: "plugins"}
-	for _, p := range a.Plugins().Problems() {
+	for _, p := range a.PluginCatalog().Problems() {
 		plugins.Err = errors.Join(plugins.Err, fmt.Errorf("plugin %s is not offered: %w", p.Plugin, p.Err))
 	}
 	all = append(all, plugins, gateway.ReadinessCheck{Name: "models", Err: a.modelErrors()})

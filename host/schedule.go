@@ -126,7 +126,7 @@ func (s *AgentSchedulers) startAgentScheduler(a *Runtime, id string, set schedul
 		},
 		Paused: func() bool {
 			on := s.currentRuntime()
-			return on == nil || on.StopOf(id) != nil
+			return on == nil || on.StopOfAgent(id) != nil
 		},
 		Deliver: func(r schedule.RunRecord) {
 			if on := s.currentRuntime(); on != nil {

@@ -26,7 +26,7 @@ type Inventory struct {
 
 // ReadInventory returns the inventory of a host. It starts no processes.
 func ReadInventory(h *session.Host) (*Inventory, error) {
-	s := &Inventory{Config: h.Config(), Store: store.OpenStore(h.Config().Home().Path), Catalog: h.Plugins()}
+	s := &Inventory{Config: h.Config(), Store: store.OpenStore(h.Config().Home().Path), Catalog: h.PluginCatalog()}
 	var err error
 	s.Lock, err = s.Store.ReadLockFile()
 	return s, err

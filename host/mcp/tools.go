@@ -164,7 +164,7 @@ func withRequestInfo(ctx context.Context, req *mcp.CallToolRequest) context.Cont
 func (ts *toolset) newEventForwarder(ctx context.Context, t session.Tool, req *mcp.CallToolRequest) (events func(session.CallEvent), end func()) {
 	token := req.Params.GetProgressToken()
 	bytes := 0.0
-	return session.SplitAtCharacters(func(e session.CallEvent) {
+	return session.ForwardWholeCharacters(func(e session.CallEvent) {
 		if e.Changed != "" {
 			ts.notifyResourceChanged(ctx, t, e.Changed)
 			return

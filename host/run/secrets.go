@@ -23,7 +23,7 @@ func presetAPIKeys(s *session.Session, p *ProgramPreset, home string) ([]session
 	for _, variable := range p.Secrets {
 		names = append(names, variable.Name)
 	}
-	found, err := s.StoredRunSecrets(names)
+	found, err := s.FetchRunSecrets(names)
 	if err != nil {
 		return nil, err
 	}

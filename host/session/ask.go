@@ -134,10 +134,10 @@ func (s *Session) toElicitationForms(t *catalog.Tool, questions []*pluginpb.Ques
 
 // ApprovalQueue holds calls until a person approves or denies them, for clients that can't ask a person themselves.
 type ApprovalQueue interface {
-	// Waits reports whether calls of an origin can wait.
-	Waits(Origin) bool
-	// Wait blocks until a call is approved or denied. It returns nil without an error on a timeout.
-	Wait(context.Context, *Session, approvals.Call) (*approvals.Answer, error)
+	// HoldsCallsOf reports whether calls of an origin can wait.
+	HoldsCallsOf(Origin) bool
+	// WaitForApproval blocks until a call is approved or denied. It returns nil without an error on a timeout.
+	WaitForApproval(context.Context, *Session, approvals.Call) (*approvals.Answer, error)
 }
 
 // canAskForApproval reports whether a person can be asked to approve a call: by the client, or while the call waits.
@@ -147,7 +147,7 @@ func (s *Session) canAskForApproval(ctx context.Context) bool {
 
 // canWaitForApproval reports whether [ApprovalQueue] holds this session's calls if the client can't ask.
 func (s *Session) canWaitForApproval() bool {
-	return s.host.approvals != nil && s.host.approvals.Waits(s.origin)
+	return s.host.approvals != nil && s.host.approvals.HoldsCallsOf(s.origin)
 }
 
 // approvalResult is the outcome of an approval request.
@@ -202,7 +202,7 @@ func (s *Session) requestApproval(ctx context.Context, q ApprovalQuestion) appro
 	}
 	defer pausable.Pause(ctx)()
 	began := time.Now()
-	a, err := s.host.approvals.Wait(ctx, s, approvals.Call{
+	a, err := s.host.approvals.WaitForApproval(ctx, s, approvals.Call{
 		Tool: q.Tool, Arguments: arguments, Agent: s.policy.AgentID(), Session: s.id, Origin: string(s.origin),
 		Rule: q.Decision.Rule, Reason: q.Decision.Reason, Setting: q.Decision.Setting,
 	})

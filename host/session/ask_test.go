@@ -58,9 +58,9 @@ func TestWaitingCallSendsProgress(t *testing.T) {
 // told allows a call once its caller has been told that it waits.
 type told struct{ messages chan string }
 
-func (told) Waits(session.Origin) bool { return true }
+func (told) HoldsCallsOf(session.Origin) bool { return true }
 
-func (d told) Wait(ctx context.Context, _ *session.Session, _ approvals.Call) (*approvals.Answer, error) {
+func (d told) WaitForApproval(ctx context.Context, _ *session.Session, _ approvals.Call) (*approvals.Answer, error) {
 	select {
 	case message := <-d.messages:
 		return &approvals.Answer{Yes: strings.Contains(message, "picoclaw approvals"), By: "somebody", Way: "chat"}, nil
@@ -88,8 +88,8 @@ func TestUnansweredApprovalBlocksCall(t *testing.T) {
 // fixedAnswer gives one answer to every call; nil for none in time.
 type fixedAnswer struct{ answer *approvals.Answer }
 
-func (fixedAnswer) Waits(session.Origin) bool { return true }
+func (fixedAnswer) HoldsCallsOf(session.Origin) bool { return true }
 
-func (a fixedAnswer) Wait(context.Context, *session.Session, approvals.Call) (*approvals.Answer, error) {
+func (a fixedAnswer) WaitForApproval(context.Context, *session.Session, approvals.Call) (*approvals.Answer, error) {
 	return a.answer, nil
 }

@@ -65,7 +65,7 @@ func TestUndoIDNeedsUndoStore(t *testing.T) {
 // told are the events that pieces of output become.
 func told(pieces ...CallEvent) []CallEvent {
 	var all []CallEvent
-	whole, end := SplitAtCharacters(func(e CallEvent) { all = append(all, e) })
+	whole, end := ForwardWholeCharacters(func(e CallEvent) { all = append(all, e) })
 	for _, piece := range pieces {
 		whole(piece)
 	}
@@ -93,7 +93,7 @@ func TestOutputSplitsAtCharacters(t *testing.T) {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}
-	whole, end := SplitAtCharacters(nil)
+	whole, end := ForwardWholeCharacters(nil)
 	if end(); whole != nil {
 		t.Error("there is something to tell, and nobody who listens")
 	}

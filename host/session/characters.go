@@ -7,9 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// SplitAtCharacters wraps events so that no piece of output ends within a character. Invalid UTF-8 becomes U+FFFD. The
+// ForwardWholeCharacters wraps events so that no piece of output ends within a character. Invalid UTF-8 becomes U+FFFD. The
 // caller calls end after the call, to flush a partial character. For nil events, whole is nil.
-func SplitAtCharacters(events func(CallEvent)) (whole func(CallEvent), end func()) {
+func ForwardWholeCharacters(events func(CallEvent)) (whole func(CallEvent), end func()) {
 	if events == nil {
 		return nil, func() {}
 	}

@@ -88,7 +88,7 @@ func (c *ClientToolGuard) Decide(ctx context.Context, call ClientToolCall) guard
 	s, began := c.session, time.Now()
 	record := audit.Record{Time: began.UTC(), Agent: s.policy.AgentID(), Session: s.id, Origin: string(s.origin), Tool: call.Tool, Args: call.Args}
 	runtime, err := s.host.initRuntime()
-	if stop := s.host.StopOf(s.policy.AgentID()); err == nil && stop != nil {
+	if stop := s.host.StopOfAgent(s.policy.AgentID()); err == nil && stop != nil {
 		err = &AgentStoppedError{stop}
 	}
 	if err == nil {

@@ -37,11 +37,11 @@ type sandboxNetwork struct {
 	session   *Session // the first to use it; its agent and origin are logged
 
 	mu    sync.Mutex
-	calls []*watchedCall
+	calls []*networkWatchedCall
 }
 
-// watchedCall is a running call that receives the refused connections of its plugin's sandbox.
-type watchedCall struct {
+// networkWatchedCall is a running call that receives the refused connections of its plugin's sandbox.
+type networkWatchedCall struct {
 	ctx     context.Context //nolint:containedctx // for approval questions
 	session *Session
 	text    string // its arguments in lower case
@@ -61,7 +61,7 @@ func (s *Session) attachNetwork(p *catalog.Plugin, spec *supervise.InstanceSpec,
 		reached = &policy.NetworkRules{PolicyRules: egress.PolicyRules{Allow: grants.Hosts}}
 	}
 	if reached == nil || !grants.Network {
-		if name := s.findConfiguredSecret(grants.Secrets); grants.Network && name != "" {
+		if name := s.findConfiguredSecretName(grants.Secrets); grants.Network && name != "" {
 			return fmt.Errorf("plugin %s may use the secret %s, which takes a network by name; set network.allow to the hosts "+
 				"that its commands reach", spec.Manifest.ID, name)
 		}
@@ -114,9 +114,9 @@ func (s *Session) networkOfPlugin(p *catalog.Plugin) *sandboxNetwork {
 	return s.networks[p]
 }
 
-// findConfiguredSecret returns the first name, in sorted order, of a secret that is granted and configured; "" if there
+// findConfiguredSecretName returns the first name, in sorted order, of a secret that is granted and configured; "" if there
 // is none.
-func (s *Session) findConfiguredSecret(granted []string) string {
+func (s *Session) findConfiguredSecretName(granted []string) string {
 	for _, name := range slices.Sorted(maps.Keys(s.policy.Secrets())) {
 		if slices.Contains(granted, name) || slices.Contains(granted, pluginpb.AnySecret) {
 			return name
@@ -290,12 +290,12 @@ func (n *sandboxNetwork) reportConnection(e egress.ConnectionEvent) {
 
 // callsNamingHost returns the running calls with a host in their arguments; all running calls if there are none. All
 // commands of a sandbox share one network, so the calls of a connection can only be guessed. The caller holds n.mu.
-func (n *sandboxNetwork) callsNamingHost(host string) []*watchedCall {
+func (n *sandboxNetwork) callsNamingHost(host string) []*networkWatchedCall {
 	if len(n.calls) < 2 || host == "" {
 		return slices.Clone(n.calls)
 	}
 	word := regexp.MustCompile(`(?:^|[^a-z0-9.-])` + regexp.QuoteMeta(strings.ToLower(host)) + `\.?(?:$|[^a-z0-9.-])`)
-	var naming []*watchedCall
+	var naming []*networkWatchedCall
 	for _, c := range n.calls {
 		if word.MatchString(c.text) {
 			naming = append(naming, c)
@@ -309,7 +309,7 @@ func (n *sandboxNetwork) callsNamingHost(host string) []*watchedCall {
 
 // addRefusalToCalls adds the reason of a refused connection to calls. With several calls, it adds that the connection
 // may belong to another one.
-func addRefusalToCalls(calls []*watchedCall, reason string) {
+func addRefusalToCalls(calls []*networkWatchedCall, reason string) {
 	if len(calls) > 1 {
 		reason += "; for this call or another that ran at the same time"
 	}
@@ -345,7 +345,7 @@ func (n *sandboxNetwork) askPersonAboutHost(ctx context.Context, host string, po
 
 // askPersonAboutHost asks a person whether the call may connect to a host, and logs the answer. Without an answer
 // before the call or the connection ends, it logs nothing.
-func (c *watchedCall) askPersonAboutHost(connection context.Context, host string, port uint16, log *connectionLog) bool {
+func (c *networkWatchedCall) askPersonAboutHost(connection context.Context, host string, port uint16, log *connectionLog) bool {
 	c.askMu.Lock()
 	defer c.askMu.Unlock()
 	key := fmt.Sprintf("%s:%d", host, port)
@@ -378,11 +378,11 @@ func (c *watchedCall) askPersonAboutHost(connection context.Context, host string
 }
 
 // watchCall registers a call, so that connections refused while it runs are reported in its result.
-func (n *sandboxNetwork) watchCall(ctx context.Context, s *Session, arguments []byte) *watchedCall {
+func (n *sandboxNetwork) watchCall(ctx context.Context, s *Session, arguments []byte) *networkWatchedCall {
 	if n == nil {
 		return nil
 	}
-	c := &watchedCall{ctx: ctx, session: s, text: strings.ToLower(string(arguments)), answers: map[string]bool{}}
+	c := &networkWatchedCall{ctx: ctx, session: s, text: strings.ToLower(string(arguments)), answers: map[string]bool{}}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.calls = append(n.calls, c)
@@ -390,12 +390,12 @@ func (n *sandboxNetwork) watchCall(ctx context.Context, s *Session, arguments []
 }
 
 // endCallWatch unregisters a call and returns the reasons of its refused connections.
-func (n *sandboxNetwork) endCallWatch(c *watchedCall) []string {
+func (n *sandboxNetwork) endCallWatch(c *networkWatchedCall) []string {
 	if n == nil {
 		return nil
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.calls = slices.DeleteFunc(n.calls, func(other *watchedCall) bool { return other == c })
+	n.calls = slices.DeleteFunc(n.calls, func(other *networkWatchedCall) bool { return other == c })
 	return c.refused
 }

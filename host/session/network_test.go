@@ -104,9 +104,9 @@ type answering struct {
 	asked int
 }
 
-func (a *answering) Waits(session.Origin) bool { return a.on }
+func (a *answering) HoldsCallsOf(session.Origin) bool { return a.on }
 
-func (a *answering) Wait(ctx context.Context, _ *session.Session, c approvals.Call) (*approvals.Answer, error) {
+func (a *answering) WaitForApproval(ctx context.Context, _ *session.Session, c approvals.Call) (*approvals.Answer, error) {
 	a.asked++
 	return a.WaitForAnswer(ctx, c, func(_ context.Context, w *approvals.WaitingCall) {
 		if shown, err := approvals.FindWaitingCall(a.home, w.ID); err == nil && shown.Tool == "network" {

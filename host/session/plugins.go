@@ -100,8 +100,8 @@ func (h *Host) AllTools() []Tool {
 	return tools
 }
 
-// Plugins returns the catalog of the current plugins.
-func (h *Host) Plugins() *catalog.Catalog { return h.currentPlugins() }
+// PluginCatalog returns the catalog of the current plugins.
+func (h *Host) PluginCatalog() *catalog.Catalog { return h.currentPlugins() }
 
 // stopRetiredInstances stops the instances of plugins that are removed, updated, or disabled for their agent.
 func (h *Host) stopRetiredInstances(c *catalog.Catalog) {

@@ -48,7 +48,7 @@ type ProgramRun struct {
 
 	session *Session
 	network *sandboxNetwork
-	calls   *watchedCall
+	calls   *networkWatchedCall
 	record  audit.Record
 }
 
@@ -175,8 +175,8 @@ func (s *Session) newRunNetwork(spec ProgramRunSpec) (*sandboxNetwork, error) {
 	return n, err
 }
 
-// StoredRunSecrets fetches the operator's secrets with these names for a run.
-func (s *Session) StoredRunSecrets(names []string) ([]ProgramRunSecret, error) {
+// FetchRunSecrets fetches the operator's secrets with these names for a run.
+func (s *Session) FetchRunSecrets(names []string) ([]ProgramRunSecret, error) {
 	all := s.policy.Secrets()
 	maps.DeleteFunc(all, func(name string, _ config.Secret) bool { return !slices.Contains(names, name) })
 	fetched, err := fetchGrantedSecrets(all, names)

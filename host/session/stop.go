@@ -73,8 +73,8 @@ func (h *Host) registerWork(ctx context.Context, agent string) (context.Context,
 	}
 }
 
-// StopOf returns the operator's stop of an agent; nil if the agent is not stopped.
-func (h *Host) StopOf(agent string) *killswitch.Stop {
+// StopOfAgent returns the operator's stop of an agent; nil if the agent is not stopped.
+func (h *Host) StopOfAgent(agent string) *killswitch.Stop {
 	return killswitch.ReadStopOfAgent(h.stops.home, agent)
 }
 

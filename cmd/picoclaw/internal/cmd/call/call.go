@@ -142,7 +142,7 @@ func callWithProgress(f *cli.Factory, ctx context.Context, s toolCaller, tool st
 	if !out.IsTerminal() {
 		return s.Call(ctx, tool, raw, nil)
 	}
-	events, end := session.SplitAtCharacters(func(e session.CallEvent) {
+	events, end := session.ForwardWholeCharacters(func(e session.CallEvent) {
 		if e.Log != nil {
 			return // it is in the host's log
 		}

@@ -198,10 +198,10 @@ func isExposeTarget(cfg *config.Config, target string) bool {
 // findMissingPlugins warns about configured plugins that are not installed. Each warning has the plugin's first key.
 func findMissingPlugins(cfg *config.Config, h *session.Host) []configFault {
 	var installed []string
-	for _, p := range h.Plugins().Plugins() {
+	for _, p := range h.PluginCatalog().Plugins() {
 		installed = append(installed, p.Manifest.ID)
 	}
-	for _, p := range h.Plugins().Problems() {
+	for _, p := range h.PluginCatalog().Problems() {
 		installed = append(installed, p.Plugin) // what is wrong with it is more than that it is not offered
 	}
 	var idle []configFault

@@ -37,14 +37,14 @@ func checkWorkspace(cfg *config.Config, id string) error {
 // findBrokenPlugins returns faults in plugin settings: a build directory without plugin, a refused configuration.
 func findBrokenPlugins(cfg *config.Config, h *session.Host) []configFault {
 	var broken []configFault
-	if err := h.Plugins().LockFileError(); err != nil {
+	if err := h.PluginCatalog().LockFileError(); err != nil {
 		broken = append(broken, newConfigFault(err))
 	}
 	add := func(key string, err error) {
 		text := strings.TrimPrefix(err.Error(), key+": ")
 		broken = append(broken, newConfigFault(&config.Error{Origin: findOrigin(cfg.Settings(), key), Key: key, Problem: text}))
 	}
-	for _, p := range h.Plugins().Problems() {
+	for _, p := range h.PluginCatalog().Problems() {
 		if p.Plugin != "" && cfg.Plugin(p.Plugin).Dev != "" {
 			add("plugins."+p.Plugin+".dev", p.Err)
 		}
