@@ -207,7 +207,7 @@ func (c *Catalog) DisabledBy(t *Tool, agent string) *store.DisableRule {
 	if c.lock == nil {
 		return &store.DisableRule{Plugin: "*"}
 	}
-	return c.lock.FindDisabledTool(t.Plugin.Manifest.ID, t.Spec.Name, agent)
+	return c.lock.FindDisableRule(t.Plugin.Manifest.ID, t.Spec.Name, agent)
 }
 
 // CheckToolNameConflicts returns an error if a plugin's tool has the name of a bundled or built-in tool, or the same name for

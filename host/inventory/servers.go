@@ -85,7 +85,7 @@ func (s *Inventory) describeServer(id string, pin *store.InstalledPlugin) Server
 			return fail(readErr)
 		}
 		out.State, out.Why = "waiting", pin.Waiting.Version+" needs your approval"
-		if out.Diff, readErr = store.DiffManifests(old, next); readErr != nil {
+		if out.Diff, readErr = store.FormatManifestDiff(old, next); readErr != nil {
 			return fail(readErr)
 		}
 		asked, readErr := s.SpecDiff(id, pin)
@@ -110,7 +110,7 @@ func (s *Inventory) describeServer(id string, pin *store.InstalledPlugin) Server
 	}
 	next, err := mcpservers.RebuildManifest(old, spec, fetched, seen)
 	if err == nil {
-		out.Diff, err = store.DiffManifests(old, next)
+		out.Diff, err = store.FormatManifestDiff(old, next)
 	}
 	if err != nil {
 		out.Why += fmt.Sprintf("; they can't be shown: %v", err)

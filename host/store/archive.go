@@ -46,13 +46,13 @@ func (p *StagedPackage) unpackTar(f *os.File) error {
 		return err
 	}
 	w := packageWriter{dir: p.dir}
-	return readTarFiles(f, func(h *tar.Header, r io.Reader) error {
+	return forEachTarFile(f, func(h *tar.Header, r io.Reader) error {
 		return w.addFile(strings.TrimPrefix(path.Clean(h.Name), top), h.FileInfo().Mode(), r)
 	})
 }
 
-// readTarFiles calls do for each file in a compressed tar archive.
-func readTarFiles(f io.Reader, do func(*tar.Header, io.Reader) error) error {
+// forEachTarFile calls do for each file in a compressed tar archive.
+func forEachTarFile(f io.Reader, do func(*tar.Header, io.Reader) error) error {
 	z, err := gzip.NewReader(f)
 	if err != nil {
 		return fmt.Errorf("unpack: %w", err)
@@ -80,7 +80,7 @@ func readTarFiles(f io.Reader, do func(*tar.Header, io.Reader) error) error {
 
 func tarTopDir(f io.Reader) (string, error) {
 	var names []string
-	err := readTarFiles(f, func(h *tar.Header, _ io.Reader) error {
+	err := forEachTarFile(f, func(h *tar.Header, _ io.Reader) error {
 		if names = append(names, path.Clean(h.Name)); len(names) > maxFiles {
 			return fmt.Errorf("it has more than %d files", maxFiles)
 		}

@@ -38,8 +38,8 @@ func matchesGlob(glob, name string) bool {
 	return ok && err == nil
 }
 
-// FindDisabledTool returns the entry that disables a tool for an agent; nil for none.
-func (l *LockFile) FindDisabledTool(plugin, tool, agent string) *DisableRule {
+// FindDisableRule returns the entry that disables a tool for an agent; nil for none.
+func (l *LockFile) FindDisableRule(plugin, tool, agent string) *DisableRule {
 	if pin := l.Plugins[plugin]; pin != nil && len(pin.Agents) > 0 && !slices.Contains(pin.Agents, agent) {
 		return &DisableRule{Plugin: plugin, Agent: agent}
 	}

@@ -111,19 +111,19 @@ func (s *Store) RemoveUnusedVersions() error {
 			if err != nil || !e.IsDir() {
 				continue
 			}
-			if !isPathElement(e.Name()) {
+			if !isSafePathElement(e.Name()) {
 				if time.Since(info.ModTime()) > time.Hour {
 					_ = removeTree(at)
 				}
 				continue
 			}
-			s.removeVersions(l.Plugins[e.Name()], at)
+			s.removeOtherVersions(l.Plugins[e.Name()], at)
 		}
 		return nil
 	})
 }
 
-func (s *Store) removeVersions(pin *InstalledPlugin, at string) {
+func (s *Store) removeOtherVersions(pin *InstalledPlugin, at string) {
 	versions, err := os.ReadDir(at)
 	if err != nil || pin == nil {
 		return
@@ -186,22 +186,22 @@ func (e *ChangedFileError) Error() string {
 
 func newChangedFileError(id, file string) error { return &ChangedFileError{id, file} }
 
-// DiffManifests returns the differences between the tools and grants of two versions as a unified diff; empty if they
+// FormatManifestDiff returns the differences between the tools and grants of two versions as a unified diff; empty if they
 // are equal. It ignores versions and programs.
-func DiffManifests(old, new *pluginpb.Manifest) (string, error) {
-	before, err := manifestText(old)
+func FormatManifestDiff(old, new *pluginpb.Manifest) (string, error) {
+	before, err := manifestDiffText(old)
 	if err != nil {
 		return "", err
 	}
-	after, err := manifestText(new)
+	after, err := manifestDiffText(new)
 	if err != nil {
 		return "", err
 	}
 	return udiff.Unified(old.ID+" "+old.Version, new.ID+" "+new.Version, before, after), nil
 }
 
-// manifestText returns the part of a manifest that an operator approves, as text for line diffs.
-func manifestText(m *pluginpb.Manifest) (string, error) {
+// manifestDiffText returns the part of a manifest that an operator approves, as text for line diffs.
+func manifestDiffText(m *pluginpb.Manifest) (string, error) {
 	said := map[string]any{"doc": m.Doc, "grants": m.Grants, "config": m.Config}
 	for kind, specs := range map[string][]pluginpb.ToolSpec{"tools": m.Tools, "resources": m.Resources, "prompts": m.Prompts} {
 		byName := map[string]pluginpb.ToolSpec{}

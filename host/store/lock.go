@@ -105,8 +105,8 @@ func (l *LockFile) validate() error {
 		return fmt.Errorf("it has format %d; this picoclaw reads format %d", l.Version, lockVersion)
 	}
 	for id, pin := range l.Plugins {
-		if pin == nil || !isPathElement(id) || !isPathElement(pin.Version) ||
-			pin.Program == "" && pin.Files[pin.Binary] == "" || pin.Program != "" && !isPathElement(pin.Program) {
+		if pin == nil || !isSafePathElement(id) || !isSafePathElement(pin.Version) ||
+			pin.Program == "" && pin.Files[pin.Binary] == "" || pin.Program != "" && !isSafePathElement(pin.Program) {
 			return fmt.Errorf("plugin %q in it is broken", id)
 		}
 	}

@@ -119,7 +119,7 @@ func (p *StagedPackage) checkPackage() error {
 	if err = p.Manifest.Protocol.Check(); err != nil {
 		return err
 	}
-	if !isPathElement(p.Manifest.Version) {
+	if !isSafePathElement(p.Manifest.Version) {
 		return fmt.Errorf("its version %q is no version, such as 1.2.0", p.Manifest.Version)
 	}
 	if p.Files, p.Data, err = hashPackageFiles(p.dir); err != nil {

@@ -55,8 +55,8 @@ func (s *Store) CheckPermissions() error {
 	return nil
 }
 
-// isPathElement reports whether a name is safe as a single element of a path.
-func isPathElement(name string) bool {
+// isSafePathElement reports whether a name is safe as a single element of a path.
+func isSafePathElement(name string) bool {
 	return name != "" && name != "." && name != ".." && len(name) <= 128 && !strings.ContainsAny(name, "/\\\x00") &&
 		!strings.HasPrefix(name, ".")
 }

@@ -231,7 +231,7 @@ func FuzzLock(f *testing.F) {
 				t.Errorf("plugin %q is in %s", id, dir)
 			}
 		}
-		lock.FindDisabledTool("p", "t", "a")
+		lock.FindDisableRule("p", "t", "a")
 	})
 }
 
@@ -252,7 +252,7 @@ func TestPluginAgents(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := l.FindDisabledTool("p", "t", agent) != nil; got != off {
+		if got := l.FindDisableRule("p", "t", agent) != nil; got != off {
 			t.Errorf("%s: off for %s is %v", what, agent, got)
 		}
 	}
@@ -297,7 +297,7 @@ func TestDiffManifests(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		diff, err := DiffManifests(old, next)
+		diff, err := FormatManifestDiff(old, next)
 		if err != nil {
 			t.Fatal(err)
 		}

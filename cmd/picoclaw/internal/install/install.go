@@ -98,7 +98,7 @@ func (o *Options) UpdatePlugin(s *PluginInventory, p *store.StagedPackage, pin *
 
 // confirmChanges shows differences in tools and grants and asks for confirmation. Without any it returns true.
 func (o *Options) confirmChanges(old, next *pluginpb.Manifest, r *InstallResult) (bool, error) {
-	diff, err := store.DiffManifests(old, next)
+	diff, err := store.FormatManifestDiff(old, next)
 	diff += o.Also
 	if err != nil || diff == "" {
 		return err == nil, err
