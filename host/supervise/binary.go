@@ -135,8 +135,8 @@ type pluginCopies struct {
 	dirs map[string]func() (string, error) // creates the copy or returns its directory, by digest
 }
 
-// copyDir returns the directory of a spec's copy. The first call creates the copy.
-func (c *pluginCopies) copyDir(spec *InstanceSpec, parent string) (dir string, err error) {
+// ensureCopy returns the directory of a spec's copy. The first call creates the copy.
+func (c *pluginCopies) ensureCopy(spec *InstanceSpec, parent string) (dir string, err error) {
 	c.mu.Lock()
 	if c.dirs == nil {
 		c.dirs = make(map[string]func() (string, error))

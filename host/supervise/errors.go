@@ -37,8 +37,8 @@ func (e *startError) Error() string { return fmt.Sprintf("start plugin %s: %v", 
 
 func (e *startError) Unwrap() error { return e.err }
 
-// plainError returns the message of a gRPC error without gRPC's prefix.
-func plainError(err error) error {
+// withoutGRPCPrefix returns the message of a gRPC error without gRPC's prefix.
+func withoutGRPCPrefix(err error) error {
 	s, ok := status.FromError(err)
 	if !ok {
 		return err

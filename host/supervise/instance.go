@@ -58,7 +58,7 @@ func (s *Supervisor) startInstance(spec *InstanceSpec) (*pluginInstance, error) 
 	}
 	binary, files := spec.Binary, filepath.Dir(spec.Binary)
 	if spec.Copy != nil {
-		if files, err = s.copies.copyDir(spec, dir); err != nil {
+		if files, err = s.copies.ensureCopy(spec, dir); err != nil {
 			return nil, err
 		}
 		if spec.Program != "" {
@@ -101,7 +101,7 @@ func (s *Supervisor) startInstance(spec *InstanceSpec) (*pluginInstance, error) 
 		TLSConfig:        hostTLS,
 		UnixSocketConfig: &plugin.UnixSocketConfig{TempDir: dir},
 		StartTimeout:     s.options.StartTimeout,
-		Logger:           goPluginLogger{logger},
+		Logger:           quietLibraryLogger{logger},
 		Stderr:           in.runner.stderrTail,
 		SyncStdout:       io.Discard,
 		SyncStderr:       in.runner.stderrTail,
@@ -161,7 +161,7 @@ func (in *pluginInstance) connectPlugin(ctx context.Context) error {
 		return err
 	}
 	if _, err := rpc.Configure(ctx, configure); err != nil {
-		return fmt.Errorf("configure the plugin: %w", plainError(err))
+		return fmt.Errorf("configure the plugin: %w", withoutGRPCPrefix(err))
 	}
 	in.streams = &streamPool{rpc: rpc}
 	return nil
@@ -195,7 +195,7 @@ func (in *pluginInstance) verifyManifest(ctx context.Context) error {
 	}
 	described, err := in.rpc.Describe(ctx, &pluginpb.DescribeRequest{})
 	if err != nil {
-		return fmt.Errorf("ask for its description: %w", plainError(err))
+		return fmt.Errorf("ask for its description: %w", withoutGRPCPrefix(err))
 	}
 	if err := in.compareManifest(described.GetManifest()); err != nil {
 		return err
@@ -261,7 +261,7 @@ func (in *pluginInstance) explainCallError(ctx context.Context, err error) error
 	case <-time.After(grace):
 	case <-ctx.Done():
 	}
-	return fmt.Errorf("plugin %s: %w", in.spec.Manifest.ID, plainError(err))
+	return fmt.Errorf("plugin %s: %w", in.spec.Manifest.ID, withoutGRPCPrefix(err))
 }
 
 // exitChannel returns a channel that is closed when the process has ended.

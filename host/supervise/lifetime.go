@@ -28,11 +28,11 @@ func (s *Supervisor) releaseInstance(in *pluginInstance) {
 	if in.retired && in.active == 0 {
 		close(in.idle)
 	}
-	s.signalRoom()
+	s.wakeLimitWaiters()
 }
 
-// awaitEndOrIdle waits for the end of an instance, and stops it when it was idle for too long.
-func (s *Supervisor) awaitEndOrIdle(key string, sl *sharedInstance) {
+// awaitEndOrStopIdle waits for the end of an instance, and stops it when it was idle for too long.
+func (s *Supervisor) awaitEndOrStopIdle(key string, sl *sharedInstance) {
 	in := sl.instance
 	idle := time.NewTimer(s.options.IdleTimeout)
 	defer idle.Stop()

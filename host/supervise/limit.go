@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// atLimit reports whether a spec's owner has the maximum number of instances. The caller holds mu.
-func (s *Supervisor) atLimit(spec *InstanceSpec) bool {
+// isOwnerAtLimit reports whether a spec's owner has the maximum number of instances. The caller holds mu.
+func (s *Supervisor) isOwnerAtLimit(spec *InstanceSpec) bool {
 	if spec.MaxInstances <= 0 {
 		return false
 	}
@@ -88,8 +88,8 @@ func (s *Supervisor) stopIfIdle(c evictionCandidate) bool {
 	return true
 }
 
-// signalRoom wakes callers that wait until their owner may start another instance. The caller holds mu.
-func (s *Supervisor) signalRoom() {
+// wakeLimitWaiters wakes callers that wait until their owner may start another instance. The caller holds mu.
+func (s *Supervisor) wakeLimitWaiters() {
 	if s.roomSignal != nil {
 		close(s.roomSignal)
 		s.roomSignal = nil

@@ -77,17 +77,17 @@ func cleanLine(text string) string {
 	return escapeControls(text, false)
 }
 
-// goPluginLogger is the logger for hashicorp/go-plugin. It logs the library's warnings at debug level, since this
+// quietLibraryLogger is the logger for hashicorp/go-plugin. It logs the library's warnings at debug level, since this
 // package reports the same events. The logger that Named returns is for the plugin's own log.
-type goPluginLogger struct{ hclog.Logger }
+type quietLibraryLogger struct{ hclog.Logger }
 
 // Named returns the logger for the plugin's log. It ignores the name, which the host's logger already has.
-func (l goPluginLogger) Named(string) hclog.Logger {
+func (l quietLibraryLogger) Named(string) hclog.Logger {
 	return pluginLogger{l.Logger, rate.NewLimiter(logRate, logBurst), new(atomic.Int64)}
 }
 
 // Warn logs at debug level.
-func (l goPluginLogger) Warn(message string, args ...any) { l.Debug(message, args...) }
+func (l quietLibraryLogger) Warn(message string, args ...any) { l.Debug(message, args...) }
 
 // stderrTailBytes is the size of standard error that is kept for error messages.
 const stderrTailBytes = 8 << 10

@@ -208,9 +208,9 @@ func (r *pluginRunner) ID() string {
 }
 
 // PluginToHost implements go-plugin's runner.Runner. It returns the address that the plugin printed, after
-// checkAddress accepts it.
+// checkPluginAddress accepts it.
 func (r *pluginRunner) PluginToHost(network, address string) (string, string, error) {
-	if err := checkAddress(runtime.GOOS, r.socketDir, network, address); err != nil {
+	if err := checkPluginAddress(runtime.GOOS, r.socketDir, network, address); err != nil {
 		return "", "", fmt.Errorf("plugin %s %w", r.spec.Manifest.ID, err)
 	}
 	return network, address, nil

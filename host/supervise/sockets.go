@@ -47,7 +47,7 @@ func (s *socketDir) ensureDir() (string, error) {
 		return "", fmt.Errorf("lock %s: %w", parent, err)
 	}
 	defer func() { _ = parentLock.Close() }()
-	s.removeStale(parent)
+	s.removeStaleDirs(parent)
 	dir, err := os.MkdirTemp(parent, "h")
 	if err != nil {
 		return "", fmt.Errorf("create a directory for plugin sockets: %w", err)
@@ -91,8 +91,8 @@ func (s *socketDir) chooseParentDir() (string, error) {
 	return parent, nil
 }
 
-// removeStale removes the socket directories of hosts that have ended.
-func (s *socketDir) removeStale(parent string) {
+// removeStaleDirs removes the socket directories of hosts that have ended.
+func (s *socketDir) removeStaleDirs(parent string) {
 	entries, err := os.ReadDir(parent)
 	if err != nil {
 		return
@@ -129,9 +129,9 @@ func (s *socketDir) removeDir() error {
 	return err
 }
 
-// checkAddress returns an error unless the address that a plugin printed is a socket in the plugin's own directory, or
+// checkPluginAddress returns an error unless the address that a plugin printed is a socket in the plugin's own directory, or
 // a loopback address on Windows. Otherwise a plugin could make the host connect to any address.
-func checkAddress(goos, socketDir, network, address string) error {
+func checkPluginAddress(goos, socketDir, network, address string) error {
 	if goos == "windows" && network == "tcp" {
 		addr, err := netip.ParseAddrPort(address)
 		if err != nil || !addr.Addr().IsLoopback() {

@@ -172,7 +172,7 @@ func TestRemoveStaleKeepsLockedDirs(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(parent, "mcp-left", lockFile), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	(&socketDir{parent: parent, logger: hclog.NewNullLogger()}).removeStale(parent)
+	(&socketDir{parent: parent, logger: hclog.NewNullLogger()}).removeStaleDirs(parent)
 	for name, want := range map[string]bool{"mcp-held": true, "mcp-left": false, "mcp-made": true} {
 		if _, err := os.Stat(filepath.Join(parent, name)); (err == nil) != want {
 			t.Errorf("%s is there: %v; want %v", name, err == nil, want)

@@ -75,7 +75,7 @@ type sharedInstance struct {
 	err      error
 }
 
-// hasEnded reports whether the instance has ended. Callers then get a new instance even before freeSlot.
+// hasEnded reports whether the instance has ended. Callers then get a new instance even before removeSharedInstance.
 func (sl *sharedInstance) hasEnded() bool {
 	select {
 	case <-sl.started:
@@ -181,7 +181,7 @@ func (s *Supervisor) acquireInstance(ctx context.Context, spec *InstanceSpec) (i
 		}
 		sl := s.instances[key]
 		if sl == nil || sl.hasEnded() {
-			if s.atLimit(spec) {
+			if s.isOwnerAtLimit(spec) {
 				s.mu.Unlock()
 				if err := s.evictIdle(ctx, spec); err != nil {
 					return nil, false, err
@@ -191,7 +191,7 @@ func (s *Supervisor) acquireInstance(ctx context.Context, spec *InstanceSpec) (i
 			sl = &sharedInstance{owner: spec.Owner, started: make(chan struct{})}
 			s.instances[key] = sl
 			started = true
-			s.lifecycles.Go(func() { s.runSlot(key, sl, spec) })
+			s.lifecycles.Go(func() { s.runSharedInstance(key, sl, spec) })
 		}
 		s.mu.Unlock()
 		select {
@@ -208,13 +208,13 @@ func (s *Supervisor) acquireInstance(ctx context.Context, spec *InstanceSpec) (i
 	}
 }
 
-// runSlot starts an instance, waits for its end, records a crash, and removes the instance.
-func (s *Supervisor) runSlot(key string, sl *sharedInstance, spec *InstanceSpec) {
+// runSharedInstance starts an instance, waits for its end, records a crash, and removes the instance.
+func (s *Supervisor) runSharedInstance(key string, sl *sharedInstance, spec *InstanceSpec) {
 	start := time.Now()
 	sl.instance, sl.err = s.startWithBackoff(spec)
 	s.options.OnStart(spec.Manifest.ID, time.Since(start), sl.err)
 	if sl.err != nil {
-		s.freeSlot(key, sl)
+		s.removeSharedInstance(key, sl)
 		close(sl.started)
 		return
 	}
@@ -224,14 +224,14 @@ func (s *Supervisor) runSlot(key string, sl *sharedInstance, spec *InstanceSpec)
 		s.retireLocked(key, sl)
 	}
 	close(sl.started)
-	s.awaitEndOrIdle(key, sl)
+	s.awaitEndOrStopIdle(key, sl)
 	crash := sl.instance.crashCause()
 	if crash != nil {
 		s.recordCrash(spec, crash)
 	}
 	s.options.OnEnd(spec.Manifest.ID, crash != nil)
 	close(sl.instance.recorded)
-	s.freeSlot(key, sl)
+	s.removeSharedInstance(key, sl)
 	sl.instance.releaseResources()
 }
 
@@ -262,14 +262,14 @@ func (s *Supervisor) recordCrash(spec *InstanceSpec, cause error) {
 	}
 }
 
-// freeSlot removes an instance that has ended, and wakes callers that wait for room.
-func (s *Supervisor) freeSlot(key string, sl *sharedInstance) {
+// removeSharedInstance removes an instance that has ended, and wakes callers that wait for room.
+func (s *Supervisor) removeSharedInstance(key string, sl *sharedInstance) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.instances[key] == sl {
 		delete(s.instances, key)
 	}
-	s.signalRoom()
+	s.wakeLimitWaiters()
 }
 
 // Close stops all instances. Running calls may finish until ctx is done or the stop timeout ends.

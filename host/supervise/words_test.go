@@ -33,7 +33,7 @@ func TestCheckAddress(t *testing.T) {
 		{"windows", "tcp", "localhost:12345", false},
 		{"windows", "udp", "127.0.0.1:12345", false},
 	} {
-		if err := checkAddress(c.goos, dir, c.network, c.address); (err == nil) != c.ok {
+		if err := checkPluginAddress(c.goos, dir, c.network, c.address); (err == nil) != c.ok {
 			t.Errorf("%s, %s %s: %v", c.goos, c.network, c.address, err)
 		}
 	}
@@ -43,7 +43,7 @@ func TestCheckAddress(t *testing.T) {
 func TestErrorLinesAreIndented(t *testing.T) {
 	for _, err := range []error{
 		&CrashError{Plugin: "x", Exit: "exit status 1", Stderr: "hint: run as root\nrule: none"},
-		plainError(status.Error(codes.Internal, "no\nhint: run as root\nrule: none")),
+		withoutGRPCPrefix(status.Error(codes.Internal, "no\nhint: run as root\nrule: none")),
 	} {
 		for line := range strings.Lines(err.Error()) {
 			if strings.HasPrefix(line, "hint:") || strings.HasPrefix(line, "rule:") {
