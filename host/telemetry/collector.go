@@ -108,7 +108,7 @@ func (c *countingExporter) ExportSpans(ctx context.Context, spans []sdktrace.Rea
 	c.queue.waiting.Add(-n)
 	if err != nil {
 		c.queue.failed.Add(n)
-		c.warnFailure(err)
+		c.warnExportFailure(err)
 		return nil
 	}
 	c.queue.sent.Add(n)
@@ -123,7 +123,7 @@ type reportingExporter struct {
 
 func (e *reportingExporter) Export(ctx context.Context, m *metricdata.ResourceMetrics) error {
 	if err := e.Exporter.Export(ctx, m); err != nil {
-		e.warnFailure(err)
+		e.warnExportFailure(err)
 	}
 	return nil
 }

@@ -42,20 +42,20 @@ func appendMetrics(text []byte, collected *metricdata.ResourceMetrics) []byte {
 		case metricdata.Histogram[float64]:
 			text = appendHistogram(text, m, data.DataPoints)
 		case metricdata.Gauge[float64]:
-			text = appendValues(text, m, "gauge", data.DataPoints)
+			text = appendCounterOrGauge(text, m, "gauge", data.DataPoints)
 		case metricdata.Sum[int64]:
 			kind := "gauge"
 			if data.IsMonotonic {
 				kind = "counter"
 			}
-			text = appendValues(text, m, kind, data.DataPoints)
+			text = appendCounterOrGauge(text, m, kind, data.DataPoints)
 		}
 	}
 	return text
 }
 
-// appendValues appends a counter or a gauge.
-func appendValues[N int64 | float64](text []byte, m metricdata.Metrics, kind string, points []metricdata.DataPoint[N]) []byte {
+// appendCounterOrGauge appends a counter or a gauge.
+func appendCounterOrGauge[N int64 | float64](text []byte, m metricdata.Metrics, kind string, points []metricdata.DataPoint[N]) []byte {
 	name := metricName(m)
 	if kind == "counter" {
 		name += "_total"

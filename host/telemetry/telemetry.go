@@ -69,7 +69,7 @@ func OpenTelemetry(o Options) (*Telemetry, error) {
 	}
 	t := &Telemetry{options: o, tracer: noop.NewTracerProvider().Tracer(scopeName), queue: &spanQueue{}}
 	// The library would print these errors by default.
-	otel.SetErrorHandler(otel.ErrorHandlerFunc(t.warnFailure))
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(t.warnExportFailure))
 	about, err := resource.New(context.Background(), resource.WithTelemetrySDK(), resource.WithAttributes(
 		serviceName.String("picoclaw"), serviceVersion.String(o.Version), serviceID.String(strings.ToLower(rand.Text()))),
 		resource.WithFromEnv())
@@ -129,8 +129,8 @@ func (t *Telemetry) Close(ctx context.Context) {
 // warnInterval is the minimum time between warnings about failed exports.
 const warnInterval = time.Minute
 
-// warnFailure logs a failed export, at most once per warnInterval. It shortens and quotes the collector's text.
-func (t *Telemetry) warnFailure(err error) {
+// warnExportFailure logs a failed export, at most once per warnInterval. It shortens and quotes the collector's text.
+func (t *Telemetry) warnExportFailure(err error) {
 	last, now := t.lastWarning.Load(), time.Now().UnixNano()
 	if now-last < int64(warnInterval) || !t.lastWarning.CompareAndSwap(last, now) {
 		return
