@@ -24,8 +24,8 @@ type Conversation struct {
 	closeModel func() // releases the resources of its model
 }
 
-// SessionDir returns the directory of an agent's conversations.
-func SessionDir(home, agent string) string { return filepath.Join(home, "sessions", agent) }
+// ConversationDir returns the directory of an agent's conversations.
+func ConversationDir(home, agent string) string { return filepath.Join(home, "sessions", agent) }
 
 // OpenConversation opens a conversation of an agent. An empty id means the first agent. A conversation with a key is
 // stored and continues where it ended.
@@ -44,7 +44,7 @@ func (a *Runtime) newConversation(ctx context.Context, s *session.Session, key s
 	}
 	c := &Conversation{Session: s, runtime: a, transcript: agent.NewTranscript()}
 	if key != "" {
-		home, dir := s.Policy().HomePath(), SessionDir(s.Policy().HomePath(), of.ID)
+		home, dir := s.Policy().HomePath(), ConversationDir(s.Policy().HomePath(), of.ID)
 		if err = statefiles.CheckFile(home, agent.TranscriptPath(dir, key)); err != nil {
 			return nil, err
 		}
@@ -98,7 +98,7 @@ func (a *Runtime) agentOptions(s *session.Session) (o agent.Options, end func(),
 	if of.Instructions != "" {
 		system += "\n\n" + of.Instructions
 	}
-	return agent.Options{Model: model, Tools: s, System: system, Settings: agentSettings(of, m),
+	return agent.Options{Model: model, Tools: s, System: system, Settings: agentLoopSettings(of, m),
 		Inbox: a.team.SessionInbox(s)}, end, nil
 }
 

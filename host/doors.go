@@ -68,8 +68,8 @@ type mcpEndpoint struct {
 	cancel context.CancelFunc
 }
 
-// endpointFor returns the endpoint of an agent, or of a directory of its workspace. The first call creates it.
-func (d *mcpEndpoints) endpointFor(ctx context.Context, agent, dir string) (*mcpEndpoint, error) {
+// endpointForAgent returns the endpoint of an agent, or of a directory of its workspace. The first call creates it.
+func (d *mcpEndpoints) endpointForAgent(ctx context.Context, agent, dir string) (*mcpEndpoint, error) {
 	key := agent
 	if dir != "" {
 		key += "/" + dir
@@ -160,9 +160,9 @@ func (d *mcpEndpoints) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		r = r.Clone(r.Context())
 		r.URL.Path = mcp.Path
 	}
-	s, err := d.endpointFor(r.Context(), agent, "")
+	s, err := d.endpointForAgent(r.Context(), agent, "")
 	if err == nil && dir != "" && mcp.HasBearerToken(r, s.token) {
-		s, err = d.endpointFor(r.Context(), agent, dir)
+		s, err = d.endpointForAgent(r.Context(), agent, dir)
 	}
 	if errors.Is(err, errUnknownAgent) || errors.Is(err, errTooManyPaths) {
 		http.Error(w, err.Error(), http.StatusNotFound)

@@ -176,8 +176,8 @@ func (a *Runtime) modelAPIKey(m *config.Model, from modelProvider) (string, erro
 		variable)
 }
 
-// agentSettings returns the settings of the agent loop for an agent and its model.
-func agentSettings(of *config.AgentConfig, m *config.Model) agent.LoopSettings {
+// agentLoopSettings returns the settings of the agent loop for an agent and its model.
+func agentLoopSettings(of *config.AgentConfig, m *config.Model) agent.LoopSettings {
 	s := agent.DefaultLoopSettings()
 	s.MaxTokens, s.MaxIterations = int(of.MaxTokens), int(of.MaxIterations)
 	s.MaxRetries, s.RetryBackoff = int(of.MaxRetries), seconds(of.RetryBackoff)

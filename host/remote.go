@@ -95,9 +95,9 @@ func (r *RemoteAgents) Close(ctx context.Context) error {
 	return nil
 }
 
-// MovableWorkspace returns the workspace of an agent that can move to another machine. It returns an error if another
+// MovableWorkspacePath returns the workspace of an agent that can move to another machine. It returns an error if another
 // agent uses the workspace.
-func (a *Runtime) MovableWorkspace(agent string) (string, error) {
+func (a *Runtime) MovableWorkspacePath(agent string) (string, error) {
 	mine, err := a.OpenSession(agent, session.CLI)
 	if err != nil {
 		return "", err

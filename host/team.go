@@ -13,7 +13,7 @@ import (
 // newTeam creates the team to which agents delegate tasks, and returns its tools.
 func (a *Runtime) newTeam() (session.BuiltinPlugin, error) {
 	a.team = agent.NewTeam(agent.TeamOptions{
-		Limits: a.teamLimits, Open: a.openMember, AllowedAgents: a.allowedDelegates, Outlive: a.options.Schedules != nil,
+		Limits: a.teamLimits, Open: a.openTaskAgent, AllowedAgents: a.allowedDelegates, Outlive: a.options.Schedules != nil,
 		WithStop: func(ctx context.Context, parent *session.Session) (context.Context, context.CancelFunc) {
 			return a.withAgentContext(ctx, parent.Policy().AgentID())
 		},
@@ -52,8 +52,8 @@ func (a *Runtime) allowedDelegates(parent *session.Session) []string {
 	return of.Subagents.AllowAgents
 }
 
-// openMember opens an agent for a task: a copy of the parent with its policy, or another agent with its own policy.
-func (a *Runtime) openMember(ctx context.Context, t agent.ChildTask) (*agent.TaskAgent, error) {
+// openTaskAgent opens an agent for a task: a copy of the parent with its policy, or another agent with its own policy.
+func (a *Runtime) openTaskAgent(ctx context.Context, t agent.ChildTask) (*agent.TaskAgent, error) {
 	var s *session.Session
 	var err error
 	if t.Agent == "" || t.Agent == t.Parent.Policy().AgentID() {

@@ -24,7 +24,7 @@ func findSessionDir(f *cli.Factory, id string) (dir, agent string, err error) {
 	if err != nil {
 		return "", "", cli.UsageErrorf("%w", err)
 	}
-	return host.SessionDir(cfg.Home().Path, resolved.ID), resolved.ID, nil
+	return host.ConversationDir(cfg.Home().Path, resolved.ID), resolved.ID, nil
 }
 
 // savedSession is the JSON output about a saved conversation.

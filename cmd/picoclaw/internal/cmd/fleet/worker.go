@@ -215,7 +215,7 @@ func (s *workerRuntime) closeHosts() {
 func (w *runningWorker) movableWorkspace(agent string) (string, error) {
 	w.reloadMu.Lock()
 	defer w.reloadMu.Unlock()
-	return w.current.all.MovableWorkspace(agent)
+	return w.current.all.MovableWorkspacePath(agent)
 }
 
 // reloadConfig makes new calls use the current configuration. Running ones keep theirs.
