@@ -26,7 +26,7 @@ type ToolStatus struct {
 
 // PluginStatuses returns the status of every plugin for the session's agent.
 func (s *Session) PluginStatuses() []PluginStatus {
-	c := s.host.currentPlugins()
+	c := s.host.PluginCatalog()
 	var all []PluginStatus
 	for _, p := range c.Plugins() {
 		given := s.pluginPolicy(p)

@@ -134,7 +134,7 @@ func (s *Session) toElicitationForms(t *catalog.Tool, questions []*pluginpb.Ques
 
 // ApprovalQueue holds calls until a person approves or denies them, for clients that can't ask a person themselves.
 type ApprovalQueue interface {
-	// HoldsCallsOf reports whether calls of an origin can wait.
+	// HoldsCallsOf reports whether calls of an origin are held for approval.
 	HoldsCallsOf(Origin) bool
 	// WaitForApproval blocks until a call is approved or denied. It returns nil without an error on a timeout.
 	WaitForApproval(context.Context, *Session, approvals.Call) (*approvals.Answer, error)

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// ForwardWholeCharacters wraps events so that no piece of output ends within a character. Invalid UTF-8 becomes U+FFFD. The
-// caller calls end after the call, to flush a partial character. For nil events, whole is nil.
+// ForwardWholeCharacters wraps events so that no piece of output ends within a character. Invalid UTF-8 becomes U+FFFD.
+// The caller calls end after the call, to flush a partial character. For nil events, whole is nil.
 func ForwardWholeCharacters(events func(CallEvent)) (whole func(CallEvent), end func()) {
 	if events == nil {
 		return nil, func() {}

@@ -40,7 +40,7 @@ type sandboxNetwork struct {
 	calls []*networkWatchedCall
 }
 
-// networkWatchedCall is a running call that receives the refused connections of its plugin's sandbox.
+// networkWatchedCall is a running call. It receives the refused connections of its plugin's sandbox.
 type networkWatchedCall struct {
 	ctx     context.Context //nolint:containedctx // for approval questions
 	session *Session
@@ -114,8 +114,8 @@ func (s *Session) networkOfPlugin(p *catalog.Plugin) *sandboxNetwork {
 	return s.networks[p]
 }
 
-// findConfiguredSecretName returns the first name, in sorted order, of a secret that is granted and configured; "" if there
-// is none.
+// findConfiguredSecretName returns the first name, in sorted order, of a secret that is granted and configured; "" if
+// there is none.
 func (s *Session) findConfiguredSecretName(granted []string) string {
 	for _, name := range slices.Sorted(maps.Keys(s.policy.Secrets())) {
 		if slices.Contains(granted, name) || slices.Contains(granted, pluginpb.AnySecret) {

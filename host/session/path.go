@@ -42,7 +42,7 @@ func (s *Session) CheckSandboxes() error {
 
 // kernelAccess returns the kernel's access to a path for each plugin that the session may use.
 func (s *Session) kernelAccess(path string) (layers []LayerAccess, err error) {
-	for _, p := range s.host.currentPlugins().Plugins() {
+	for _, p := range s.host.PluginCatalog().Plugins() {
 		given := s.pluginPolicy(p)
 		if !given.Enabled || p.Kind == catalog.BuiltinPlugin {
 			continue

@@ -23,7 +23,7 @@ func (h *Host) CheckPluginConfig(id string) error {
 	if err != nil {
 		return err
 	}
-	for _, p := range h.currentPlugins().Plugins() {
+	for _, p := range h.PluginCatalog().Plugins() {
 		if p.Manifest.ID == id {
 			return checkSettingsAgainstSchema(p.Manifest, settings)
 		}

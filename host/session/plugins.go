@@ -69,9 +69,9 @@ func isSameFileState(a, b fs.FileInfo) bool {
 	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
 }
 
-// currentPlugins returns the current plugins. It reloads them after an operator has installed, removed, enabled or
+// PluginCatalog returns the current plugins. It reloads them after an operator has installed, removed, enabled or
 // disabled a plugin. Instances of removed or updated plugins finish their calls and exit.
-func (h *Host) currentPlugins() *catalog.Catalog {
+func (h *Host) PluginCatalog() *catalog.Catalog {
 	v := h.pluginView.Load()
 	if isSameFileState(v.lock, h.lockFileInfo()) {
 		return v.catalog
@@ -94,14 +94,11 @@ func (h *Host) currentPlugins() *catalog.Catalog {
 // AllTools returns the tools of all plugins by full name, including tools that no agent may call.
 func (h *Host) AllTools() []Tool {
 	var tools []Tool
-	for _, t := range h.currentPlugins().Tools() {
+	for _, t := range h.PluginCatalog().Tools() {
 		tools = append(tools, Tool{Name: t.FullName(), Plugin: t.Plugin.Manifest.ID, Spec: t.Spec})
 	}
 	return tools
 }
-
-// PluginCatalog returns the catalog of the current plugins.
-func (h *Host) PluginCatalog() *catalog.Catalog { return h.currentPlugins() }
 
 // stopRetiredInstances stops the instances of plugins that are removed, updated, or disabled for their agent.
 func (h *Host) stopRetiredInstances(c *catalog.Catalog) {
@@ -139,14 +136,14 @@ func (h *Host) WatchPluginChanges(done <-chan struct{}) <-chan struct{} {
 	go func() {
 		tick := time.NewTicker(pluginPollInterval)
 		defer tick.Stop()
-		last, gone := h.currentPlugins(), h.withdrawn.addedCount()
+		last, gone := h.PluginCatalog(), h.withdrawn.addedCount()
 		for {
 			select {
 			case <-done:
 				return
 			case <-tick.C:
 			}
-			if now, number := h.currentPlugins(), h.withdrawn.addedCount(); now != last || number != gone {
+			if now, number := h.PluginCatalog(), h.withdrawn.addedCount(); now != last || number != gone {
 				last, gone = now, number
 				select {
 				case changes <- struct{}{}:

@@ -148,7 +148,7 @@ func (s *Session) Tools() []Tool {
 
 // enabledTools returns the entries of a catalog list that are enabled for the agent.
 func (s *Session) enabledTools(of func(*catalog.Catalog) []*catalog.Tool) []*catalog.Tool {
-	c := s.host.currentPlugins()
+	c := s.host.PluginCatalog()
 	return slices.DeleteFunc(of(c), func(t *catalog.Tool) bool {
 		return !s.isToolEnabled(c, t) || s.host.withdrawn.hasTool(t) || !s.host.isToolOfferedTo(t, s.policy.AgentID())
 	})
@@ -168,7 +168,7 @@ func (s *Session) decideToolAccess(t *catalog.Tool) guard.Decision {
 
 // findTool returns the enabled tool with a name. For a disabled tool, it returns the tool and an error.
 func (s *Session) findTool(name string) (*catalog.Tool, *Error) {
-	c := s.host.currentPlugins()
+	c := s.host.PluginCatalog()
 	var enabled, disabled []*catalog.Tool
 	for _, t := range c.FindTools(name) {
 		if !s.host.isToolOfferedTo(t, s.policy.AgentID()) {
@@ -220,7 +220,7 @@ func (s *Session) unknownToolError(name string) *Error {
 	if len(names) > 0 {
 		e.Hint = "the tools of agent " + s.policy.AgentID() + ": " + strings.Join(names, ", ")
 	}
-	if text := pluginProblemsText(s.host.currentPlugins()); text != "" {
+	if text := pluginProblemsText(s.host.PluginCatalog()); text != "" {
 		e.Hint += "\n" + text
 	}
 	return e
