@@ -36,12 +36,12 @@ func NewApprovals(cfg *config.Config, h *hooks.Hooks, log hclog.Logger) session.
 	return &approvalQueue{approvals.NewQueue(cfg.Home().Path, time.Duration(set.WaitSeconds)*time.Second), set.Origins, h, log}
 }
 
-// HoldsCallsOf reports whether calls of an origin wait for approval.
+// HoldsCallsOf reports whether calls of an origin are held for approval.
 func (d *approvalQueue) HoldsCallsOf(o session.Origin) bool {
 	return slices.Contains(d.origins, string(o))
 }
 
-// WaitForApproval waits for a person's answer to a call.
+// WaitForApproval waits until a person approves or denies a call.
 func (d *approvalQueue) WaitForApproval(ctx context.Context, s *session.Session, c approvals.Call) (*approvals.Answer, error) {
 	return d.WaitForAnswer(ctx, c, func(ctx context.Context, w *approvals.WaitingCall) {
 		d.log.Warn("approval request: `picoclaw approvals`", "id", w.ID, "tool", w.Tool, "agent", w.Agent)

@@ -95,8 +95,8 @@ func (r *RemoteAgents) Close(ctx context.Context) error {
 	return nil
 }
 
-// MovableWorkspacePath returns the workspace of an agent that can move to another machine. It returns an error if another
-// agent uses the workspace.
+// MovableWorkspacePath returns the path of an agent's workspace that can move to another machine. It returns an error
+// if another agent uses the workspace.
 func (a *Runtime) MovableWorkspacePath(agent string) (string, error) {
 	mine, err := a.OpenSession(agent, session.CLI)
 	if err != nil {

@@ -140,13 +140,13 @@ func (l *Log) rotateFile(record []byte) error {
 // rotatedLayout is the time format in the names of rotated files. The names sort by time.
 const rotatedLayout = "20060102T150405.000000000Z"
 
-// rotatedFilePath returns the name of a rotated file: audit-20261121T074512.123456789Z.jsonl for audit.jsonl.
+// rotatedFilePath returns the path of a rotated file: audit-20261121T074512.123456789Z.jsonl for audit.jsonl.
 func rotatedFilePath(path string, at time.Time) string {
 	ext := filepath.Ext(path)
 	return strings.TrimSuffix(path, ext) + "-" + at.Format(rotatedLayout) + ext
 }
 
-// rotatedFilePaths returns the rotated files, the oldest first.
+// rotatedFilePaths returns the paths of the rotated files, the oldest first.
 func rotatedFilePaths(path string) ([]string, error) {
 	entries, err := os.ReadDir(filepath.Dir(path))
 	if err != nil {

@@ -208,7 +208,7 @@ func (w *WitnessSender) sendToReceivers(ctx context.Context, n WitnessNote) erro
 	return errors.Join(err, w.writeToWitness(ctx, line))
 }
 
-// writeToWitness appends a line to the file of the witness, or posts it to the URL of the witness.
+// writeToWitness appends a line to the witness's file, or posts it to the witness's URL.
 func (w *WitnessSender) writeToWitness(ctx context.Context, line []byte) error {
 	if !isHTTPURL(w.options.To) {
 		return appendLineToFile(w.options.To, line)

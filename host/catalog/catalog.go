@@ -153,7 +153,8 @@ func newPlugin(m *pluginpb.Manifest, dir string) *Plugin {
 	return p
 }
 
-// fingerprintBinary returns text that changes with a binary. The binary must be executable and not writable by all users.
+// fingerprintBinary returns text that changes with a binary. The binary must be executable and not writable by all
+// users.
 func fingerprintBinary(path string) (string, error) {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -210,8 +210,9 @@ func (c *Catalog) DisabledBy(t *Tool, agent string) *store.DisableRule {
 	return c.lock.FindDisableRule(t.Plugin.Manifest.ID, t.Spec.Name, agent)
 }
 
-// CheckToolNameConflicts returns an error if a plugin's tool has the name of a bundled or built-in tool, or the same name for
-// MCP clients as another tool; see ToolNameForClients. Plugins may share other short names. Agents must then use full names.
+// CheckToolNameConflicts returns an error if a plugin's tool has the name of a bundled or built-in tool, or the same
+// name for MCP clients as another tool; see ToolNameForClients. Plugins may share other short names. Agents must then
+// use full names.
 func (c *Catalog) CheckToolNameConflicts(m *pluginpb.Manifest) error {
 	clients := map[string]string{}
 	for _, p := range c.plugins {

@@ -51,7 +51,7 @@ func isValidID(s string) bool { return len(s) <= 64 && idPattern().MatchString(s
 // WorkspaceTemplate is the placeholder for the agent's workspace in a module's constraints.
 const WorkspaceTemplate = "{{workspace}}"
 
-// normalizeString checks s against the format and returns its normalised form. userHomeDir replaces ~.
+// normalizeString checks s against the format and returns its normalised form. userHome replaces ~.
 func (f StringFormat) normalizeString(s, userHome string) (string, error) {
 	if f == AbsoluteFormat && s == "" {
 		return "", nil // as if it were not set

@@ -20,7 +20,7 @@ import (
 
 // LoadOptions select the configuration files, and override settings.
 type LoadOptions struct {
-	// FilePath is the configuration file from --config; empty for the default.
+	// File is the configuration file from --config; empty for the default.
 	File string
 
 	// Workspace is the workspace of Agent from --workspace, absolute or relative.

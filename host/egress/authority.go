@@ -81,7 +81,7 @@ func TrustedCertBundle(a *CertificateAuthority) ([]byte, error) {
 	return buildCertBundle(a, files)
 }
 
-// buildCertBundle appends the authority's certificate to the first bundle file that exists.
+// buildCertBundle returns the certificates in the first bundle file that exists, together with the authority's.
 func buildCertBundle(a *CertificateAuthority, files []string) ([]byte, error) {
 	for _, file := range files {
 		roots, err := os.ReadFile(file)

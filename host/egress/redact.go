@@ -13,10 +13,10 @@ type redactor struct {
 	secrets []redactedSecret // longest value first
 }
 
-// redactedSecret is a secret value and its placeholder.
+// redactedSecret is a secret value and the placeholder that replaces it.
 type redactedSecret struct{ value, placeholder string }
 
-// withSecret returns a redactor that replaces another value too.
+// withSecret returns a redactor that replaces another secret too.
 func (r redactor) withSecret(value, placeholder string) redactor {
 	pairs := append(slices.Clone(r.secrets), redactedSecret{value, placeholder})
 	slices.SortStableFunc(pairs, func(a, b redactedSecret) int { return len(b.value) - len(a.value) })

@@ -35,8 +35,8 @@ type Runtime interface {
 	HealthChecks() []ReadinessCheck
 	// StartSchedulers starts background work, such as jobs. The previous runtime only finishes its running work.
 	StartSchedulers()
-	// StopSchedulers ends background work: running jobs finish, and no more start. It does nothing if a newer
-	// runtime has started the schedulers. It does not wait.
+	// StopSchedulers ends background work: running jobs finish, and no more start. It does nothing if a newer runtime
+	// has started the schedulers. It does not wait.
 	StopSchedulers()
 	// Close stops everything, including running work.
 	Close(ctx context.Context) error

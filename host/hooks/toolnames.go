@@ -114,8 +114,8 @@ func aliasesOfTool(tool string) []toolAlias {
 	return out
 }
 
-// upstreamToolName returns the name of a tool in upstream PicoClaw: the short name if upstream has the tool, otherwise the
-// full name.
+// upstreamToolName returns the name of a tool in upstream PicoClaw: the short name if upstream has the tool, otherwise
+// the full name.
 func upstreamToolName(tool string) string {
 	if i := slices.IndexFunc(toolMappings, func(r toolMapping) bool { return r.tool == tool }); i >= 0 {
 		_, short, _ := strings.Cut(tool, ".")

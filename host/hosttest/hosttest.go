@@ -26,13 +26,14 @@ const dirVariable = "PICOCLAW_TEST_PROGRAMS"
 // unprivilegedID is the user and group id with which tests of root run again.
 const unprivilegedID = 1000
 
-// RunTestsWithPrograms builds programs from packages, named by their path below [Dir], runs the tests, and returns the exit code.
-// Call it from TestMain. A non-nil prepare is called with the directory of the programs after the build.
+// RunTestsWithPrograms builds programs from packages, named by their path below [Dir], runs the tests, and returns the
+// exit code. Call it from TestMain. A non-nil prepare is called with the directory of the programs after the build.
 func RunTestsWithPrograms(m *testing.M, programs map[string]string, prepare func(dir string) error) int {
 	return runTests(m, programs, prepare, false)
 }
 
-// RunTestsAsBothUsers is like [RunTestsWithPrograms]. If root started the tests, it also runs them as an unprivileged user.
+// RunTestsAsBothUsers is like [RunTestsWithPrograms]. If root started the tests, it also runs them as an unprivileged
+// user.
 func RunTestsAsBothUsers(m *testing.M, programs map[string]string, prepare func(dir string) error) int {
 	return runTests(m, programs, prepare, true)
 }

@@ -118,7 +118,7 @@ func (s *Inventory) describeServer(id string, pin *store.InstalledPlugin) Server
 	return out
 }
 
-// FormatQuarantinedTools lists quarantined tools as text, each with the agent that called it.
+// FormatQuarantinedTools returns quarantined tools as text, each with the agent that called it.
 func FormatQuarantinedTools(all []session.ToolWithdrawal) string {
 	var names []string
 	for _, w := range all {
@@ -130,7 +130,7 @@ func FormatQuarantinedTools(all []session.ToolWithdrawal) string {
 // maxObservedBytes limits the file with a server's current tools, which the server's process can write.
 const maxObservedBytes = 1 << 20
 
-// readChangedTools returns a server's current tools if they differ from the accepted ones; else nil.
+// readChangedTools returns a server's current tools as JSON, if they differ from the accepted ones; else nil.
 func (s *Inventory) readChangedTools(id string) []byte {
 	for _, agent := range s.Config.AgentIDs() {
 		root, err := os.OpenRoot(filepath.Join(session.PluginStateDir(s.Config.Home().Path, id), agent))

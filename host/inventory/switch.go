@@ -28,8 +28,8 @@ func (s *Inventory) SwitchTool(off store.DisableRule, on bool) error {
 	return nil
 }
 
-// CheckRuleNames returns an error for unknown names, since a typo would have no effect. It accepts globs, which may match
-// names of later plugins.
+// CheckRuleNames returns an error for unknown names, since a typo would have no effect. It accepts globs, which may
+// match names of later plugins.
 func (s *Inventory) CheckRuleNames(off store.DisableRule) error {
 	if agents := s.Config.AgentIDs(); isExactName(off.Agent) && !slices.Contains(agents, off.Agent) {
 		return fmt.Errorf("there is no agent %q%s; the configuration has %s", off.Agent, suggest.DidYouMean(off.Agent, agents),

@@ -138,8 +138,8 @@ func mergeEnv(all ...map[string]string) map[string]string {
 // notInVersions matches characters that are not allowed in versions.
 var notInVersions = lazyregexp.New(`[^0-9A-Za-z.-]+`)
 
-// writeManifestFiles writes server.json and plugin.json. The version includes a hash of the accepted tools and the fetched
-// files, so that a release with other descriptions or dependencies gets another version.
+// writeManifestFiles writes server.json and plugin.json. The version includes a hash of the accepted tools and the
+// fetched files, so that a release with other descriptions or dependencies gets another version.
 func (m *PackageBuilder) writeManifestFiles(dir string, manifest *pluginpb.Manifest, d *serverDefinition, version string) error {
 	text, err := json.MarshalIndent(d, "", "  ")
 	if err != nil {

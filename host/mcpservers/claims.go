@@ -110,7 +110,8 @@ func claimFromName(d *ToolDescription, field string) string {
 	return "write"
 }
 
-// setSchemaClaim sets the claim of a field, or of a list's elements, and reports whether the field exists and takes strings.
+// setSchemaClaim sets the claim of a field, or of a list's elements, and reports whether the field exists and takes
+// strings.
 func setSchemaClaim(s map[string]any, at []string, claim string) bool {
 	properties, _ := s["properties"].(map[string]any)
 	field, _ := properties[at[0]].(map[string]any)

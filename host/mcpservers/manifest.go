@@ -181,8 +181,8 @@ func removeUntrustedKeys(v any) {
 	}
 }
 
-// mergeTypeAlternatives rewrites alternatives in a schema that differ only in type as one schema with several types. So an
-// optional string is guarded like a string.
+// mergeTypeAlternatives rewrites alternatives in a schema that differ only in type as one schema with several types. So
+// an optional string is guarded like a string.
 func mergeTypeAlternatives(v any) {
 	switch v := v.(type) {
 	case map[string]any:

@@ -25,8 +25,8 @@ var injectionPattern = lazyregexp.New(`(?i)` + strings.Join([]string{
 	`side ?note`, `conversation (history|so far)`,
 }, "|"))
 
-// SuspiciousTextWarnings returns warnings about suspicious texts of a server. shadows returns the plugin that has another tool
-// with the same name; empty if none has.
+// SuspiciousTextWarnings returns warnings about suspicious texts of a server. shadows returns the plugin that has
+// another tool with the same name; empty if none has.
 func SuspiciousTextWarnings(info *ServerInfo, shadows func(tool string) string) []string {
 	var out []string
 	sameNames := map[string][]string{} // names, by whose they are already

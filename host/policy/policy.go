@@ -136,8 +136,8 @@ func encodePluginConfig(m map[string]any) (json.RawMessage, error) {
 	return json.Marshal(m)
 }
 
-// WithEffectiveSettingNames returns a decision whose hints name the effective settings for this agent: its own, or those of
-// the environment or command line, instead of the common settings.
+// WithEffectiveSettingNames returns a decision whose hints name the effective settings for this agent. These are its
+// own settings, or those of the environment or command line, instead of the common settings.
 func (p *Policy) WithEffectiveSettingNames(d guard.Decision) guard.Decision {
 	if p.settingNames != nil {
 		d.Hint, d.Setting = p.settingNames.Replace(d.Hint), p.settingNames.Replace(d.Setting)

@@ -162,8 +162,8 @@ var (
 	letters       = lazyregexp.New(`^[a-zA-Z]+$`)
 )
 
-// namedSecretRange returns the byte range of the value after a name such as "password"; 0, 0 if the name is not that of a
-// secret. at has the submatch indexes of the name.
+// namedSecretRange returns the byte range of the value after a name such as "password"; 0, 0 if the name is not that of
+// a secret. at has the submatch indexes of the name.
 func namedSecretRange(s string, at []int) (from, to int) {
 	name, separator, before := s[at[2]:at[3]], s[at[4]:at[5]], s[:at[2]]
 	assigned, header := strings.ContainsAny(separator, "=:"), strings.Contains(separator, ":")

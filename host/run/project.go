@@ -11,8 +11,8 @@ import (
 	"github.com/picoclaw/picoclaw/internal/protect"
 )
 
-// FindProjectDir returns the project directory and the current directory in it, both without symlinks. The project is the
-// directory named by the person; else the git repository around the current directory; else the current directory.
+// FindProjectDir returns the project directory and the current directory in it, both without symlinks. The project is
+// the directory named by the person; else the git repository around the current directory; else the current directory.
 func FindProjectDir(named, current string) (project, dir string, err error) {
 	if dir, err = filepath.EvalSymlinks(current); err != nil {
 		return "", "", fmt.Errorf("the current directory %s can't be used: %w", current, err)

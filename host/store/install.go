@@ -186,8 +186,8 @@ func (e *ChangedFileError) Error() string {
 
 func newChangedFileError(id, file string) error { return &ChangedFileError{id, file} }
 
-// FormatManifestDiff returns the differences between the tools and grants of two versions as a unified diff; empty if they
-// are equal. It ignores versions and programs.
+// FormatManifestDiff returns the differences between the tools and grants of two versions as a unified diff; empty if
+// they are equal. It ignores versions and programs.
 func FormatManifestDiff(old, new *pluginpb.Manifest) (string, error) {
 	before, err := manifestDiffText(old)
 	if err != nil {

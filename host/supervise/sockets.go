@@ -129,8 +129,8 @@ func (s *socketDir) removeDir() error {
 	return err
 }
 
-// checkPluginAddress returns an error unless the address that a plugin printed is a socket in the plugin's own directory, or
-// a loopback address on Windows. Otherwise a plugin could make the host connect to any address.
+// checkPluginAddress returns an error unless the address that a plugin printed is a socket in the plugin's own
+// directory, or a loopback address on Windows. Otherwise a plugin could make the host connect to any address.
 func checkPluginAddress(goos, socketDir, network, address string) error {
 	if goos == "windows" && network == "tcp" {
 		addr, err := netip.ParseAddrPort(address)

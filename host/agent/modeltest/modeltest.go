@@ -64,14 +64,14 @@ func (s *FakeModel) Requests() []RecordedRequest {
 	return append([]RecordedRequest(nil), s.requests...)
 }
 
-// AddReplies appends steps to the script.
+// AddReplies appends replies to the script.
 func (s *FakeModel) AddReplies(script ...ScriptedReply) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.script = append(s.script, script...)
 }
 
-// nextReply records a request and returns its step.
+// nextReply records a request and returns its reply.
 func (s *FakeModel) nextReply(r *http.Request) ScriptedReply {
 	body, err := io.ReadAll(r.Body)
 	s.mu.Lock()

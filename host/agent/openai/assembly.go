@@ -186,7 +186,8 @@ func contentText(raw json.RawMessage) (string, error) {
 	return text, nil
 }
 
-// addCallPiece adds a piece of a tool call. Servers may omit or repeat the index and the id, so findCall guesses the call.
+// addCallPiece adds a piece of a tool call. Servers may omit or repeat the index and the id, so findCall guesses the
+// call.
 func (a *replyAssembler) addCallPiece(raw json.RawMessage) error {
 	var piece struct {
 		Index    *int

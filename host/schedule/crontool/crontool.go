@@ -220,7 +220,7 @@ func describeJob(j schedule.Job) string {
 	return text + ")"
 }
 
-// describeAllJobs describes all jobs.
+// describeAllJobs describes all jobs, one per line.
 func describeAllJobs(store *schedule.Store) (string, error) {
 	jobs, err := store.Jobs()
 	if err != nil {
