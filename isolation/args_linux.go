@@ -34,7 +34,7 @@ func (a *bwrapArguments) passFile(file *os.File) string {
 
 // passData passes content as a memory file and returns its descriptor number in the child.
 func (a *bwrapArguments) passData(name string, content []byte) (string, error) {
-	file, err := memoryFile(name, content)
+	file, err := newMemoryFile(name, content)
 	if err != nil {
 		return "", err
 	}
@@ -84,8 +84,8 @@ func (a *bwrapArguments) setEnvironment(env []string) error {
 	return nil
 }
 
-// memoryFile returns an unlinked memory file with content, positioned at its start.
-func memoryFile(name string, content []byte) (*os.File, error) {
+// newMemoryFile returns an unlinked memory file with content, positioned at its start.
+func newMemoryFile(name string, content []byte) (*os.File, error) {
 	fd, err := unix.MemfdCreate("picoclaw-"+name, unix.MFD_CLOEXEC)
 	if err != nil {
 		return nil, os.NewSyscallError("memfd_create", err)

@@ -133,7 +133,7 @@ func TestNoUserNamespaceInside(t *testing.T) {
 }
 
 // What this process has inherited is not passed on. A descriptor that it opens inheritable afterwards would be: that is
-// what Configure prevents for all that were there before it.
+// what NewStarter prevents for all that were there before it.
 func TestInheritedDescriptorsAreNotPassed(t *testing.T) {
 	secret := put(t, filepath.Join(realTemp(t), "secret"), "canary")
 	inheritable(t, secret)

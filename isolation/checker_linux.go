@@ -20,7 +20,7 @@ func newSandboxChecker(bwrap, cache string) sandboxChecker {
 
 // checkSandbox returns an *UnavailableError if bubblewrap can build no sandbox.
 func (t sandboxChecker) checkSandbox() error {
-	here := t.cacheIdentity()
+	here := t.cacheKey()
 	if known, err := os.ReadFile(t.file); err == nil && string(known) == here {
 		return nil
 	}
@@ -43,8 +43,8 @@ func (t sandboxChecker) recheckSandbox() error {
 	return err
 }
 
-// cacheIdentity returns text with all facts that decide whether a sandbox can be built.
-func (t sandboxChecker) cacheIdentity() string {
+// cacheKey returns text with all facts that decide whether a sandbox can be built. The cached result is for this key.
+func (t sandboxChecker) cacheKey() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "uid=%d %s\n", os.Geteuid(), FileIdentity(t.bwrap))
 	for _, name := range []string{

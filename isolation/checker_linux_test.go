@@ -14,25 +14,25 @@ func TestSandboxCheckIsCached(t *testing.T) {
 	home := filepath.Join(realTemp(t), "home")
 	i := configured(t, Config{Enabled: true, Home: home})
 	kept := filepath.Join(home, "cache", "sandbox-built")
-	if text, err := os.ReadFile(kept); err != nil || string(text) != i.starter.checker.cacheIdentity() {
+	if text, err := os.ReadFile(kept); err != nil || string(text) != i.starter.checker.cacheKey() {
 		t.Fatalf("kept is %q: %v", text, err)
 	}
 	if err := os.WriteFile(kept, []byte("uid=0 another machine"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	configured(t, Config{Enabled: true, Home: home})
-	if text, err := os.ReadFile(kept); err != nil || string(text) != i.starter.checker.cacheIdentity() {
+	if text, err := os.ReadFile(kept); err != nil || string(text) != i.starter.checker.cacheKey() {
 		t.Errorf("what was kept of another machine counts: %q, %v", text, err)
 	}
 	if os.Getuid() != 0 {
 		return // nobody else has a bubblewrap to change
 	}
 	bwrap := own(t)
-	if _, err := configureForMachine(Config{Enabled: true, Home: home}, nil, sandboxToolPaths{bwrap: []string{bwrap}}); err != nil {
+	if _, err := newStarterForMachine(Config{Enabled: true, Home: home}, nil, sandboxToolPaths{bwrap: []string{bwrap}}); err != nil {
 		t.Fatal(err)
 	}
 	spoil(t, bwrap)
-	_, err := configureForMachine(Config{Enabled: true, Home: home}, nil, sandboxToolPaths{bwrap: []string{bwrap}})
+	_, err := newStarterForMachine(Config{Enabled: true, Home: home}, nil, sandboxToolPaths{bwrap: []string{bwrap}})
 	var cant *UnavailableError
 	if !errors.As(err, &cant) {
 		t.Errorf("a bubblewrap that builds none any more: %v", err)
@@ -46,7 +46,7 @@ func TestStartReportsUnavailableSandbox(t *testing.T) {
 	}
 	home := filepath.Join(realTemp(t), "home")
 	bwrap := own(t)
-	i, err := configureForMachine(Config{Enabled: true, Home: home}, nil, sandboxToolPaths{bwrap: []string{bwrap}})
+	i, err := newStarterForMachine(Config{Enabled: true, Home: home}, nil, sandboxToolPaths{bwrap: []string{bwrap}})
 	if err != nil {
 		t.Fatal(err)
 	}

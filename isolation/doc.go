@@ -4,7 +4,7 @@
 // caller describes what one child may see and do (a [Profile]), and the child
 // runs with exactly that. There is one way in:
 //
-//	iso, err := isolation.Configure(isolation.Config{Enabled: true, Home: home}, log)
+//	iso, err := isolation.NewStarter(isolation.Config{Enabled: true, Home: home}, log)
 //	proc, err := iso.Start(cmd, profile)
 //	exit, err := proc.Wait(ctx)
 //

@@ -39,9 +39,9 @@ func newEtcCopyCache(dir string) *etcCopyCache {
 	return &etcCopyCache{dir: dir, used: map[string]*os.File{}}
 }
 
-// replaceMounts replaces a view's mounts in /etc by one mount of the copies. It does nothing if the profile or the
+// replaceEtcMounts replaces a view's mounts in /etc by one mount of the copies. It does nothing if the profile or the
 // operator shows /etc itself.
-func (c *etcCopyCache) replaceMounts(v *mountPlanner) error {
+func (c *etcCopyCache) replaceEtcMounts(v *mountPlanner) error {
 	if c == nil {
 		return nil
 	}
@@ -143,7 +143,7 @@ func lockDirShared(path string) (*os.File, error) {
 
 // makeCopies fills a temporary directory and renames it to path, so that path appears complete.
 func (c *etcCopyCache) makeCopies(path string, parts []plannedMount, public []etcEntry) error {
-	c.removeUnused()
+	c.removeUnusedCopies()
 	draft, err := os.MkdirTemp(c.dir, "draft-"+etcPrefix)
 	if err != nil {
 		return err
@@ -208,8 +208,8 @@ func copyMount(root *os.Root, m plannedMount) error {
 	return root.WriteFile(path, nil, 0o444)
 }
 
-// removeUnused removes directories that no process has locked.
-func (c *etcCopyCache) removeUnused() {
+// removeUnusedCopies removes directories of copies that no process has locked.
+func (c *etcCopyCache) removeUnusedCopies() {
 	entries, err := os.ReadDir(c.dir)
 	if err != nil {
 		return

@@ -18,7 +18,7 @@ type ExposedPath struct {
 	Mode   string `json:"mode"`   // ModeReadOnly or ModeReadWrite
 }
 
-// ValidateExposedPaths returns the *ConfigError that Configure would return for these rules on this machine.
+// ValidateExposedPaths returns the *ConfigError that NewStarter would return for these rules on this machine.
 func ValidateExposedPaths(rules []ExposedPath) error {
 	final, err := normalizeExposedPaths(rules)
 	if err != nil {

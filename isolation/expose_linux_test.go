@@ -58,7 +58,7 @@ func TestConfigureRefusesExposedPaths(t *testing.T) {
 		{ExposedPath{Source: base, Target: "/proc/x", Mode: "ro"}, "reserved"},
 		{ExposedPath{Source: base, Mode: "wr"}, "is not a mode"},
 	} {
-		_, err := Configure(Config{Enabled: true, Home: filepath.Join(base, "home"), ExposePaths: []ExposedPath{test.rule}},
+		_, err := NewStarter(Config{Enabled: true, Home: filepath.Join(base, "home"), ExposePaths: []ExposedPath{test.rule}},
 			nil)
 		var wrong *ConfigError
 		if !errors.As(err, &wrong) || !strings.Contains(err.Error(), test.says) {

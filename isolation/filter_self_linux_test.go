@@ -29,7 +29,7 @@ func playFiltered(which string) int {
 		}()
 		<-locked
 	}
-	i, err := Configure(Config{}, nil)
+	i, err := NewStarter(Config{}, nil)
 	if err != nil {
 		return fail(err)
 	}

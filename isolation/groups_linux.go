@@ -52,8 +52,8 @@ func (gs *cgroupManager) openHierarchies() {
 	})
 }
 
-// closeGroups kills the processes in all groups and removes the groups.
-func (gs *cgroupManager) closeGroups() {
+// removeGroups kills the processes in all groups and removes the groups.
+func (gs *cgroupManager) removeGroups() {
 	gs.mu.Lock()
 	gs.closed = true
 	gs.mu.Unlock()

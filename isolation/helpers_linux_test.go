@@ -24,7 +24,7 @@ func configured(t testing.TB, cfg Config) *Starter {
 	if cfg.Home == "" {
 		cfg.Home = filepath.Join(realTemp(t), "home")
 	}
-	i, err := Configure(cfg, hclog.NewNullLogger())
+	i, err := NewStarter(cfg, hclog.NewNullLogger())
 	if err != nil {
 		t.Fatal(err)
 	}

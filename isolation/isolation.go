@@ -39,15 +39,15 @@ type Starter struct {
 	processes map[*Process]struct{}
 }
 
-// Configure checks cfg against this machine and creates the files it needs. It returns an *UnavailableError if the
-// machine can't isolate, and a *ConfigError if cfg is wrong.
+// NewStarter checks cfg against this machine, creates the files it needs, and returns a starter. It returns an
+// *UnavailableError if the machine can't isolate, and a *ConfigError if cfg is wrong.
 //
 // It marks all inherited descriptors above stderr close-on-exec.
-func Configure(cfg Config, log hclog.Logger) (*Starter, error) {
-	return configureForMachine(cfg, log, defaultSandboxToolPaths())
+func NewStarter(cfg Config, log hclog.Logger) (*Starter, error) {
+	return newStarterForMachine(cfg, log, defaultSandboxToolPaths())
 }
 
-func configureForMachine(cfg Config, log hclog.Logger, m sandboxToolPaths) (*Starter, error) {
+func newStarterForMachine(cfg Config, log hclog.Logger, m sandboxToolPaths) (*Starter, error) {
 	if log == nil {
 		log = hclog.NewNullLogger()
 	}
@@ -64,7 +64,7 @@ func configureForMachine(cfg Config, log hclog.Logger, m sandboxToolPaths) (*Sta
 	}
 	i := &Starter{cfg: cfg, log: log, processes: map[*Process]struct{}{}}
 	if cfg.Home != "" {
-		if i.layout, err = newHomeLayout(cfg.Home); err != nil {
+		if i.layout, err = createHomeLayout(cfg.Home); err != nil {
 			return nil, err
 		}
 	}

@@ -17,11 +17,11 @@ type homeLayout struct {
 // userEnvDirName is the directory below PICOCLAW_HOME for the HOME directories of children.
 const userEnvDirName = "runtime-user-env"
 
-// homeDirs are the directories that Configure creates in PICOCLAW_HOME.
+// homeDirs are the directories that NewStarter creates in PICOCLAW_HOME.
 var homeDirs = []string{"skills", "logs", "cache", "state", userEnvDirName}
 
-// newHomeLayout creates PICOCLAW_HOME and its directories, and returns their resolved paths.
-func newHomeLayout(home string) (homeLayout, error) {
+// createHomeLayout creates PICOCLAW_HOME and its directories, and returns their resolved paths.
+func createHomeLayout(home string) (homeLayout, error) {
 	fail := func(err error) (homeLayout, error) {
 		return homeLayout{}, fmt.Errorf("prepare the home %s: %w", home, err)
 	}

@@ -37,7 +37,7 @@ func (s *bwrapCommand) prepareNetwork(bwrap string, ports []uint16) (*os.File, e
 		_ = ours.Close()
 		return nil, errors.New("there is no network by name for this architecture")
 	}
-	program, err := memoryFile("network", image)
+	program, err := newMemoryFile("network", image)
 	if err != nil {
 		_ = ours.Close()
 		return nil, err

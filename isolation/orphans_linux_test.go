@@ -19,7 +19,7 @@ func TestDetachedProcessesEndWithCommand(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0) })
-	i, err := Configure(Config{}, hclog.NewNullLogger())
+	i, err := NewStarter(Config{}, hclog.NewNullLogger())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -42,7 +42,7 @@ func TestHomeDirectoriesArePrivate(t *testing.T) {
 			if err := way.prepare(filepath.Join(home, dir)); err != nil {
 				t.Fatal(err)
 			}
-			i, err := Configure(Config{Home: home}, hclog.NewNullLogger())
+			i, err := NewStarter(Config{Home: home}, hclog.NewNullLogger())
 			switch {
 			case err == nil:
 				if err := i.Close(); err != nil {

@@ -57,7 +57,7 @@ func (v *mountPlanner) addProfilePath(kind mountKind, path string) error {
 func (v *mountPlanner) checkProfilePath(path string) error {
 	for _, hidden := range v.profile.Hide {
 		if path == hidden {
-			return v.profileError(path, "is to be visible and hidden at once", "grant a directory inside it or another one")
+			return v.newProfileError(path, "is to be visible and hidden at once", "grant a directory inside it or another one")
 		}
 	}
 	return v.checkNoLinks(path)
@@ -70,11 +70,11 @@ func (v *mountPlanner) checkNoLinks(path string) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, unix.ELOOP):
-		return v.profileError(path, "leads through a symbolic link", "name the place that it leads to")
+		return v.newProfileError(path, "leads through a symbolic link", "name the place that it leads to")
 	case errors.Is(err, unix.ENOENT):
-		return v.profileError(path, "does not exist", "make it, or take it out of what is granted")
+		return v.newProfileError(path, "does not exist", "make it, or take it out of what is granted")
 	default:
-		return v.profileError(path, "cannot be opened: "+err.Error(), "")
+		return v.newProfileError(path, "cannot be opened: "+err.Error(), "")
 	}
 }
 
@@ -98,7 +98,7 @@ func checkPathHasNoLinks(path string) error {
 	return nil
 }
 
-func (v *mountPlanner) profileError(path, problem, cure string) error {
+func (v *mountPlanner) newProfileError(path, problem, cure string) error {
 	return &ProfileError{Profile: v.profile.Name, Path: path, Problem: problem, Cure: cure}
 }
 
@@ -157,12 +157,12 @@ func (v *mountPlanner) addSymlinks() {
 // addProgram adds the program's file, unless a mount already shows it.
 func (v *mountPlanner) addProgram(path string) error {
 	if err := checkPath(path); err != nil {
-		return v.profileError("", "cannot start a program: "+err.Error(), "")
+		return v.newProfileError("", "cannot start a program: "+err.Error(), "")
 	}
 	path = filepath.Clean(path)
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
-		return v.profileError(path, "is the program and cannot be found", "")
+		return v.newProfileError(path, "is the program and cannot be found", "")
 	}
 	if !v.profile.Exec {
 		if err := v.checkStatic(real); err != nil {
@@ -179,17 +179,17 @@ func (v *mountPlanner) addProgram(path string) error {
 func (v *mountPlanner) checkStatic(path string) error {
 	file, err := elf.Open(path)
 	if format := (*elf.FormatError)(nil); errors.As(err, &format) {
-		return v.profileError(path, "is a script or something else that needs a program to run it, and its sandbox has none",
+		return v.newProfileError(path, "is a script or something else that needs a program to run it, and its sandbox has none",
 			"build a program of it, statically linked, or grant exec")
 	}
 	if err != nil {
-		return v.profileError(path, "is not a program that can run without a system: "+err.Error(),
+		return v.newProfileError(path, "is not a program that can run without a system: "+err.Error(),
 			"grant exec, or use a statically linked program")
 	}
 	defer file.Close()
 	for _, segment := range file.Progs {
 		if segment.Type == elf.PT_INTERP {
-			return v.profileError(path, "is dynamically linked, and its sandbox has no libraries",
+			return v.newProfileError(path, "is dynamically linked, and its sandbox has no libraries",
 				"build it with CGO_ENABLED=0, or grant exec")
 		}
 	}

@@ -20,16 +20,16 @@ func (v *mountPlanner) protectMounts() error {
 		inside := filepath.Join(outer.source, relativePath(outer.target, m.target))
 		info, err := os.Lstat(inside)
 		if err != nil {
-			return v.profileError(m.target, fmt.Sprintf("is to be mounted in %s and does not exist there", outer.target),
+			return v.newProfileError(m.target, fmt.Sprintf("is to be mounted in %s and does not exist there", outer.target),
 				"make it first, or choose a place outside")
 		}
 		if m.isBind() {
 			source, err := os.Lstat(m.source)
 			if err != nil {
-				return v.profileError(m.source, "cannot be mounted: "+err.Error(), "")
+				return v.newProfileError(m.source, "cannot be mounted: "+err.Error(), "")
 			}
 			if !sameFileKind(source, info) {
-				return v.profileError(m.target, "is a directory on one side and a file on the other", "make both the same kind")
+				return v.newProfileError(m.target, "is a directory on one side and a file on the other", "make both the same kind")
 			}
 		}
 		if outer.kind == bindRW {

@@ -62,7 +62,7 @@ func newProcessStarter(cfg Config, l homeLayout, log hclog.Logger, m sandboxTool
 
 func (pl *processStarter) closeStarter() {
 	pl.spawner.stopThread()
-	pl.groups.closeGroups()
+	pl.groups.removeGroups()
 	if pl.etc != nil {
 		pl.etc.releaseDirs()
 	}
@@ -143,7 +143,7 @@ func (pl *processStarter) trackChild(child *exec.Cmd, inside *landlockDomain, ma
 	go func() {
 		awaitExit(pid)
 		if !hasNoOrphans(pid) {
-			proc.awaitStopGrace(func() bool { return anyAlive(members(), pid) })
+			proc.awaitStopGrace(func() bool { return isAnyAlive(members(), pid) })
 			proc.tree.killAll() // not reaped yet, its id is still its own
 			reapTree(pid, among)
 		}
@@ -210,7 +210,7 @@ func (pl *processStarter) startSandbox(child *exec.Cmd, p Profile) (*Process, er
 // buildSandboxCommand plans the mount view of child, and returns the bubblewrap command that creates it.
 func (pl *processStarter) buildSandboxCommand(child *exec.Cmd, p Profile) (*bwrapCommand, error) {
 	plan, err := newMountPlan(child, p, pl.cfg.ExposePaths, pl.linkSafe, func(v *mountPlanner) {
-		if err := pl.etc.replaceMounts(v); err != nil {
+		if err := pl.etc.replaceEtcMounts(v); err != nil {
 			pl.log.Debug("the sandbox gets its files of /etc one by one", "error", err)
 		}
 	})
@@ -246,8 +246,8 @@ func (pl *processStarter) prepareCommand(cmd, child *exec.Cmd, p Profile) error 
 	return nil
 }
 
-// anyAlive reports whether a process other than the leader is alive.
-func anyAlive(pids []int, leader int) bool {
+// isAnyAlive reports whether a process other than the leader is alive.
+func isAnyAlive(pids []int, leader int) bool {
 	return slices.ContainsFunc(pids, func(pid int) bool {
 		e, ok := proctable.Read(pid)
 		return pid != leader && ok && e.IsAlive()

@@ -36,7 +36,7 @@ func TestBubblewrapMustBeTrusted(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			_, err := configureForMachine(Config{Enabled: true, Home: filepath.Join(realTemp(t), "home")}, nil,
+			_, err := newStarterForMachine(Config{Enabled: true, Home: filepath.Join(realTemp(t), "home")}, nil,
 				sandboxToolPaths{bwrap: []string{c.path}})
 			var cant *UnavailableError
 			if !errors.As(err, &cant) || !strings.Contains(cant.Cause, c.cause) || !strings.Contains(cant.Cure, c.cure) {
@@ -72,7 +72,7 @@ func TestUntrustedBubblewrapIsRefused(t *testing.T) {
 	if err := os.Chmod(suspect, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	_, err := configureForMachine(Config{Enabled: true, Home: filepath.Join(realTemp(t), "home")}, nil,
+	_, err := newStarterForMachine(Config{Enabled: true, Home: filepath.Join(realTemp(t), "home")}, nil,
 		sandboxToolPaths{bwrap: append([]string{suspect}, defaultSandboxToolPaths().bwrap...)})
 	if err == nil || !strings.Contains(err.Error(), suspect) {
 		t.Errorf("%v", err)
@@ -82,7 +82,7 @@ func TestUntrustedBubblewrapIsRefused(t *testing.T) {
 // Where user namespaces are switched off, the error says so and how to switch them on.
 func TestMissingUserNamespacesAreNamed(t *testing.T) {
 	if os.Getenv("TEST_NO_NAMESPACES") != "" {
-		_, err := Configure(Config{Enabled: true, Home: filepath.Join(realTemp(t), "home")}, nil)
+		_, err := NewStarter(Config{Enabled: true, Home: filepath.Join(realTemp(t), "home")}, nil)
 		var cant *UnavailableError
 		want := "namespaces"
 		if os.Getuid() != 0 {

@@ -262,7 +262,7 @@ func TestUserEnvironmentFollowsNoSymlink(t *testing.T) {
 
 func TestHomeMustBeAbsolute(t *testing.T) {
 	for _, home := range []string{".", "", "relative"} {
-		_, err := Configure(Config{Enabled: true, Home: home}, nil)
+		_, err := NewStarter(Config{Enabled: true, Home: home}, nil)
 		var wrong *ConfigError
 		if !errors.As(err, &wrong) || !strings.Contains(err.Error(), "PICOCLAW_HOME") {
 			t.Errorf("%q: got %v", home, err)
@@ -274,7 +274,7 @@ func TestPlanIsLogged(t *testing.T) {
 	var said bytes.Buffer
 	log := hclog.New(&hclog.LoggerOptions{Output: &said, Level: hclog.Debug})
 	base := realTemp(t)
-	i, err := Configure(Config{Enabled: true, Home: filepath.Join(base, "home")}, log)
+	i, err := NewStarter(Config{Enabled: true, Home: filepath.Join(base, "home")}, log)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,7 @@ const hostEnv = "PICOCLAW_TEST_HOST"
 
 // playHost starts a child that is stopped from then on, writes its process id down, and waits to be killed.
 func playHost(dir string) int {
-	i, err := Configure(Config{Home: filepath.Join(dir, "home")}, nil)
+	i, err := NewStarter(Config{Home: filepath.Join(dir, "home")}, nil)
 	if err != nil {
 		return fail(err)
 	}

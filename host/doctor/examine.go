@@ -125,7 +125,7 @@ func (e *examination) configureIsolation(enabled bool) (*isolation.Starter, erro
 	if enabled {
 		rules = e.Policy.IsolationOptions().ExposePaths
 	}
-	return isolation.Configure(isolation.Config{Enabled: enabled, Home: e.Policy.HomePath(), ExposePaths: rules, UseCgroups: true},
+	return isolation.NewStarter(isolation.Config{Enabled: enabled, Home: e.Policy.HomePath(), ExposePaths: rules, UseCgroups: true},
 		e.Logger)
 }
 

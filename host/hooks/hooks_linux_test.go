@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 
 // unconfined starts programs that nothing confines. A process has one such isolation.
 var unconfined = sync.OnceValues(func() (*isolation.Starter, error) {
-	return isolation.Configure(isolation.Config{Home: os.TempDir()}, nil)
+	return isolation.NewStarter(isolation.Config{Home: os.TempDir()}, nil)
 })
 
 // place is a session whose programs are started in its workspace and confined by nothing.

@@ -155,7 +155,7 @@ func (h *Host) newCallRuntime() (*callRuntime, error) {
 	if err != nil {
 		return nil, &StartError{err}
 	}
-	m.isolation, err = isolation.Configure(isolation.Config{
+	m.isolation, err = isolation.NewStarter(isolation.Config{
 		Enabled:     h.config.IsolationEnabled(),
 		Home:        home,
 		ExposePaths: agent.Isolation.ExposePaths, // same for all agents

@@ -33,7 +33,7 @@ type OperatorProgram struct {
 // isolation off. The program has the limits of a command and limited disk space. A failing program returns an
 // *isolation.ExitError.
 func (s *Session) RunOperatorProgram(ctx context.Context, a OperatorProgram) error {
-	iso, err := isolation.Configure(isolation.Config{
+	iso, err := isolation.NewStarter(isolation.Config{
 		Enabled: true, Home: s.policy.HomePath(), UseCgroups: true,
 	}, s.host.logger.Named("isolation"))
 	if err != nil {

@@ -72,7 +72,7 @@ func newFixtureAt(t *testing.T, home string, isolated bool) *fixture {
 }
 
 func newSupervisor(home string, isolated bool) (*Supervisor, *isolation.Starter, error) {
-	layer, err := isolation.Configure(isolation.Config{Enabled: isolated, Home: home}, hclog.NewNullLogger())
+	layer, err := isolation.NewStarter(isolation.Config{Enabled: isolated, Home: home}, hclog.NewNullLogger())
 	if err != nil {
 		return nil, nil, err
 	}

@@ -89,7 +89,7 @@ func tempDir(t *testing.T) string {
 
 func configure(t *testing.T, enabled bool) *isolation.Starter {
 	t.Helper()
-	iso, err := isolation.Configure(isolation.Config{Enabled: enabled, Home: filepath.Join(tempDir(t), "home")}, nil)
+	iso, err := isolation.NewStarter(isolation.Config{Enabled: enabled, Home: filepath.Join(tempDir(t), "home")}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

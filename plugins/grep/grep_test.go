@@ -21,7 +21,7 @@ type args = map[string]any
 // engines are all three, from the places where the system has them.
 func engines(t testing.TB) map[string][]searchEngine {
 	t.Helper()
-	l, err := isolation.Configure(isolation.Config{}, hclog.NewNullLogger())
+	l, err := isolation.NewStarter(isolation.Config{}, hclog.NewNullLogger())
 	if err != nil {
 		t.Fatal(err)
 	}

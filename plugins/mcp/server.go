@@ -52,7 +52,7 @@ func newServer(id string, d *serverDefinition) (*mcpServer, error) {
 		return s, nil
 	}
 	var err error
-	s.launcher, err = isolation.Configure(isolation.Config{}, hclog.NewNullLogger())
+	s.launcher, err = isolation.NewStarter(isolation.Config{}, hclog.NewNullLogger())
 	return s, err
 }
 

@@ -25,7 +25,7 @@ import (
 var version = "0.1.0"
 
 func main() {
-	launcher, err := isolation.Configure(isolation.Config{}, hclog.NewNullLogger())
+	launcher, err := isolation.NewStarter(isolation.Config{}, hclog.NewNullLogger())
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "shell:", err)
 		os.Exit(1)

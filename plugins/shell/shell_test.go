@@ -27,7 +27,7 @@ func startPlugin(t *testing.T) *sdktest.Plugin {
 
 func startPluginWith(t *testing.T, o sdktest.Options) *sdktest.Plugin {
 	t.Helper()
-	l, err := isolation.Configure(isolation.Config{}, hclog.NewNullLogger())
+	l, err := isolation.NewStarter(isolation.Config{}, hclog.NewNullLogger())
 	if err != nil {
 		t.Fatal(err)
 	}

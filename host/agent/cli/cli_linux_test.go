@@ -24,7 +24,7 @@ import (
 
 // unconfined starts programs that nothing confines. A process has one such isolation.
 var unconfined = sync.OnceValues(func() (*isolation.Starter, error) {
-	return isolation.Configure(isolation.Config{Home: os.TempDir()}, nil)
+	return isolation.NewStarter(isolation.Config{Home: os.TempDir()}, nil)
 })
 
 // starting starts programs that nothing confines, and keeps the last of them.

@@ -45,7 +45,7 @@ type supervisor struct {
 
 func (s *supervisor) runProgram() error {
 	policy := s.start.Policy
-	iso, err := isolation.Configure(isolation.Config{}, hclog.NewNullLogger())
+	iso, err := isolation.NewStarter(isolation.Config{}, hclog.NewNullLogger())
 	if err != nil {
 		return err
 	}

@@ -98,7 +98,7 @@ func (h *hierarchy) moveSelfToLeaf() error {
 			return errSharedGroup
 		}
 		for _, pid := range in {
-			if err := joinGroup(to, pid); err != nil && !errors.Is(err, unix.ESRCH) {
+			if err := moveToGroup(to, pid); err != nil && !errors.Is(err, unix.ESRCH) {
 				return err
 			}
 		}
@@ -127,11 +127,11 @@ func (h *hierarchy) undoDelegation() {
 		_ = writeControlFile(subtreeControlFile(h.base.path), "-"+c)
 		_ = writeControlFile(subtreeControlFile(h.ownGroup), "-"+c)
 	}
-	_ = joinGroup(h.ownGroup, os.Getpid())
+	_ = moveToGroup(h.ownGroup, os.Getpid())
 }
 
-// joinGroup moves a process to a group.
-func joinGroup(dir string, pid int) error {
+// moveToGroup moves a process to a group.
+func moveToGroup(dir string, pid int) error {
 	return writeControlFile(filepath.Join(dir, "cgroup.procs"), strconv.Itoa(pid))
 }
 

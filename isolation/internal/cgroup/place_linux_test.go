@@ -339,7 +339,7 @@ func TestSweep(t *testing.T) {
 		t.Fatal(err)
 	}
 	survivor := startShell(t)
-	if err := joinGroup(filepath.Join(dead, "shell-1"), survivor.cmd.Process.Pid); err != nil {
+	if err := moveToGroup(filepath.Join(dead, "shell-1"), survivor.cmd.Process.Pid); err != nil {
 		t.Fatal(err)
 	}
 	sweepDeadDirs(own)

@@ -195,7 +195,7 @@ func testSandbox(ctx context.Context, home string) error {
 	if err != nil {
 		return err
 	}
-	sandbox, err := isolation.Configure(isolation.Config{Enabled: true, Home: home}, nil)
+	sandbox, err := isolation.NewStarter(isolation.Config{Enabled: true, Home: home}, nil)
 	if err != nil {
 		return err
 	}
