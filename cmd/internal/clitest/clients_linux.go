@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// NodeClientPaths returns the directory of the MCP clients and browser drivers that `.ci/install tests` installs, and
+// FindNodeClients returns the directory of the MCP clients and browser drivers that `.ci/install tests` installs, and
 // the path of their Node.js.
-func NodeClientPaths(t *testing.T) (dir, node string) {
+func FindNodeClients(t *testing.T) (dir, node string) {
 	t.Helper()
 	dir = filepath.Join(moduleRoot(t), "bin", "clients")
 	arch := map[string]string{"amd64": "x64"}[runtime.GOARCH]

@@ -92,8 +92,8 @@ func (p UserEnvironment) xdgConfigPath(parts ...string) string {
 	return p.homePath(append([]string{".config"}, parts...)...)
 }
 
-// pathFromVariable returns a path below the directory in an environment variable, or else below other.
-func (p UserEnvironment) pathFromVariable(variable, other string, parts ...string) string {
+// pathBelowVariable returns a path below the directory in an environment variable, or else below other.
+func (p UserEnvironment) pathBelowVariable(variable, other string, parts ...string) string {
 	base := p.Getenv(variable)
 	if !filepath.IsAbs(base) {
 		base = other
@@ -112,7 +112,7 @@ func AllClients() []Client {
 			Note:     "Claude Code writes to this file: close it first.",
 			file: func(p UserEnvironment) []string {
 				if p.Getenv("CLAUDE_CONFIG_DIR") != "" {
-					return []string{p.pathFromVariable("CLAUDE_CONFIG_DIR", p.Home, ".claude.json")}
+					return []string{p.pathBelowVariable("CLAUDE_CONFIG_DIR", p.Home, ".claude.json")}
 				}
 				return []string{p.homePath(".claude.json")}
 			}},
@@ -127,7 +127,7 @@ func AllClients() []Client {
 			file: func(p UserEnvironment) []string { return []string{p.configPath("Code", "User", "mcp.json")} }},
 		{ID: "codex", Title: "Codex", Program: "codex", kind: tomlFormat, keys: []string{"mcp_servers"}, entry: plainEntry,
 			file: func(p UserEnvironment) []string {
-				return []string{p.pathFromVariable("CODEX_HOME", p.homePath(".codex"), "config.toml")}
+				return []string{p.pathBelowVariable("CODEX_HOME", p.homePath(".codex"), "config.toml")}
 			}},
 		{ID: "gemini", Title: "Gemini CLI", keys: plain, entry: plainEntry, Program: "gemini", HookClient: "gemini",
 			hooks: listSettingLocation{".gemini/settings.json", []string{"hooks", "BeforeTool"}}, hookMatcher: ".*", hookTimeout: 60_000,
@@ -187,9 +187,9 @@ func (c Client) AddServer(text []byte, s Server) ([]byte, error) {
 	}
 	where := append(append([]string{}, c.keys...), s.Name)
 	if c.kind == tomlFormat {
-		return editTOML(text, where, c.entry(s))
+		return setTOMLFields(text, where, c.entry(s))
 	}
-	return editJSON(text, where, c.entry(s))
+	return setJSONFields(text, where, c.entry(s))
 }
 
 // maxSettingsBytes is the maximum size of a settings file.

@@ -55,5 +55,5 @@ func appendListElement(text []byte, key, element string) ([]byte, error) {
 		}
 	}
 	last := len(where) - 1
-	return editJSON(text, where[:last], []entryField{{where[last], []string{element}}})
+	return setJSONFields(text, where[:last], []entryField{{where[last], []string{element}}})
 }

@@ -81,8 +81,8 @@ func (c Client) SettingsFilePath(p UserEnvironment) string {
 	return files[len(files)-1]
 }
 
-// ChangesFile reports whether Apply would change the file.
-func (c *FileChange) ChangesFile() bool { return c.isNew || !bytes.Equal(c.before, c.after) }
+// HasChanges reports whether Apply would change the file.
+func (c *FileChange) HasChanges() bool { return c.isNew || !bytes.Equal(c.before, c.after) }
 
 // Diff returns the change as a unified diff.
 func (c *FileChange) Diff() string {

@@ -68,7 +68,7 @@ func FuzzTOML(f *testing.F) {
 	f.Add([]byte("a = 1\r\n[mcp_servers]\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		where := []string{"mcp_servers", "picoclaw"}
-		after, err := editTOML(text, where, plainEntry(server))
+		after, err := setTOMLFields(text, where, plainEntry(server))
 		if err != nil {
 			return
 		}

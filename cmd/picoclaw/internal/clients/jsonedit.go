@@ -12,8 +12,8 @@ import (
 // utf8BOM is the byte order mark with which some editors begin a file.
 var utf8BOM = []byte("\ufeff")
 
-// editJSON sets the fields of the object at a key, in JSON with or without comments.
-func editJSON(text []byte, where []string, entry []entryField) ([]byte, error) {
+// setJSONFields sets the fields of the object at a key, in JSON with or without comments.
+func setJSONFields(text []byte, where []string, entry []entryField) ([]byte, error) {
 	body, marked := bytes.CutPrefix(text, utf8BOM)
 	if len(bytes.TrimSpace(body)) == 0 {
 		body = []byte("{}\n")

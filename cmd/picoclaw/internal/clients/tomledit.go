@@ -12,8 +12,8 @@ import (
 	"github.com/pelletier/go-toml/v2/unstable"
 )
 
-// editTOML sets the fields of the table at a key. It appends the table if it is missing.
-func editTOML(text []byte, where []string, entry []entryField) ([]byte, error) {
+// setTOMLFields sets the fields of the table at a key. It appends the table if it is missing.
+func setTOMLFields(text []byte, where []string, entry []entryField) ([]byte, error) {
 	if err := toml.Unmarshal(text, &map[string]any{}); err != nil {
 		return nil, fmt.Errorf("the file is not TOML: %w; %w", err, errNotEditable)
 	}
@@ -39,7 +39,7 @@ func editTOML(text []byte, where []string, entry []entryField) ([]byte, error) {
 			b.WriteString(s.key + " = " + formatTOMLValue(s.value) + newline)
 		}
 		out = append(out, b.String()...)
-		return out, verifyTOML(out, where, entry)
+		return out, verifyTOMLFields(out, where, entry)
 	}
 	for _, s := range slices.Backward(entry) { // so that what is added stands in the order of the entry
 		if _, ok := found.keys[s.key]; ok {
@@ -59,7 +59,7 @@ func editTOML(text []byte, where []string, entry []entryField) ([]byte, error) {
 		}
 		out = slices.Replace(out, place.from+shift, place.to+shift, []byte(s.key+" = "+formatTOMLValue(s.value))...)
 	}
-	return out, verifyTOML(out, where, entry)
+	return out, verifyTOMLFields(out, where, entry)
 }
 
 // existingFieldsLastFirst returns the fields that the text has, the last one in the text first.
@@ -206,8 +206,8 @@ func setsSameTOMLValue(line []byte, s entryField) bool {
 		fmt.Sprint(have) == fmt.Sprint(want)
 }
 
-// verifyTOML parses the edited text and returns an error if it does not have the fields.
-func verifyTOML(text []byte, where []string, entry []entryField) error {
+// verifyTOMLFields parses the edited text and returns an error if it does not have the fields.
+func verifyTOMLFields(text []byte, where []string, entry []entryField) error {
 	var all map[string]any
 	err := toml.Unmarshal(text, &all)
 	table := all

@@ -85,7 +85,7 @@ func (o *Options) UpdatePlugin(s *PluginInventory, p *store.StagedPackage, pin *
 			return cli.FailedError(err)
 		}
 		r.Waiting = true
-		return o.reportWaiting(r)
+		return o.reportWaitingVersion(r)
 	}
 	if err := s.Store.InstallPackage(p); err != nil {
 		return cli.FailedError(err)
@@ -112,16 +112,16 @@ func (o *Options) confirmChanges(old, next *pluginpb.Manifest, r *InstallResult)
 	return o.Confirm(fmt.Sprintf("Let plugin %s %s take the place of %s?", r.ID, r.Version, r.Previous))
 }
 
-// reportWaiting prints that a version waits for confirmation, and returns an error with exit code 1.
-func (o *Options) reportWaiting(r InstallResult) error {
+// reportWaitingVersion prints that a version waits for confirmation, and returns an error with exit code 1.
+func (o *Options) reportWaitingVersion(r InstallResult) error {
 	if err := o.PrintResult(r); err != nil {
 		return err
 	}
 	return cli.FailedError(cli.ErrReported)
 }
 
-// AcceptWaiting asks for confirmation of the waiting version and makes it the active one.
-func (o *Options) AcceptWaiting(s *PluginInventory, id string, pin *store.InstalledPlugin) error {
+// AcceptWaitingVersion asks for confirmation of the waiting version and makes it the active one.
+func (o *Options) AcceptWaitingVersion(s *PluginInventory, id string, pin *store.InstalledPlugin) error {
 	if pin.Waiting == nil {
 		return cli.FailedError(fmt.Errorf("no new version of plugin %s waits; name the directory or archive that has it", id))
 	}
@@ -140,7 +140,7 @@ func (o *Options) AcceptWaiting(s *PluginInventory, id string, pin *store.Instal
 	yes, err := o.confirmChanges(old, next, &r)
 	if err != nil || !yes {
 		r.Waiting = true
-		return o.reportWaiting(r)
+		return o.reportWaitingVersion(r)
 	}
 	if _, err := s.Store.ActivateWaitingVersion(id); err != nil {
 		return cli.FailedError(err)

@@ -89,7 +89,7 @@ func (o *VerifyOptions) runVerify(ctx context.Context) error {
 	if err != nil {
 		return cli.FailedError(fmt.Errorf("the record of calls is not as it was written: %w", err))
 	}
-	o.printValid(found)
+	o.printValidLog(found)
 	if testimony != nil {
 		fmt.Fprintf(o.Out, "witness: %s: %d of its %s are of records that are still there\n", testimony.Verdict,
 			testimony.Checked, formatCount(testimony.Notes, "note"))
@@ -113,8 +113,8 @@ func (o *VerifyOptions) verifyLog(ctx context.Context, path string) (*audit.Veri
 	return notes.VerifyLog(path, o.head)
 }
 
-// printValid shows the result for a valid log.
-func (o *VerifyOptions) printValid(v *audit.VerifyResult) {
+// printValidLog shows the result for a valid log.
+func (o *VerifyOptions) printValidLog(v *audit.VerifyResult) {
 	out := terminal.NewWriter(o.Out)
 	if v.Records == 0 {
 		fmt.Fprintln(out, out.Paint(terminal.Good, "ok:"), "nothing is recorded yet")

@@ -124,11 +124,11 @@ func serveHTTP(f *cli.Factory, ctx context.Context, h *session.Host, server *mcp
 		return err
 	}
 	fmt.Fprintf(f.Err, "serving MCP at %s; clients send the token in %s as their bearer token\n", url, file)
-	return serveUntil(ctx, listener, server, handler, logger.Named("http"))
+	return serveUntilDone(ctx, listener, server, handler, logger.Named("http"))
 }
 
-// serveUntil serves until ctx is done; then it ends calls and sessions.
-func serveUntil(ctx context.Context, listener net.Listener, server *mcp.Server, handler http.Handler,
+// serveUntilDone serves HTTP until ctx is done. Then it ends calls and sessions.
+func serveUntilDone(ctx context.Context, listener net.Listener, server *mcp.Server, handler http.Handler,
 	logger hclog.Logger) error {
 	web := &http.Server{
 		Handler: handler, ErrorLog: logger.StandardLogger(&hclog.StandardLoggerOptions{ForceLevel: hclog.Debug}),

@@ -58,7 +58,7 @@ func (o *TrustOptions) trustServer(ctx context.Context) error {
 		return err
 	}
 	if pin := s.Lock.Plugins[o.name]; pin != nil && pin.Waiting != nil {
-		if err := o.AcceptWaiting(s, o.name, pin); err != nil {
+		if err := o.AcceptWaitingVersion(s, o.name, pin); err != nil {
 			return err
 		}
 		return clearQuarantine(s, o.name)

@@ -139,7 +139,7 @@ func (o *UpdateOptions) runUpdate() error {
 		return err
 	}
 	if pin := s.Lock.Plugins[o.source]; pin != nil {
-		return o.AcceptWaiting(s, o.source, pin)
+		return o.AcceptWaitingVersion(s, o.source, pin)
 	}
 	if _, err = os.Stat(o.source); errors.Is(err, fs.ErrNotExist) {
 		if _, unknown := s.FindLockEntry(o.source); unknown != nil {

@@ -104,7 +104,7 @@ func (o *InitOptions) printRunCommand(client clients.Client) error {
 func (o *InitOptions) confirmAndWrite(client clients.Client, change *clients.FileChange, m *setupResult) (err error) {
 	result := clientSetupResult{Client: client.ID, File: change.Path, Note: client.Note}
 	out := terminal.NewWriter(o.Out)
-	if !change.ChangesFile() {
+	if !change.HasChanges() {
 		if o.output == cli.JSON {
 			return o.PrintJSON(result)
 		}
@@ -189,8 +189,8 @@ func listClientEntries(server clients.Server) ([]clientEntry, error) {
 	return list, nil
 }
 
-// printEntries prints the entries to copy. Clients with the same entry share one copy.
-func (o *InitOptions) printEntries(out *terminal.Writer, server clients.Server) error {
+// printClientEntries prints the entries to copy. Clients with the same entry share one copy.
+func (o *InitOptions) printClientEntries(out *terminal.Writer, server clients.Server) error {
 	list, err := listClientEntries(server)
 	if err != nil {
 		return cli.StartError(err)

@@ -122,7 +122,7 @@ func (o *InitOptions) runInit(ctx context.Context) error {
 	if err := o.examine(ctx); err != nil && err.Error() != "" {
 		fmt.Fprintln(o.Err, "picoclaw:", err)
 	}
-	return o.printEntries(out, server)
+	return o.printClientEntries(out, server)
 }
 
 func (o *InitOptions) findClients() (chosen []clients.Client, err error) {

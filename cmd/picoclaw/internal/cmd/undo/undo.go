@@ -60,7 +60,7 @@ func (v *Options) runUndo(cmd *cobra.Command) error {
 	if v.id != "" {
 		wanted["id"] = v.id
 	} else {
-		v.precheck = checkUntrackedCommand
+		v.precheck = refuseAfterUntrackedCommand
 	}
 	return v.callTool(cmd, wanted)
 }
@@ -210,9 +210,9 @@ func (c historyChange) parseIDTime() time.Time {
 // maxListedChanges is the number of changes that an error shows.
 const maxListedChanges = 5
 
-// checkUntrackedCommand refuses an undo without an id if the agent has run a command since its last recorded change.
-// The command's changes are not recorded, and the user may mean those.
-func checkUntrackedCommand(ctx context.Context, s *session.Session) (*session.Error, error) {
+// refuseAfterUntrackedCommand refuses an undo without an id if the agent has run a command since its last recorded
+// change. The command's changes are not recorded, and the user may mean those.
+func refuseAfterUntrackedCommand(ctx context.Context, s *session.Session) (*session.Error, error) {
 	r := s.Call(ctx, "history", json.RawMessage(`{"limit":1000}`), nil)
 	if r.Err != nil {
 		return nil, nil // undo says what is wrong
