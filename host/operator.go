@@ -38,7 +38,7 @@ func (o *ConsoleActions) Undo(ctx context.Context, agent, id string, dry, force 
 	}
 	r := s.Call(ctx, "undo", arguments, nil)
 	if r.Err != nil {
-		return r.Text, errors.New(r.Err.Explained())
+		return r.Text, errors.New(r.Err.AgentText())
 	}
 	return r.Text, nil
 }
@@ -50,7 +50,7 @@ func ResultText(r *session.Result) string {
 		text = string(r.Structured)
 	}
 	if r.Err != nil {
-		text = strings.TrimLeft(text+"\n\n", "\n") + r.Err.Explained()
+		text = strings.TrimLeft(text+"\n\n", "\n") + r.Err.AgentText()
 	}
 	return text
 }

@@ -227,7 +227,7 @@ func runJobCommand(ctx context.Context, s *session.Session, text string) (string
 	}
 	r := s.Call(ctx, "exec", arguments, nil)
 	if r.Err != nil {
-		return r.Text, fmt.Errorf("%s", r.Err.Explained())
+		return r.Text, fmt.Errorf("%s", r.Err.AgentText())
 	}
 	return r.Text, nil
 }

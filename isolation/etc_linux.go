@@ -127,7 +127,7 @@ func lockDirShared(path string) (*os.File, error) {
 		return nil, err
 	}
 	var stat unix.Stat_t
-	err = filelock.WaitShared(file)
+	err = filelock.LockSharedWaiting(file)
 	if err == nil {
 		err = unix.Fstat(int(file.Fd()), &stat)
 	}

@@ -96,6 +96,6 @@ func (m plannedMount) isBind() bool { return m.kind == bindRO || m.kind == bindR
 
 // relativePath returns path relative to dir, which must contain it.
 func relativePath(dir, path string) string {
-	name, _ := paths.Below(dir, path)
+	name, _ := paths.RelativeWithin(dir, path)
 	return name
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
-// The codes of errors that programs tell apart. A tool may use others of its own.
+// Error codes that programs distinguish. A tool may use its own codes as well.
 const (
 	InvalidArgument = pluginpb.CodeInvalidArgument // the call must be changed
 	NotFound        = pluginpb.CodeNotFound        // missing file or object
@@ -47,8 +47,8 @@ func (e *Error) WithHint(format string, args ...any) *Error {
 // Error returns the message.
 func (e *Error) Error() string { return e.Message }
 
-// Explained returns the error as shown to an agent. It indents lines of the message that imitate the host's lines.
-func (e *Error) Explained() string {
+// AgentText returns the error as text for an agent. It indents lines of the message that imitate the host's lines.
+func (e *Error) AgentText() string {
 	text := strings.NewReplacer("\nhint:", "\n  hint:", "\n(rule", "\n  (rule").Replace(e.Message)
 	if e.Rule != "" {
 		text += fmt.Sprintf("\n(rule %s)", e.Rule)

@@ -26,7 +26,7 @@ func search(ctx context.Context, req *sdk.Request[searchInput]) (string, error) 
 		if ctx.Err() != nil {
 			return "", ctx.Err() // the caller gave up, or the time is over
 		}
-		req.Progress(float64(i), float64(len(req.Args.Paths)), path)
+		req.ReportProgress(float64(i), float64(len(req.Args.Paths)), path)
 		data, err := req.Workspace.ReadFile(path)
 		if err != nil {
 			return "", fmt.Errorf("look through %s: %w", path, err) // a missing file stays not_found, a refusal keeps its rule
@@ -62,6 +62,6 @@ func TestSearch(t *testing.T) {
 			WantContains: []string{"look through c"}},
 		{Name: "outside", Tool: "search", Args: `{"paths":["/etc/passwd"],"word":"x"}`, WantErr: sdk.AccessDenied},
 	}
-	sdktest.Spec(t, p, cases...)
+	sdktest.CheckManifest(t, p, cases...)
 	sdktest.Run(t, p, cases...)
 }

@@ -43,7 +43,7 @@ func (r *Request[In]) Ask(ctx context.Context, message string, form *jsonschema.
 // AskAll is [Request.Ask] for several questions at once. The answers have the order of the questions.
 func (r *Request[In]) AskAll(ctx context.Context, first Question, more ...Question) ([]Answer, error) {
 	if r.call.Ask == nil {
-		return nil, newNobodyError("the caller of this tool can't ask a person")
+		return nil, newNobodyToAskError("the caller of this tool can't ask a person")
 	}
 	question, err := first.toWire()
 	if err != nil {
@@ -62,12 +62,12 @@ func (r *Request[In]) AskAll(ctx context.Context, first Question, more ...Questi
 	}
 	all := append([]*pluginpb.Answer{answer}, answer.GetAlso()...)
 	if len(all) != len(more)+1 {
-		return nil, newNobodyError("this picoclaw answers only single questions")
+		return nil, newNobodyToAskError("this picoclaw answers only single questions")
 	}
 	answers := make([]Answer, len(all))
 	for i, a := range all {
 		if a.GetAction() == "" {
-			return nil, newNobodyError(a.GetError())
+			return nil, newNobodyToAskError(a.GetError())
 		}
 		answers[i] = Answer{Action: a.GetAction(), Values: a.GetContent()}
 	}
@@ -92,7 +92,7 @@ func (q Question) toWire() (*pluginpb.Question, error) {
 	return out, nil
 }
 
-func newNobodyError(why string) *Error {
+func newNobodyToAskError(why string) *Error {
 	return Errorf(NobodyToAsk, "no person can be asked: %s", why).
 		WithHint("call the tool from an MCP client that has elicitation, or pass the answer as an argument")
 }

@@ -61,29 +61,31 @@ func ConfigOf[C any](from interface{ configValue() any }) C {
 	return c
 }
 
-// Agreed reports whether a person approved this call.
-func (r *Request[In]) Agreed() bool { return r.call.Agreed }
+// IsApproved reports whether a person approved this call.
+func (r *Request[In]) IsApproved() bool { return r.call.Agreed }
 
-// Trace returns the caller's trace position, as W3C's traceparent and tracestate, for requests to other services; empty
-// without tracing.
-func (r *Request[In]) Trace() (parent, state string) { return r.call.TraceParent, r.call.TraceState }
+// TraceContext returns the caller's W3C trace context, traceparent and tracestate, for requests to other services. Both
+// are empty without tracing.
+func (r *Request[In]) TraceContext() (parent, state string) {
+	return r.call.TraceParent, r.call.TraceState
+}
 
-// Progress reports progress in any unit; total is 0 if unknown. It may be called concurrently.
-func (r *Request[In]) Progress(done, total float64, message string) {
+// ReportProgress reports progress in any unit; total is 0 if unknown. It may be called concurrently.
+func (r *Request[In]) ReportProgress(done, total float64, message string) {
 	r.call.Emit(&pluginpb.CallEvent{Event: &pluginpb.CallEvent_Progress{
 		Progress: &pluginpb.Progress{Done: done, Total: total, Message: toValidUTF8(message)},
 	}})
 }
 
-// Stdout sends output of a long-running tool to the caller, if it reads output. It is safe for concurrent use, and
-// blocks while the host is slow.
-func (r *Request[In]) Stdout(data []byte) { r.sendOutput(data, pluginpb.Output_STREAM_STDOUT) }
+// SendStdout sends output of a long-running tool to the caller, if the caller reads output. It is safe for concurrent
+// use, and blocks while the host is slow.
+func (r *Request[In]) SendStdout(data []byte) { r.sendOutput(data, pluginpb.Output_STREAM_STDOUT) }
 
-// Stderr is like [Request.Stdout] for error output.
-func (r *Request[In]) Stderr(data []byte) { r.sendOutput(data, pluginpb.Output_STREAM_STDERR) }
+// SendStderr is like [Request.SendStdout] for error output.
+func (r *Request[In]) SendStderr(data []byte) { r.sendOutput(data, pluginpb.Output_STREAM_STDERR) }
 
-// ResourceChanged tells subscribed clients that a resource of this plugin has other contents.
-func (r *Request[In]) ResourceChanged(uri string) {
+// NotifyResourceChanged notifies subscribed clients that the contents of a resource of this plugin have changed.
+func (r *Request[In]) NotifyResourceChanged(uri string) {
 	r.call.Emit(&pluginpb.CallEvent{Event: &pluginpb.CallEvent_ResourceChange{
 		ResourceChange: &pluginpb.ResourceChange{Uri: toValidUTF8(uri)},
 	}})

@@ -12,8 +12,8 @@ func TestOutputReachesReadingCaller(t *testing.T) {
 	for _, unread := range []bool{false, true} {
 		sent := 0
 		r := Request[struct{}]{call: &serve.ToolCall{NoOutput: unread, Emit: func(*pluginpb.CallEvent) { sent++ }}}
-		r.Stdout([]byte("a"))
-		r.Stderr([]byte("b"))
+		r.SendStdout([]byte("a"))
+		r.SendStderr([]byte("b"))
 		if want := map[bool]int{false: 2, true: 0}[unread]; sent != want {
 			t.Errorf("with NoOutput %v: %d events, want %d", unread, sent, want)
 		}

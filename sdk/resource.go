@@ -23,7 +23,7 @@ func NewResource[In any](
 	name, uri, doc, mediaType string, read func(ctx context.Context, req *Request[In]) (Content, error),
 ) Resource {
 	spec := pluginpb.ToolSpec{Name: name, Doc: doc, URI: uri, MediaType: mediaType, ReadOnly: true}
-	return serve.NewTool(spec, inputSchema[In], newRunFunc(name, func(ctx context.Context, req *Request[In]) ([]Content, error) {
+	return serve.NewTool(spec, inferInputSchema[In], newRunFunc(name, func(ctx context.Context, req *Request[In]) ([]Content, error) {
 		content, err := read(ctx, req)
 		if err != nil {
 			return nil, err
@@ -37,11 +37,11 @@ func NewResource[In any](
 func NewPrompt[In any](
 	name, doc string, write func(ctx context.Context, req *Request[In]) ([]Content, error),
 ) Prompt {
-	return serve.NewTool(pluginpb.ToolSpec{Name: name, Doc: doc, ReadOnly: true}, inputSchema[In], newRunFunc(name, write))
+	return serve.NewTool(pluginpb.ToolSpec{Name: name, Doc: doc, ReadOnly: true}, inferInputSchema[In], newRunFunc(name, write))
 }
 
-// inputSchema sets the input schema of a resource or prompt, inferred from In.
-func inputSchema[In any](s *pluginpb.ToolSpec) (err error) {
+// inferInputSchema sets the input schema of a resource or prompt, inferred from In.
+func inferInputSchema[In any](s *pluginpb.ToolSpec) (err error) {
 	s.Input, err = schema.InferInput(reflect.TypeFor[In]())
 	return err
 }

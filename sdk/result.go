@@ -33,7 +33,8 @@ type undoableResult interface{ UndoID() string }
 // contentResult is implemented by results with content blocks.
 type contentResult interface{ Contents() []Content }
 
-// encodeResult converts a handler's result for the wire. After an error of the handler the result may be partial.
+// encodeResult converts a handler's result for the wire. If the result can't be encoded as JSON, it returns an empty
+// one besides the error.
 func encodeResult(out any) (*pluginpb.Result, error) {
 	switch out := out.(type) {
 	case string:

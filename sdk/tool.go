@@ -99,7 +99,7 @@ func newRunFunc[In, Out any](name string, handler func(context.Context, *Request
 			err = fmt.Errorf("the result of %s can't be sent: %w", name, encodeErr)
 		}
 		if err != nil {
-			result.Error = toWireError(err) // what a failed handler did return goes along with its error
+			result.Error = toWireError(err) // a failed handler's partial result is sent with its error
 		}
 		return result
 	}

@@ -22,7 +22,7 @@ var (
 )
 
 func main() {
-	heapgrowth.Set(initialHeapBytes)
+	heapgrowth.SetFreeHeap(initialHeapBytes)
 	f := &cli.Factory{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Version: version, Source: source}
 	os.Exit(cli.RunCommand(os.Args[1:], f, root.NewRootCommand))
 }

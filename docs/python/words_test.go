@@ -92,7 +92,7 @@ func cases() []sdktest.Case {
 
 func TestCases(t *testing.T) {
 	eachWay(t, func(t *testing.T, b sdktest.Binary) {
-		b.Spec(t, cases()...)
+		b.CheckManifest(t, cases()...)
 		b.Run(t, cases()...)
 	})
 }

@@ -86,7 +86,7 @@ func resultText(r *session.Result) string {
 		}
 	}
 	if r.Err != nil {
-		parts = append(parts, "error: "+r.Err.Explained())
+		parts = append(parts, "error: "+r.Err.AgentText())
 	}
 	if len(parts) == 0 {
 		return "(no output)"

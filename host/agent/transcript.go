@@ -236,7 +236,7 @@ func DeleteTranscript(dir, key string) error {
 
 // openLockedFile opens and locks a file.
 func openLockedFile(path string, create int) (*os.File, error) {
-	file, err := filelock.OpenFile(path, os.O_RDWR|create, filelock.Lock)
+	file, err := filelock.OpenLockedFlags(path, os.O_RDWR|create, filelock.Lock)
 	if errors.Is(err, filelock.ErrLocked) {
 		err = errors.New("another process has it; end that one, or use another session")
 	}

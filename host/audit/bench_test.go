@@ -55,7 +55,7 @@ func BenchmarkAudit(b *testing.B) {
 				query := LogQuery{Filter: filtered.Filter, Limit: limit}
 				pages = 0
 				for found := 0; found < limit && pages < maxPages; pages++ {
-					err := times.Time(func() error {
+					err := times.TimeRun(func() error {
 						page, err := SearchLog(path, query)
 						found, query.After = found+len(page.Records), page.Next
 						if len(page.Records) > 0 {
@@ -71,7 +71,7 @@ func BenchmarkAudit(b *testing.B) {
 					}
 				}
 			}
-			times.Report(b, "page-ms<=200")
+			times.ReportMedian(b, "page-ms<=200")
 			b.ReportMetric(float64(pages), "pages-count")
 		})
 	}

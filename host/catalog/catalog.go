@@ -177,7 +177,7 @@ func newTool(p *Plugin, spec *pluginpb.ToolSpec, kind string) *Tool {
 		Spec:   spec,
 		Kind:   kind,
 		prepare: sync.OnceValues(func() (*ArgumentSchema, error) {
-			reader, claims, err := spec.CompileArguments()
+			reader, claims, err := spec.CompileInputSchema()
 			return &ArgumentSchema{reader, claims}, err
 		}),
 	}

@@ -26,7 +26,7 @@ func nearestKey(unknown, parent, path string) (key string, near bool) {
 			parts := splitKeyName(child.full)
 			shared := sharedPrefixLength(above, parts[:len(parts)-1])
 			apart := (len(above) - shared) + (len(parts) - 1 - shared)
-			mistyped := 1000 * suggest.Distance(last, child.name) / max(len(last), len(child.name))
+			mistyped := 1000 * suggest.EditDistance(last, child.name) / max(len(last), len(child.name))
 			if score := mistyped + 20*apart; best == "" || score < bestScore {
 				best, bestScore, near = joinAsWritten(parts, written, shared), score, mistyped < 600
 			}

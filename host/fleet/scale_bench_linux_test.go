@@ -134,7 +134,7 @@ func measureGateway(b *testing.B, address string) {
 		lookups = append(lookups, times...)
 		b.ReportMetric(heapInUse(), fmt.Sprintf("gateway_after_pass_%d-MiB", pass+1))
 	}
-	lookups.Report(b, "lookup-ms")
+	lookups.ReportMedian(b, "lookup-ms")
 	b.ReportMetric(lookups.Quantile(0.99), "lookup_p99-ms<=5")
 	sessions := make([]*Session, scaleWorkers)
 	doMany(b, scaleCallers, rand.Perm(scaleWorkers), func(n int) (err error) {
@@ -151,7 +151,7 @@ func measureGateway(b *testing.B, address string) {
 		}
 		return nil
 	})
-	times.Report(b, "call-ms")
+	times.ReportMedian(b, "call-ms")
 	b.ReportMetric(float64(len(calls))/total.Seconds(), "calls-/s")
 }
 
@@ -180,7 +180,7 @@ func doMany(b *testing.B, workers int, numbers []int, do func(n int) error) (all
 			var times measure.RunDurations
 			var err error
 			for n := range todo {
-				if err = times.Time(func() error { return do(n) }); err != nil {
+				if err = times.TimeRun(func() error { return do(n) }); err != nil {
 					break
 				}
 			}

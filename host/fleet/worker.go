@@ -92,7 +92,7 @@ func NewWorker(f *Fleet, o WorkerOptions) (*Worker, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	lock, err := filelock.Open(filepath.Join(dir, "lock"), filelock.Lock)
+	lock, err := filelock.OpenLocked(filepath.Join(dir, "lock"), filelock.Lock)
 	if errors.Is(err, filelock.ErrLocked) {
 		return nil, fmt.Errorf("another worker runs on %s; stop it first, or set PICOCLAW_HOME to another directory", o.Home)
 	}

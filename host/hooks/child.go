@@ -55,7 +55,7 @@ func startHookChild(w sessionInfo, p session.AgentProgram, log hclog.Logger) (*h
 		return nil, err
 	}
 	c := &hookChild{
-		process: process, pipes: pipes, stderr: stdio.NewTail(maxReason), log: log,
+		process: process, pipes: pipes, stderr: stdio.NewTailBuffer(maxReason), log: log,
 		done: make(chan struct{}), pending: map[uint64]chan rpcMessage{},
 	}
 	var readers sync.WaitGroup

@@ -49,7 +49,7 @@ func BuildProgram(program, pkg string) error {
 
 // buildOnce builds a program unless it exists. Concurrent callers wait for the first.
 func buildOnce(program, pkg string) error {
-	lock, err := filelock.Open(program+".lock", filelock.Wait)
+	lock, err := filelock.OpenLocked(program+".lock", filelock.LockWaiting)
 	if err != nil {
 		return err
 	}

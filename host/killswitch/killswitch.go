@@ -219,10 +219,10 @@ func updateStops(home string, change func(StopsByAgent)) error {
 	if err != nil {
 		return err
 	}
-	if err = replaceStopFile(home, append(text, '\n')); fulldisk.IsFull(err) && turn.Truncate(0) == nil {
+	if err = replaceStopFile(home, append(text, '\n')); fulldisk.IsFullDiskError(err) && turn.Truncate(0) == nil {
 		err = replaceStopFile(home, append(text, '\n'))
 	}
-	if fulldisk.IsFull(err) { // no inode is left; a reader of a partial file stops all agents
+	if fulldisk.IsFullDiskError(err) { // no inode is left; a reader of a partial file stops all agents
 		err = overwriteFile(stoppedFilePath(home), append(text, '\n'))
 	}
 	return err
@@ -273,9 +273,9 @@ func openLockedReserve(home string) (*os.File, error) {
 	if err := os.MkdirAll(home, 0o700); err != nil {
 		return nil, err
 	}
-	file, err := filelock.Open(reservePath(home), lockWithTimeout)
+	file, err := filelock.OpenLocked(reservePath(home), lockWithTimeout)
 	if errors.Is(err, fs.ErrPermission) && os.Chmod(home, 0o700) == nil {
-		file, err = filelock.Open(reservePath(home), lockWithTimeout) // without a sandbox, commands can change its mode
+		file, err = filelock.OpenLocked(reservePath(home), lockWithTimeout) // without a sandbox, commands can change its mode
 	}
 	if err != nil {
 		return nil, err

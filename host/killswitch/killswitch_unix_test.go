@@ -102,7 +102,7 @@ func TestBrokenStateStopsAllUntilStart(t *testing.T) {
 func TestStopDoesNotWaitForHeldLock(t *testing.T) {
 	t.Parallel()
 	home := usedHome(t)
-	lock, err := filelock.Open(reservePath(home), filelock.Lock)
+	lock, err := filelock.OpenLocked(reservePath(home), filelock.Lock)
 	if err != nil {
 		t.Fatal(err)
 	}

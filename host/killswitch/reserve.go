@@ -39,7 +39,7 @@ func reserveSpace(home string) error {
 	if err != nil {
 		err = errors.Join(err, file.Truncate(0))
 	}
-	if err = errors.Join(err, file.Close()); err != nil && !fulldisk.IsFull(err) {
+	if err = errors.Join(err, file.Close()); err != nil && !fulldisk.IsFullDiskError(err) {
 		return fmt.Errorf("set space aside for the kill switch: %w", err)
 	}
 	return nil

@@ -123,7 +123,7 @@ func (ts *toolset) callResourceOrPrompt(ctx context.Context, f session.ResourceO
 	if e := outcome.result.Err.Code; e == pluginpb.CodeInvalidArgument || e == pluginpb.CodeNotFound {
 		code = jsonrpc.CodeInvalidParams
 	}
-	return nil, &jsonrpc.Error{Code: code, Message: outcome.result.Err.Explained()}
+	return nil, &jsonrpc.Error{Code: code, Message: outcome.result.Err.AgentText()}
 }
 
 func (ts *toolset) getPrompt(ctx context.Context, f session.ResourceOrPrompt, req *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {

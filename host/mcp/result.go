@@ -42,7 +42,7 @@ func toToolResult(r *session.Result, textResult bool) *mcp.CallToolResult {
 	}
 	if r.Err != nil {
 		out.IsError = true
-		out.Content = append(out.Content, &mcp.TextContent{Text: r.Err.Explained()})
+		out.Content = append(out.Content, &mcp.TextContent{Text: r.Err.AgentText()})
 	}
 	return out
 }

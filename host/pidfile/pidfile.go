@@ -69,7 +69,7 @@ type PidFile struct {
 // until Close.
 func WritePidFile(home string, data DaemonInfo) (*PidFile, error) {
 	path := filepath.Join(home, FileName)
-	file, err := filelock.Open(path, lockWithRetry)
+	file, err := filelock.OpenLocked(path, lockWithRetry)
 	if errors.Is(err, filelock.ErrLocked) {
 		running, _ := readFile(path)
 		return nil, &RunningError{Home: home, Data: running}

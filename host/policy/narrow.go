@@ -90,7 +90,7 @@ func (p *Policy) narrowWorkspace(parent *Policy, workspace string) error {
 		return errors.New("not a directory; a child session needs one that exists")
 	}
 	p.guard.Workspace = resolved
-	if name, ok := paths.Below(parent.guard.Workspace, resolved); ok && p.guard.WorkspaceName != "" {
+	if name, ok := paths.RelativeWithin(parent.guard.Workspace, resolved); ok && p.guard.WorkspaceName != "" {
 		p.guard.WorkspaceName = filepath.Join(p.guard.WorkspaceName, name)
 	} else {
 		p.guard.WorkspaceName = ""

@@ -89,7 +89,7 @@ func (p *Policy) WorkspacePathSymlinks() map[string]string {
 	if p.guard.WorkspaceName == "" {
 		return nil
 	}
-	return paths.FindSymlinks(p.guard.WorkspaceName)
+	return paths.SymlinksInPath(p.guard.WorkspaceName)
 }
 
 // GuardPolicy returns the part of the policy that the guard enforces.

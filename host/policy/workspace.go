@@ -110,7 +110,7 @@ func (p *Policy) checkWorkspaceLocation(resolved, named string) error {
 		return fmt.Errorf("%s contains the configuration file %s: an agent could rewrite its own policy; "+
 			"choose another workspace, or move the file", named, p.file)
 	}
-	if inside, ok := paths.Below(p.home, resolved); ok {
+	if inside, ok := paths.RelativeWithin(p.home, resolved); ok {
 		first, _, _ := strings.Cut(inside, string(filepath.Separator))
 		if slices.Contains(reservedNames, first) {
 			return fmt.Errorf("%s is in the home's own %s; choose another directory, such as %s", named, first,

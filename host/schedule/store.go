@@ -134,7 +134,7 @@ func (s *Store) updateJobs(change func(*jobFile) (changed bool, err error)) (inf
 	if err = os.MkdirAll(s.dir, 0o700); err != nil {
 		return nil, err
 	}
-	lock, err := filelock.Open(filepath.Join(s.dir, ".lock"), filelock.Wait)
+	lock, err := filelock.OpenLocked(filepath.Join(s.dir, ".lock"), filelock.LockWaiting)
 	if err != nil {
 		return nil, fmt.Errorf("lock the jobs: %w", err)
 	}

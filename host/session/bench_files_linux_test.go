@@ -178,7 +178,7 @@ func BenchmarkPlugins(b *testing.B) {
 				}
 				heap := heapInUse()
 				var h *session.Host
-				_ = opening.Time(func() error { h, _ = openBench(b, hosttest.TempDir(b), file, true, nil); return nil })
+				_ = opening.TimeRun(func() error { h, _ = openBench(b, hosttest.TempDir(b), file, true, nil); return nil })
 				if after := heapInUse(); after > heap {
 					kept = after - heap
 				}
@@ -191,7 +191,7 @@ func BenchmarkPlugins(b *testing.B) {
 					b.Fatal(err)
 				}
 			}
-			opening.Report(b, "open-ms")
+			opening.ReportMedian(b, "open-ms")
 			b.ReportMetric(float64(kept>>10), "heap-KiB")
 			b.ReportMetric(float64(started), "started_processes-count")
 		})

@@ -84,8 +84,8 @@ func compareSearches(b *testing.B, s *session.Session, dir string) {
 				b.Fatal(r.Err)
 			}
 		}
-		first.Report(b, "first-ms")
-		whole.Report(b, "last-ms")
+		first.ReportMedian(b, "first-ms")
+		whole.ReportMedian(b, "last-ms")
 	})
 }
 

@@ -40,7 +40,7 @@ func decodeArguments(t *catalog.Tool, raw json.RawMessage) (*callArguments, *Err
 
 func invalidArgumentError(t *catalog.Tool, err error) *Error {
 	e := &Error{Code: pluginpb.CodeInvalidArgument, Message: err.Error()}
-	if wrong, ok := errors.AsType[*pluginpb.ArgumentError](err); ok && len(wrong.Known) > 0 {
+	if wrong, ok := errors.AsType[*pluginpb.InvalidArgumentsError](err); ok && len(wrong.Known) > 0 {
 		if wrong.Unknown != "" {
 			e.Message += suggest.DidYouMean(wrong.Unknown, wrong.Known)
 		}
@@ -119,7 +119,7 @@ func (s *Session) convertPluginResult(t *catalog.Tool, r *pluginpb.Result) *Resu
 
 func pluginUnavailableResult(err error) *Result {
 	e := &Error{Code: pluginpb.CodeUnavailable, Message: err.Error()}
-	if fulldisk.IsFull(err) {
+	if fulldisk.IsFullDiskError(err) {
 		e.Hint = fulldisk.Remedy
 	}
 	return &Result{Err: e}

@@ -152,7 +152,7 @@ func (s *Store) updateLockFile(change func(*LockFile) error) error {
 	if err := s.makePrivateDir(s.PluginsDir()); err != nil {
 		return err
 	}
-	turn, err := filelock.Open(filepath.Join(s.PluginsDir(), ".lock"), filelock.Wait)
+	turn, err := filelock.OpenLocked(filepath.Join(s.PluginsDir(), ".lock"), filelock.LockWaiting)
 	if err != nil {
 		return fmt.Errorf("lock the plugin store: %w", err)
 	}

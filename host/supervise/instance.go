@@ -156,7 +156,7 @@ func (in *pluginInstance) connectPlugin(ctx context.Context) error {
 	if err = in.runner.process.Load().CheckSandbox(); err != nil {
 		return err
 	}
-	configure, err := in.spec.Policy.Request()
+	configure, err := in.spec.Policy.ToConfigureRequest()
 	if err != nil {
 		return err
 	}

@@ -96,7 +96,7 @@ const stderrTailBytes = 8 << 10
 type outputTail struct{ *stdio.TailBuffer }
 
 // newOutputTail returns an empty tail.
-func newOutputTail() *outputTail { return &outputTail{stdio.NewTail(stderrTailBytes)} }
+func newOutputTail() *outputTail { return &outputTail{stdio.NewTailBuffer(stderrTailBytes)} }
 
 // String returns the kept output, starting with the first complete line. It escapes control characters.
 func (t *outputTail) String() string {

@@ -42,7 +42,7 @@ func (s *socketDir) ensureDir() (string, error) {
 		return "", err
 	}
 	// Prevent sweeps between creating a directory and locking it.
-	parentLock, err := filelock.Open(filepath.Join(parent, lockFile), filelock.Wait)
+	parentLock, err := filelock.OpenLocked(filepath.Join(parent, lockFile), filelock.LockWaiting)
 	if err != nil {
 		return "", fmt.Errorf("lock %s: %w", parent, err)
 	}
@@ -52,7 +52,7 @@ func (s *socketDir) ensureDir() (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("create a directory for plugin sockets: %w", err)
 	}
-	lock, err := filelock.Open(filepath.Join(dir, lockFile), filelock.Lock)
+	lock, err := filelock.OpenLocked(filepath.Join(dir, lockFile), filelock.Lock)
 	if err != nil {
 		return "", errors.Join(fmt.Errorf("lock %s: %w", dir, err), os.RemoveAll(dir))
 	}
@@ -105,7 +105,7 @@ func (s *socketDir) removeStaleDirs(parent string) {
 		if _, err := os.Lstat(filepath.Join(dir, lockFile)); err != nil {
 			continue // another host is about to lock it
 		}
-		lock, err := filelock.Open(filepath.Join(dir, lockFile), filelock.Lock)
+		lock, err := filelock.OpenLocked(filepath.Join(dir, lockFile), filelock.Lock)
 		if err != nil {
 			continue // its host is running
 		}

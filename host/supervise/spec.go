@@ -49,7 +49,7 @@ func (s *InstanceSpec) Key() (string, error) {
 
 // computeKey hashes everything that determines the instance.
 func (s *InstanceSpec) computeKey() (string, error) {
-	configure, err := s.Policy.Request()
+	configure, err := s.Policy.ToConfigureRequest()
 	if err != nil {
 		return "", fmt.Errorf("identify an instance of %s: %w", s.Manifest.ID, err)
 	}

@@ -164,7 +164,7 @@ func TestRemoveStaleKeepsLockedDirs(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	held, err := filelock.Open(filepath.Join(parent, "mcp-held", lockFile), filelock.Lock)
+	held, err := filelock.OpenLocked(filepath.Join(parent, "mcp-held", lockFile), filelock.Lock)
 	if err != nil {
 		t.Fatal(err)
 	}

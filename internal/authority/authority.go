@@ -1,5 +1,5 @@
-// Package authority is a certificate authority that issues the certificates of servers. It must not know whose they
-// are, nor where its key is kept.
+// Package authority is a certificate authority that issues certificates for servers. It must not know the servers or
+// the place of the key.
 package authority
 
 import (
@@ -24,13 +24,13 @@ type CertificateAuthority struct {
 // NewKey generates an ECDSA key.
 func NewKey() (*ecdsa.PrivateKey, error) { return ecdsa.GenerateKey(elliptic.P256(), rand.Reader) }
 
-// NewAuthority creates an authority whose certificate is valid for the duration holds.
+// NewAuthority creates an authority with a certificate that is valid for the duration holds.
 func NewAuthority(name string, holds time.Duration) (*CertificateAuthority, error) {
 	key, err := NewKey()
 	if err != nil {
 		return nil, fmt.Errorf("make the key of an authority: %w", err)
 	}
-	c := newTemplate(name, holds)
+	c := newCertificateTemplate(name, holds)
 	c.IsCA, c.BasicConstraintsValid, c.MaxPathLenZero = true, true, true
 	c.KeyUsage = x509.KeyUsageCertSign
 	a := &CertificateAuthority{c, key}
@@ -45,7 +45,7 @@ func (a *CertificateAuthority) CertificatePEM() []byte {
 
 // IssueCertificate issues a server certificate for a key, host names and addresses.
 func (a *CertificateAuthority) IssueCertificate(key *ecdsa.PrivateKey, name string, holds time.Duration, hosts ...string) (*tls.Certificate, error) {
-	c := newTemplate(name, holds)
+	c := newCertificateTemplate(name, holds)
 	c.KeyUsage = x509.KeyUsageDigitalSignature
 	c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
 	for _, host := range hosts {
@@ -62,7 +62,7 @@ func (a *CertificateAuthority) IssueCertificate(key *ecdsa.PrivateKey, name stri
 	return &tls.Certificate{Certificate: [][]byte{leaf.Raw, a.Certificate.Raw}, PrivateKey: key, Leaf: leaf}, nil
 }
 
-func newTemplate(name string, holds time.Duration) *x509.Certificate {
+func newCertificateTemplate(name string, holds time.Duration) *x509.Certificate {
 	now := time.Now()
 	return &x509.Certificate{Subject: pkix.Name{CommonName: name},
 		NotBefore: now.Add(-time.Hour), NotAfter: now.Add(holds)} // an hour for clocks that differ

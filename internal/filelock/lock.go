@@ -18,21 +18,21 @@ func Lock(file *os.File) error { return applyLock(file, tryExclusive) }
 // LockShared takes a lock that several processes can hold at once.
 func LockShared(file *os.File) error { return applyLock(file, tryShared) }
 
-// Wait is Lock, but waits until no other process holds a lock.
-func Wait(file *os.File) error { return applyLock(file, waitExclusive) }
+// LockWaiting locks like Lock, but waits while another process holds a lock.
+func LockWaiting(file *os.File) error { return applyLock(file, waitExclusive) }
 
-// WaitShared is LockShared, but waits until no other process holds an exclusive lock.
-func WaitShared(file *os.File) error { return applyLock(file, waitShared) }
+// LockSharedWaiting locks like LockShared, but waits while another process holds an exclusive lock.
+func LockSharedWaiting(file *os.File) error { return applyLock(file, waitShared) }
 
-// Open opens a file and locks it with one of the functions above. It creates a missing file, accessible only to this
-// user.
-func Open(path string, lock func(*os.File) error) (*os.File, error) {
-	return OpenFile(path, os.O_RDWR|os.O_CREATE, lock)
+// OpenLocked opens a file and locks it with lock: Lock, LockShared or a waiting variant. It creates a missing file,
+// accessible only to this user.
+func OpenLocked(path string, lock func(*os.File) error) (*os.File, error) {
+	return OpenLockedFlags(path, os.O_RDWR|os.O_CREATE, lock)
 }
 
-// OpenFile is Open with open flags. It follows no symlink. It retries until the locked file is the one at path, because
-// the previous holder of the lock may remove the file before the release.
-func OpenFile(path string, flag int, lock func(*os.File) error) (*os.File, error) {
+// OpenLockedFlags is OpenLocked with open flags. It follows no symlink. It retries until the locked file is the one at path,
+// because the previous holder of the lock may remove the file before the release.
+func OpenLockedFlags(path string, flag int, lock func(*os.File) error) (*os.File, error) {
 	for {
 		if there, err := os.Lstat(path); err == nil && !there.Mode().IsRegular() {
 			return nil, fmt.Errorf("%s is not a regular file; move it away", path)

@@ -11,13 +11,13 @@ import (
 func TestLockExcludesOthers(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
 	open := func(lock func(*os.File) error) (*os.File, error) {
-		f, err := Open(path, lock)
+		f, err := OpenLocked(path, lock)
 		if err == nil {
 			t.Cleanup(func() { _ = f.Close() })
 		}
 		return f, err
 	}
-	first, err := open(Wait)
+	first, err := open(LockWaiting)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,16 +39,16 @@ func TestLockExcludesOthers(t *testing.T) {
 	}
 }
 
-// Wait returns once the other lock is released.
+// LockWaiting returns once the other lock is released.
 func TestWaitReturnsAfterClose(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
-	first, err := Open(path, Lock)
+	first, err := OpenLocked(path, Lock)
 	if err != nil {
 		t.Fatal(err)
 	}
 	got := make(chan error)
 	go func() {
-		second, err := Open(path, Wait)
+		second, err := OpenLocked(path, LockWaiting)
 		got <- errors.Join(err, second.Close())
 	}()
 	select {
@@ -72,7 +72,7 @@ func TestOpenFollowsNoSymlink(t *testing.T) {
 	if err := os.Symlink(filepath.Join(dir, "elsewhere"), filepath.Join(dir, "lock")); err != nil {
 		t.Fatal(err)
 	}
-	if f, err := Open(filepath.Join(dir, "lock"), Lock); err == nil {
+	if f, err := OpenLocked(filepath.Join(dir, "lock"), Lock); err == nil {
 		t.Errorf("it opened %s", f.Name())
 	}
 	if _, err := os.Lstat(filepath.Join(dir, "elsewhere")); err == nil {
@@ -83,12 +83,12 @@ func TestOpenFollowsNoSymlink(t *testing.T) {
 // A file that its holder removes before it releases the lock is not the one that is opened.
 func TestOpenReturnsFileAtPath(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
-	first, err := Open(path, Lock)
+	first, err := OpenLocked(path, Lock)
 	if err != nil {
 		t.Fatal(err)
 	}
 	tries := 0
-	second, err := Open(path, func(f *os.File) error {
+	second, err := OpenLocked(path, func(f *os.File) error {
 		if tries++; tries == 1 {
 			if err := errors.Join(os.Remove(path), first.Close()); err != nil {
 				t.Fatal(err)

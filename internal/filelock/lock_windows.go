@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// NonBlock and NoFollow are nothing here.
+// NonBlock and NoFollow are zero: Windows needs neither flag.
 const NonBlock, NoFollow = 0, 0
 
 const (

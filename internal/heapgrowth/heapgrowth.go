@@ -19,9 +19,9 @@ const startPercent = 400
 // minPercent is the GOGC of a large heap. It limits memory at a proportional cost.
 const minPercent = 50
 
-// Set lets the heap grow to free bytes without collections, and above that by half of its live size. The environment's
-// GOGC and GOMEMLIMIT take precedence.
-func Set(free uint64) {
+// SetFreeHeap lets the heap grow to free bytes without collections. Above that, the collector runs whenever the heap
+// has grown by half of its live size. The environment's GOGC and GOMEMLIMIT take precedence.
+func SetFreeHeap(free uint64) {
 	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
 		return
 	}
@@ -34,20 +34,20 @@ func Set(free uint64) {
 func adjustAfterCollection(free uint64) {
 	sentinel := new([16]byte)
 	runtime.SetFinalizer(sentinel, func(*[16]byte) {
-		debug.SetGCPercent(percentFor(liveBytes(), free))
+		debug.SetGCPercent(gcPercentFor(liveHeapBytes(), free))
 		adjustAfterCollection(free)
 	})
 }
 
-// percentFor returns the GOGC that lets a live heap grow to free bytes, and at least minPercent.
-func percentFor(live, free uint64) int {
+// gcPercentFor returns the GOGC that lets a live heap grow to free bytes, and at least minPercent.
+func gcPercentFor(live, free uint64) int {
 	if live == 0 || live >= free {
 		return minPercent
 	}
 	return int(min(max(free*100/live-100, minPercent), startPercent))
 }
 
-func liveBytes() uint64 {
+func liveHeapBytes() uint64 {
 	sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	metrics.Read(sample)
 	return sample[0].Value.Uint64()

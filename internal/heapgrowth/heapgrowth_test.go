@@ -12,8 +12,8 @@ func TestPercentFor(t *testing.T) {
 		{0, 20 * mb, 50}, {1 * mb, 20 * mb, 400}, {4 * mb, 20 * mb, 400}, {5 * mb, 20 * mb, 300}, {8 * mb, 20 * mb, 150},
 		{10 * mb, 20 * mb, 100}, {15 * mb, 20 * mb, 50}, {20 * mb, 20 * mb, 50}, {300 * mb, 20 * mb, 50},
 	} {
-		if got := percentFor(c.live, c.free); got != c.want {
-			t.Errorf("percentFor(%d MiB, %d MiB) = %d, want %d", c.live/mb, c.free/mb, got, c.want)
+		if got := gcPercentFor(c.live, c.free); got != c.want {
+			t.Errorf("gcPercentFor(%d MiB, %d MiB) = %d, want %d", c.live/mb, c.free/mb, got, c.want)
 		}
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// New returns a function that compiles expr on its first call and returns the same expression on every call. The
-// function is safe for concurrent use. It panics if expr is malformed, like [regexp.MustCompile].
+// New returns a function that compiles expr on its first call and then always returns the same expression. The function
+// is safe for concurrent use. It panics if expr is malformed, like [regexp.MustCompile].
 func New(expr string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
 }

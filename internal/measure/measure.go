@@ -37,7 +37,7 @@ func RunInTurns(b *testing.B, cases ...BenchCase) []RunDurations {
 				b.StartTimer()
 			}
 			for range max(1, c.Repeat) {
-				if err := times[i].Time(c.Run); err != nil {
+				if err := times[i].TimeRun(c.Run); err != nil {
 					b.Fatalf("%s: %v", c.Name, err)
 				}
 			}
@@ -54,7 +54,7 @@ func RunInTurns(b *testing.B, cases ...BenchCase) []RunDurations {
 		round()
 	}
 	for i, c := range cases {
-		times[i].Report(b, c.Name+"-ms"+c.Bound)
+		times[i].ReportMedian(b, c.Name+"-ms"+c.Bound)
 	}
 	return times
 }
@@ -62,8 +62,8 @@ func RunInTurns(b *testing.B, cases ...BenchCase) []RunDurations {
 // RunDurations are the durations of one case, one per run.
 type RunDurations []time.Duration
 
-// Time runs f and adds its duration.
-func (t *RunDurations) Time(f func() error) error {
+// TimeRun runs f and adds its duration.
+func (t *RunDurations) TimeRun(f func() error) error {
 	began := time.Now()
 	err := f()
 	*t = append(*t, time.Since(began))
@@ -79,8 +79,8 @@ func (t RunDurations) Quantile(q float64) float64 {
 // Median returns the median in milliseconds.
 func (t RunDurations) Median() float64 { return t.Quantile(0.5) }
 
-// Report reports the median as a metric with a unit, instead of the benchmark's ns/op.
-func (t RunDurations) Report(b *testing.B, unit string) {
+// ReportMedian reports the median as a metric with a unit, instead of the benchmark's ns/op.
+func (t RunDurations) ReportMedian(b *testing.B, unit string) {
 	b.ReportMetric(0, "ns/op")
 	b.ReportMetric(t.Median(), unit)
 }

@@ -26,7 +26,7 @@ func MeasureMemory(pid int) (all []ProcessMemory, total float64, err error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	if total, err = proportionalShare(dir); err != nil {
+	if total, err = proportionalSetSize(dir); err != nil {
 		return nil, 0, err
 	}
 	all = []ProcessMemory{{strings.TrimSpace(string(name)), total}}
@@ -56,8 +56,8 @@ func MeasureMemory(pid int) (all []ProcessMemory, total float64, err error) {
 	return all, total, nil
 }
 
-// proportionalShare returns the proportional set size of a process in MiB. dir is its directory in /proc.
-func proportionalShare(dir string) (float64, error) {
+// proportionalSetSize returns the proportional set size of a process in MiB. dir is its directory in /proc.
+func proportionalSetSize(dir string) (float64, error) {
 	data, err := os.ReadFile(filepath.Join(dir, "smaps_rollup"))
 	if errors.Is(err, fs.ErrPermission) {
 		return 0, fmt.Errorf("memory can be measured by root only: %w", err)

@@ -11,18 +11,18 @@ func Rebase(path, from, to string) string {
 	if from == "" {
 		return path
 	}
-	if name, ok := Below(from, path); ok {
+	if name, ok := RelativeWithin(from, path); ok {
 		return filepath.Join(to, name)
 	}
 	return path
 }
 
-// FindSymlinks returns the symlinks in an absolute path with their resolved targets. Keys are the links' paths with
+// SymlinksInPath returns the symlinks in an absolute path with their resolved targets. Keys are the links' paths with
 // resolved parents. It stops before a broken symlink.
-func FindSymlinks(path string) map[string]string {
+func SymlinksInPath(path string) map[string]string {
 	links := map[string]string{}
 	for at := path; len(links) < maxLinks; {
-		link := findFirstSymlink(at)
+		link := firstSymlinkInPath(at)
 		if link == "" {
 			break
 		}
@@ -35,10 +35,10 @@ func FindSymlinks(path string) map[string]string {
 	return links
 }
 
-// findFirstSymlink returns the first symlink in a clean absolute path, or "".
-func findFirstSymlink(path string) string {
+// firstSymlinkInPath returns the first symlink in a clean absolute path, or "".
+func firstSymlinkInPath(path string) string {
 	if dir := filepath.Dir(path); dir != path {
-		if link := findFirstSymlink(dir); link != "" {
+		if link := firstSymlinkInPath(dir); link != "" {
 			return link
 		}
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // readEntry reads a directory entry, and the target if it is a symlink.
-func readEntry(path string) (e cachedEntry) {
+func readEntry(path string) (e cachedDirEntry) {
 	info, err := os.Lstat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):

@@ -8,7 +8,7 @@ import (
 )
 
 // readEntry reads a directory entry, and the target if it is a symlink.
-func readEntry(path string) (e cachedEntry) {
+func readEntry(path string) (e cachedDirEntry) {
 	var target [256]byte
 	n, err := syscall.Readlink(path, target[:])
 	for err == syscall.EINTR {

@@ -20,26 +20,26 @@ func Resolve(path string) (string, error) { return (*PathResolver)(nil).Resolve(
 
 // PathResolver resolves many paths and caches directory entries. A nil PathResolver caches nothing.
 type PathResolver struct {
-	seen map[string]cachedEntry
+	seen map[string]cachedDirEntry
 	dirs map[string]resolvedDir // resolved directories, except paths with ".."
 }
 
-// cachedEntry is the cached result of reading one directory entry.
-type cachedEntry struct {
+// cachedDirEntry is the cached result of reading one directory entry.
+type cachedDirEntry struct {
 	missing bool
 	target  string // target of a symlink
 	real    string // canonical name on systems where a file has several names; else empty
 	err     error
 }
 
-func (r *PathResolver) readCachedEntry(path string) cachedEntry {
+func (r *PathResolver) readCachedEntry(path string) cachedDirEntry {
 	if r == nil {
 		return readEntry(path)
 	}
 	e, ok := r.seen[path]
 	if !ok {
 		if e = readEntry(path); r.seen == nil {
-			r.seen = make(map[string]cachedEntry)
+			r.seen = make(map[string]cachedDirEntry)
 		}
 		r.seen[path] = e
 	}
@@ -136,7 +136,7 @@ func (r *PathResolver) followLinks(at, path string) (resolvedDir, error) {
 // Within reports whether path is dir or below it. It compares whole components: /w2 is not within /w. On Windows it
 // ignores case.
 func Within(dir, path string) bool {
-	_, ok := Below(dir, path)
+	_, ok := RelativeWithin(dir, path)
 	return ok
 }
 
@@ -145,8 +145,8 @@ func WithinAny(dirs []string, path string) bool {
 	return slices.ContainsFunc(dirs, func(dir string) bool { return Within(dir, path) })
 }
 
-// Below returns path relative to dir, "." for dir itself. ok is false if path is not within dir.
-func Below(dir, path string) (name string, ok bool) {
+// RelativeWithin returns path relative to dir, "." for dir itself. ok is false if path is not within dir.
+func RelativeWithin(dir, path string) (name string, ok bool) {
 	if filepath.Separator == '/' && filepath.IsAbs(dir) && filepath.Clean(dir) == dir && filepath.Clean(path) == path {
 		rest, ok := strings.CutPrefix(path, dir)
 		switch {

@@ -71,7 +71,7 @@ func TestBelow(t *testing.T) {
 		{"/w", "w", "", false},
 	} {
 		dir, path := filepath.FromSlash(test.dir), filepath.FromSlash(test.path)
-		if name, ok := Below(dir, path); name != filepath.FromSlash(test.name) || ok != test.ok {
+		if name, ok := RelativeWithin(dir, path); name != filepath.FromSlash(test.name) || ok != test.ok {
 			t.Errorf("Below(%q, %q) is %q, %v", dir, path, name, ok)
 		}
 	}
@@ -93,12 +93,12 @@ func FuzzWithin(f *testing.F) {
 
 func TestLinks(t *testing.T) {
 	top := tree(t, []string{"real/deep/ws"}, map[string]string{"first": "real", "real/second": "../real/deep", "loop": "loop"})
-	links := FindSymlinks(top + "/first/second/ws")
+	links := SymlinksInPath(top + "/first/second/ws")
 	if want := map[string]string{top + "/first": top + "/real", top + "/real/second": top + "/real/deep"}; !maps.Equal(links, want) {
 		t.Errorf("%v, not %v", links, want)
 	}
 	for _, path := range []string{top + "/real/deep/ws", top + "/loop/a", top + "/missing"} {
-		if links := FindSymlinks(path); len(links) > 0 {
+		if links := SymlinksInPath(path); len(links) > 0 {
 			t.Errorf("%s has the links %v", path, links)
 		}
 	}

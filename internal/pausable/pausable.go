@@ -21,7 +21,7 @@ type timerContextKey struct{}
 
 // pausableContext is a context that a pausableTimer cancels.
 type pausableContext struct {
-	context.Context // of the parent, cancelled by the clock too
+	context.Context // derived from parent; the timer also cancels it
 	parent          context.Context
 	clock           *pausableTimer
 }
@@ -82,8 +82,8 @@ func (c *pausableContext) Err() error {
 	return c.Context.Err()
 }
 
-// Value returns the timer for its key, and otherwise the parent's value. Derived contexts thereby end with this
-// context's error.
+// Value returns the timer for timerContextKey, and the parent's value for other keys. It hides the embedded context
+// from package context. Derived contexts therefore end with this context's error.
 func (c *pausableContext) Value(key any) any {
 	if key == (timerContextKey{}) {
 		return c.clock

@@ -42,7 +42,7 @@ func Read(pid int) (ProcessEntry, bool) {
 // IsAlive reports whether the process can still run: it is neither a zombie nor dead.
 func (e ProcessEntry) IsAlive() bool { return e.State != 'Z' && e.State != 'X' }
 
-// Signal sends a signal to the process, and never to a later one with the same pid.
+// Signal sends a signal to the process. It never reaches a later process with the same pid.
 func (e ProcessEntry) Signal(sig unix.Signal) error {
 	fd, err := unix.PidfdOpen(e.PID, 0)
 	if err != nil {

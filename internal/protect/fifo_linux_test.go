@@ -15,10 +15,10 @@ func TestFIFOIsNoDirectory(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := rulesOf(t, dir)
-	if hits, _, err := r.FindWithAddedName(fifo, "HEAD"); err == nil {
+	if hits, _, err := r.FindProtectedByNewName(fifo, "HEAD"); err == nil {
 		t.Errorf("Joined finds %v", hits)
 	}
-	if hits, err := r.FindWithin(filepath.Join(fifo, "x"), filepath.Join(fifo, "x")); err == nil {
+	if hits, err := r.FindInTree(filepath.Join(fifo, "x"), filepath.Join(fifo, "x")); err == nil {
 		t.Errorf("Within finds %v", hits)
 	}
 }

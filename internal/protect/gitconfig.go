@@ -36,9 +36,9 @@ var (
 	driverLine  = lazyregexp.New(`^\[(?i:filter|diff|merge)\s+"((?:[^"\\]|\\.)*)"`)
 )
 
-// findRiskySettings returns the lines of a git configuration that are not known to be harmless, each after its section.
+// findRiskyLines returns the lines of a git configuration that are not known to be harmless, each after its section.
 // worktree reports whether a work tree is in the workspace.
-func findRiskySettings(text []byte, worktree func(dir string) bool) (risky []string) {
+func findRiskyLines(text []byte, worktree func(dir string) bool) (risky []string) {
 	header, section := "", ""
 	lines := strings.Split(string(text), "\n")
 	for i := 0; i < len(lines); i++ {
@@ -54,7 +54,7 @@ func findRiskySettings(text []byte, worktree func(dir string) bool) (risky []str
 		case isHarmlessSetting(section, line, worktree):
 		default:
 			if line[0] == '[' {
-				header, section = line, "" // unknown, and so is everything in it
+				header, section = line, "" // an unknown section: all its lines are risky
 			}
 			for strings.HasSuffix(line, `\`) && i+1 < len(lines) { // the line goes on
 				i++

@@ -24,8 +24,8 @@ func (h ProtectedPath) HasSameRisks(before, after []string) bool {
 	return slices.Equal(before, after)
 }
 
-// FindRisks returns the lines of a file on which git acts and that are not known to be harmless. text is nil for a
-// missing file.
+// FindRisks returns the lines of a file that git acts on, except lines known to be harmless. text is nil for a missing
+// file.
 func (r *Rules) FindRisks(h ProtectedPath, path string, text []byte) (risky []string) {
 	if text == nil {
 		return nil
@@ -33,32 +33,32 @@ func (r *Rules) FindRisks(h ProtectedPath, path string, text []byte) (risky []st
 	dir := filepath.Dir(path)
 	switch h.ContentRule {
 	case "config":
-		return findRiskySettings(text, func(to string) bool { return r.mayBeWorkTree(resolveTarget(dir, to), dir) })
+		return findRiskyLines(text, func(to string) bool { return r.mayBeWorkTree(resolvePathInLine(dir, to), dir) })
 	case "gitlink":
 		line, ok := strings.CutPrefix(string(text), "gitdir:")
-		to := resolveTargetWithoutSymlinks(dir, line)
-		return riskUnless(text, ok && r.isGitDir(to) && !r.mayBeOverwritten(dir, to))
+		to := resolveSymlinkFreePath(dir, line)
+		return riskUnlessHarmless(text, ok && r.isGitDirInWorkspace(to) && !r.anyCheckoutMayOverwrite(dir, to))
 	case "commondir":
-		to := resolveTargetWithoutSymlinks(dir, string(text))
-		return riskUnless(text, r.isGitDir(to) && (paths.Within(to, dir) || !mayBeOverwrittenIn(r.dir, to)))
+		to := resolveSymlinkFreePath(dir, string(text))
+		return riskUnlessHarmless(text, r.isGitDirInWorkspace(to) && (paths.Within(to, dir) || !checkoutMayOverwrite(r.dir, to)))
 	case "worktree":
-		return riskUnless(text, paths.Within(r.dir, resolveTarget(dir, string(text))))
+		return riskUnlessHarmless(text, paths.Within(r.dir, resolvePathInLine(dir, string(text))))
 	case "strategy":
-		return riskUnless(text, isBuiltinStrategy(string(text)))
+		return riskUnlessHarmless(text, isBuiltinStrategy(string(text)))
 	}
 	for line := range strings.Lines(string(text)) {
-		if line = strings.TrimSpace(line); line != "" && line[0] != '#' && r.isRisky(h, line) {
+		if line = strings.TrimSpace(line); line != "" && line[0] != '#' && r.isRiskyLine(h, line) {
 			risky = append(risky, line)
 		}
 	}
 	return risky
 }
 
-// isRisky reports whether git may run a program or read other files because of a line.
-func (r *Rules) isRisky(h ProtectedPath, line string) bool {
+// isRiskyLine reports whether git may run a program or read other files because of a line.
+func (r *Rules) isRiskyLine(h ProtectedPath, line string) bool {
 	switch h.ContentRule {
 	case "alternates":
-		return !paths.Within(r.dir, resolveTarget(filepath.Join(h.Top, "objects"), line))
+		return !paths.Within(r.dir, resolvePathInLine(filepath.Join(h.Top, "objects"), line))
 	case "attributes":
 		configured := configuredDrivers(h.Top)
 		return slices.ContainsFunc(strings.Fields(line), func(word string) bool {
@@ -92,8 +92,9 @@ func isBuiltinStrategy(text string) bool {
 	return slices.Contains(known, strings.TrimSpace(text))
 }
 
-// resolveTarget returns the resolved path that a line of a file names, relative to a directory. It returns "" on error.
-func resolveTarget(dir, line string) string {
+// resolvePathInLine returns the resolved path that a line of a file names, relative to a directory. It returns "" on
+// error.
+func resolvePathInLine(dir, line string) string {
 	to := filepath.FromSlash(strings.TrimSpace(line))
 	if !filepath.IsAbs(to) {
 		to = filepath.Join(dir, to)
@@ -105,35 +106,36 @@ func resolveTarget(dir, line string) string {
 	return real
 }
 
-// resolveTargetWithoutSymlinks is resolveTarget, but returns "" for a path with symlinks, which could change later.
-func resolveTargetWithoutSymlinks(dir, line string) string {
+// resolveSymlinkFreePath is resolvePathInLine, but returns "" for a path with symlinks, which could change later.
+func resolveSymlinkFreePath(dir, line string) string {
 	to := filepath.FromSlash(strings.TrimSpace(line))
 	if !filepath.IsAbs(to) {
 		to = filepath.Join(dir, to)
 	}
-	if real := resolveTarget(dir, line); real == filepath.Clean(to) {
+	if real := resolvePathInLine(dir, line); real == filepath.Clean(to) {
 		return real
 	}
 	return ""
 }
 
-// isGitDir reports whether a path is a git directory in the workspace.
-func (r *Rules) isGitDir(path string) bool {
-	return paths.Within(r.dir, path) && isGitDir(path, existsIn(path)) && isDir(path)
+// isGitDirInWorkspace reports whether a path is a git directory in the workspace.
+func (r *Rules) isGitDirInWorkspace(path string) bool {
+	return paths.Within(r.dir, path) && isGitDir(path, newExistsFunc(path)) && isDir(path)
 }
 
-// mayBeOverwrittenIn reports whether a checkout into the work tree dir may write files, such as hooks, into the git
+// checkoutMayOverwrite reports whether a checkout into the work tree dir may write files, such as hooks, into the git
 // directory git. Git never writes below a name .git.
-func mayBeOverwrittenIn(dir, git string) bool {
+func checkoutMayOverwrite(dir, git string) bool {
 	isGit := func(name string) bool { return strings.EqualFold(name, GitDir) }
-	below, ok := paths.Below(dir, git)
+	below, ok := paths.RelativeWithin(dir, git)
 	return ok && !slices.ContainsFunc(strings.Split(below, string(filepath.Separator)), isGit)
 }
 
-// mayBeOverwritten reports whether a checkout in dir, or in a repository above it, may write into a git directory.
-func (r *Rules) mayBeOverwritten(dir, git string) bool {
+// anyCheckoutMayOverwrite reports whether a checkout in dir, or in a repository above it, may write into a git
+// directory.
+func (r *Rules) anyCheckoutMayOverwrite(dir, git string) bool {
 	for at := dir; paths.Within(r.dir, at); at = filepath.Dir(at) {
-		if (at == dir || existsIn(at)(GitDir)) && mayBeOverwrittenIn(at, git) {
+		if (at == dir || newExistsFunc(at)(GitDir)) && checkoutMayOverwrite(at, git) {
 			return true
 		}
 	}
@@ -146,11 +148,11 @@ func (r *Rules) mayBeWorkTree(dir, git string) bool {
 	if !paths.Within(r.dir, dir) {
 		return false
 	}
-	if mayBeOverwrittenIn(dir, git) {
+	if checkoutMayOverwrite(dir, git) {
 		return false
 	}
 	for at := dir; paths.Within(r.dir, at); at = filepath.Dir(at) {
-		if isGitDir(at, existsIn(at)) {
+		if isGitDir(at, newExistsFunc(at)) {
 			return false
 		}
 	}
@@ -163,7 +165,7 @@ func isDir(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-func riskUnless(text []byte, harmless bool) []string {
+func riskUnlessHarmless(text []byte, harmless bool) []string {
 	if harmless {
 		return nil
 	}

@@ -23,8 +23,8 @@ type PathLists struct {
 	Ask  []string `json:"ask"`  // agents may change it with a person's approval
 }
 
-// GitDir is the name of a repository's git directory. As an entry, it stands for all files in git directories that no
-// other entry names and that are not known to be data.
+// GitDir is the name of a repository's git directory. As an entry, it stands for the files in git directories, except
+// known data files and files of other entries.
 const GitDir = ".git"
 
 // hooks is the entry for git hooks. It protects files in the directory, not the directory itself.
@@ -41,7 +41,7 @@ var Defaults = sync.OnceValue(func() (e PathLists) {
 	return e
 })
 
-// WithOperatorLists returns the entries with an operator's changes. allow removes entries.
+// WithOperatorLists returns the entries with an operator's changes: deny and ask add entries, allow removes entries.
 func (e PathLists) WithOperatorLists(deny, ask, allow []string) (PathLists, error) {
 	known := slices.Concat(e.Deny, e.Ask)
 	for _, text := range allow {
@@ -130,7 +130,7 @@ func (h ProtectedPath) IsInGitDir() bool {
 	return h.Entry == GitDir || strings.HasPrefix(h.Entry, GitDir+"/")
 }
 
-// Remedy tells an operator how to change the path. It never suggests to unprotect git's own files.
+// Remedy returns the way in which an operator can change the path. It never proposes to unprotect git's own files.
 func (h ProtectedPath) Remedy() string {
 	if h.IsInGitDir() {
 		return "change it yourself, without the agent"

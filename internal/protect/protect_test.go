@@ -89,7 +89,7 @@ func TestMatch(t *testing.T) {
 	}
 	for name, entry := range map[string]string{".github": ".github/workflows", ".git/modules/x": ".git", ".git/objects": ".git",
 		".git/HEAD": "", ".vscode": ".vscode", "src": "", ".git/config": ".git/config"} {
-		hit, ok := r.MatchType(filepath.Join(dir, name), fs.ModeSymlink)
+		hit, ok := r.MatchWithType(filepath.Join(dir, name), fs.ModeSymlink)
 		if ok != (entry != "") || hit.Entry != entry || hit.ContentRule != "" {
 			t.Errorf("a symlink at %s: %+v, %v; want %q", name, hit, ok, entry)
 		}
@@ -193,14 +193,14 @@ func TestHarmlessGitConfig(t *testing.T) {
 		"[submodule \"x\"]\n\tupdate = rebase\n":       true,
 		"[user]\n\tname = a\n[core]\n\tpager = less\n": false,
 	} {
-		risky := findRiskySettings([]byte(text), func(dir string) bool { return dir == "../../../sub" })
+		risky := findRiskyLines([]byte(text), func(dir string) bool { return dir == "../../../sub" })
 		if (len(risky) == 0) != want {
 			t.Errorf("%q: %q", text, risky)
 		}
 	}
 	const mixed = "[core]\n\tbare = false\n\tpager = \\\n evil\n[nonsense\n\tname = x\n[user]\n\tname = a\n"
 	want := []string{"[core] pager = evil", "[nonsense [nonsense", "[nonsense name = x"}
-	if diff := cmp.Diff(want, findRiskySettings([]byte(mixed), nil)); diff != "" {
+	if diff := cmp.Diff(want, findRiskyLines([]byte(mixed), nil)); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -210,7 +210,7 @@ func FuzzHarmlessGitConfig(f *testing.F) {
 	f.Add("[core]\n\tfsmonitor = x\n")
 	f.Add("[remote \"a\"]\n url=x\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		if len(findRiskySettings([]byte(text), func(string) bool { return false })) > 0 {
+		if len(findRiskyLines([]byte(text), func(string) bool { return false })) > 0 {
 			return
 		}
 		for line := range strings.Lines(strings.ToLower(text)) {

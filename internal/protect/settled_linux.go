@@ -9,8 +9,8 @@ import (
 
 const nonblock = unix.O_NONBLOCK
 
-// checkSettled returns an error if a file has another hard link, or if a program has it open for writing.
-func checkSettled(f *os.File) error {
+// checkNoWriterOrLink returns an error if a file has another hard link, or if a program has it open for writing.
+func checkNoWriterOrLink(f *os.File) error {
 	var stat unix.Stat_t
 	if err := unix.Fstat(int(f.Fd()), &stat); err != nil {
 		return err
@@ -40,7 +40,7 @@ func inodeAndChangeTime(dir string) (inode uint64, changed int64) {
 	return stat.Ino, stat.Ctim.Nano()
 }
 
-// CanDetectWriters reports whether the file system of a path tells if a file is open for writing.
+// CanDetectWriters reports whether the file system of a path can tell that a file is open for writing.
 func CanDetectWriters(path string) bool {
 	f, err := os.OpenFile(path, os.O_RDONLY|nonblock, 0)
 	if err != nil {

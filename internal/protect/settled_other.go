@@ -6,9 +6,9 @@ import "os"
 
 const nonblock = 0
 
-func checkSettled(*os.File) error { return nil } // nothing tells of changes there
+func checkNoWriterOrLink(*os.File) error { return nil } // this system reports no writers
 
-func inodeAndChangeTime(string) (inode uint64, changed int64) { return 0, 0 } // nothing is remembered
+func inodeAndChangeTime(string) (inode uint64, changed int64) { return 0, 0 } // the cache stays empty
 
-// CanDetectWriters reports whether the file system of a path tells if a file is open for writing.
+// CanDetectWriters reports whether the file system of a path can tell that a file is open for writing.
 func CanDetectWriters(string) bool { return false }

@@ -35,20 +35,21 @@ var knownInGit = sync.OnceValue(func() (g gitDirRules) {
 	return g
 })
 
-// pathForms is a path with its relative forms in the workspace, repositories and git directories above it.
+// pathForms is a path with its relative forms: one for the workspace and for each repository and git directory above
+// it.
 type pathForms struct {
 	path string
 	seen []relativeForm
 }
 
-// relativeForm is a path relative to one of these directories.
+// relativeForm is a path relative to the workspace, to a repository or to a git directory that contains it.
 type relativeForm struct {
 	top   string
 	git   bool
 	parts []string // in lower case
 }
 
-func (s pathForms) child(name string) pathForms {
+func (s pathForms) childForms(name string) pathForms {
 	next := pathForms{path: strings.TrimSuffix(s.path, string(filepath.Separator)) + string(filepath.Separator) + name}
 	for _, v := range s.seen {
 		next.seen = append(next.seen, relativeForm{v.top, v.git, append(slices.Clip(v.parts), strings.ToLower(name))})
@@ -56,9 +57,9 @@ func (s pathForms) child(name string) pathForms {
 	return next
 }
 
-// addViewsOf adds the view from the directory s itself, if it is the top of the workspace or of a repository, or a git
-// directory. has reports whether a name exists in it.
-func (r *Rules) addViewsOf(s *pathForms, has func(string) bool) {
+// addFormsFrom adds the form relative to the directory s itself, if it is the top of the workspace or of a repository,
+// or a git directory. has reports whether a name exists in it.
+func (r *Rules) addFormsFrom(s *pathForms, has func(string) bool) {
 	if paths.Within(r.dir, s.path) && (s.path == r.dir || has(GitDir)) {
 		s.seen = append(s.seen, relativeForm{top: s.path})
 	}
@@ -79,13 +80,13 @@ func isGitDir(dir string, has func(string) bool) bool {
 	return has("commondir") && has("HEAD")
 }
 
-// isWorkingGitDir reports whether git works in a git directory that contains certain names.
-func isWorkingGitDir(has func(string) bool) bool {
+// isCompleteGitDir reports whether git works in a git directory that contains certain names.
+func isCompleteGitDir(has func(string) bool) bool {
 	return has("HEAD") && (has("refs") && has("objects") || has("commondir"))
 }
 
-// mayCompleteGitDir reports whether a new entry with this name may turn its directory into a git directory or the top of a
-// repository.
+// mayCompleteGitDir reports whether a new entry with this name may turn its directory into a git directory or the top
+// of a repository.
 func mayCompleteGitDir(name string) bool {
 	switch strings.ToLower(name) {
 	case "head", "objects", "refs", "commondir", "config", "hooks", "worktrees", GitDir:
@@ -94,29 +95,29 @@ func mayCompleteGitDir(name string) bool {
 	return false
 }
 
-// existsIn returns a function that reports whether a name exists in a directory. Names that can't be looked up count as
-// existing.
-func existsIn(dir string) func(string) bool {
+// newExistsFunc returns a function that reports whether a name exists in a directory. Names that can't be looked up
+// count as existing.
+func newExistsFunc(dir string) func(string) bool {
 	return func(name string) bool {
 		_, err := os.Lstat(filepath.Join(dir, name))
 		return err == nil || !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR)
 	}
 }
 
-// locatePath returns the located path of an absolute path whose symlinks are resolved. It has no views if nothing is
-// protected there.
-func (r *Rules) locatePath(name string) pathForms {
+// newPathForms returns the forms of an absolute path whose symlinks are resolved. It returns no relative forms for a
+// path where nothing is protected.
+func (r *Rules) newPathForms(name string) pathForms {
 	if r == nil {
 		return pathForms{path: name}
 	}
 	top, inside := r.dir, ""
-	if below, ok := paths.Below(r.dir, name); ok {
+	if below, ok := paths.RelativeWithin(r.dir, name); ok {
 		inside = below
 	} else if r.outside == nil || !r.outside(name) {
 		return pathForms{path: name}
 	} else {
 		top = filepath.VolumeName(name) + string(filepath.Separator)
-		inside, _ = paths.Below(top, name)
+		inside, _ = paths.RelativeWithin(top, name)
 	}
 	s := pathForms{path: top}
 	if inside == "." {
@@ -124,9 +125,9 @@ func (r *Rules) locatePath(name string) pathForms {
 	}
 	for _, part := range strings.Split(inside, string(filepath.Separator)) {
 		if d := r.dirKindAt(s.path); d.top || d.git || s.path == r.dir {
-			r.addViewsOf(&s, existsIn(s.path))
+			r.addFormsFrom(&s, newExistsFunc(s.path))
 		}
-		s = s.child(part)
+		s = s.childForms(part)
 	}
 	return s
 }
@@ -139,14 +140,14 @@ type cachedDirKind struct {
 	top, git bool
 }
 
-// dirKindAt returns the kind of a directory, from the cache if the directory is unchanged. Each change of a file needs
-// the kind of every directory above it.
+// dirKindAt returns the kind of a directory, from the cache if the directory is unchanged. The cache matters because
+// each change of a file needs the kind of every directory above it.
 func (r *Rules) dirKindAt(dir string) cachedDirKind {
 	inode, changed := inodeAndChangeTime(dir)
 	if d, ok := r.dirs.Load(dir); ok && d.(cachedDirKind).inode == inode && d.(cachedDirKind).changed == changed {
 		return d.(cachedDirKind)
 	}
-	has := existsIn(dir)
+	has := newExistsFunc(dir)
 	d := cachedDirKind{inode, changed, has(GitDir), isGitDir(dir, has)}
 	if changed != 0 && time.Since(time.Unix(0, changed)) > tick {
 		r.dirs.Store(dir, d)
@@ -158,15 +159,16 @@ func (r *Rules) dirKindAt(dir string) cachedDirKind {
 const tick = 20 * time.Millisecond
 
 // Match returns the entry that protects an absolute path whose symlinks are resolved.
-func (r *Rules) Match(name string) (ProtectedPath, bool) { return r.matchPath(r.locatePath(name), 0) }
+func (r *Rules) Match(name string) (ProtectedPath, bool) { return r.matchPath(r.newPathForms(name), 0) }
 
-// MatchType is Match for a file of a known type.
-func (r *Rules) MatchType(name string, mode fs.FileMode) (ProtectedPath, bool) {
-	return r.matchPath(r.locatePath(name), mode)
+// MatchWithType is Match for a file of a known type.
+func (r *Rules) MatchWithType(name string, mode fs.FileMode) (ProtectedPath, bool) {
+	return r.matchPath(r.newPathForms(name), mode)
 }
 
-// IsInertDir reports whether the path is a directory of which only the files are protected.
-func (h ProtectedPath) IsInertDir(path string, mode fs.FileMode) bool {
+// ProtectsOnlyFilesIn reports whether the path is a directory in which only the files are protected, not the directory
+// itself.
+func (h ProtectedPath) ProtectsOnlyFilesIn(path string, mode fs.FileMode) bool {
 	return mode.IsDir() && h.Path == path && (h.ContentRule == "gitlink" || h.Entry == hooks)
 }
 
@@ -205,7 +207,7 @@ func (r *Rules) matchPath(s pathForms, mode fs.FileMode) (hit ProtectedPath, ok 
 		}
 		for _, e := range r.entries[v.parts[0]] {
 			matched := matchesPrefix(v.parts, e.parts) || mode&fs.ModeSymlink != 0 && isParentOfEntry(v, e)
-			keep(ProtectedPath{e.text, e.ask, contentRuleOf(e), v.top, s.parentAbove(len(v.parts) - len(e.parts))}, matched)
+			keep(ProtectedPath{e.text, e.ask, contentRuleOf(e), v.top, s.ancestorAbove(len(v.parts) - len(e.parts))}, matched)
 		}
 	}
 	return hit, ok
@@ -233,7 +235,7 @@ func (r *Rules) matchInGitDir(s pathForms, v relativeForm, mode fs.FileMode) (Pr
 	locked := *last != v.parts[len(parts)-1]
 	rel := strings.Join(parts, "/")
 	judge := known.Judged[rel]
-	matches := func(pattern string) bool { return matchesFreePattern(pattern, rel, parts) }
+	matches := func(pattern string) bool { return matchesGitDirPattern(pattern, rel, parts) }
 	free := judge == "" && slices.ContainsFunc(known.Free, matches)
 	if mode&fs.ModeType&^fs.ModeDir != 0 && !slices.ContainsFunc(known.Symlinks, matches) {
 		free, judge = false, ""
@@ -243,7 +245,7 @@ func (r *Rules) matchInGitDir(s pathForms, v relativeForm, mode fs.FileMode) (Pr
 		if !matchesPrefix(parts, e.parts) || free && e.builtin {
 			continue
 		}
-		hit.Entry, hit.Ask, hit.Path = e.text, e.ask, s.parentAbove(len(parts)-len(e.parts))
+		hit.Entry, hit.Ask, hit.Path = e.text, e.ask, s.ancestorAbove(len(parts)-len(e.parts))
 		if hit.Ask {
 			hit.ContentRule = judge
 		}
@@ -256,7 +258,7 @@ func (r *Rules) matchInGitDir(s pathForms, v relativeForm, mode fs.FileMode) (Pr
 	return hit, true
 }
 
-func matchesFreePattern(pattern, rel string, parts []string) bool {
+func matchesGitDirPattern(pattern, rel string, parts []string) bool {
 	if dir, tree := strings.CutSuffix(pattern, "/**"); tree {
 		return matchesPrefix(parts, strings.Split(dir, "/"))
 	}
@@ -264,8 +266,8 @@ func matchesFreePattern(pattern, rel string, parts []string) bool {
 	return ok
 }
 
-// parentAbove returns the directory that is a number of steps above the path.
-func (s pathForms) parentAbove(steps int) string {
+// ancestorAbove returns the directory that is a number of steps above the path.
+func (s pathForms) ancestorAbove(steps int) string {
 	at := s.path
 	for range steps {
 		at = filepath.Dir(at)
@@ -288,7 +290,7 @@ func matchesPrefix(names, patterns []string) bool {
 
 // RelativeName returns a path relative to the workspace, with slashes. Paths outside stay unchanged.
 func (r *Rules) RelativeName(path string) string {
-	if inside, ok := paths.Below(r.dir, path); ok {
+	if inside, ok := paths.RelativeWithin(r.dir, path); ok {
 		return filepath.ToSlash(inside)
 	}
 	return path

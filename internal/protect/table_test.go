@@ -67,7 +67,7 @@ func TestFreePatternsAreUnprotected(t *testing.T) {
 		}
 	}
 	for _, name := range knownInGit().Symlinks {
-		if _, ok := r.MatchType(filepath.Join(dir, ".git", name), os.ModeSymlink); ok {
+		if _, ok := r.MatchWithType(filepath.Join(dir, ".git", name), os.ModeSymlink); ok {
 			t.Errorf("a symlink at %s is protected", name)
 		}
 	}
@@ -159,7 +159,7 @@ func TestWithin(t *testing.T) {
 		{"bare", "bare", "bare/hooks"}, {"bare", "n/.git", "n/.git/hooks"}, {"part", "part", ""}, {"part", "n/.git", "n/.git/evil"},
 		{"part", ".git/modules/x", ""}, {"vs", "vs", ""}, {"vs/.vscode", ".vscode", ".vscode"}, {"part/evil", ".git/evil", ".git/evil"},
 	} {
-		hits, err := r.FindWithin(filepath.Join(dir, c.at), filepath.Join(dir, c.as))
+		hits, err := r.FindInTree(filepath.Join(dir, c.at), filepath.Join(dir, c.as))
 		got := ""
 		if len(hits) > 0 {
 			got = r.RelativeName(hits[0].Path)
@@ -171,7 +171,7 @@ func TestWithin(t *testing.T) {
 	for _, c := range []struct{ dir, name, want string }{
 		{"part", "HEAD", "part/evil"}, {"part", "README", ""}, {"vs", ".git", "vs/.vscode"}, {"gh", ".git", ""}, {"repo", "refs", ""},
 	} {
-		hits, _, err := r.FindWithAddedName(filepath.Join(dir, c.dir), c.name)
+		hits, _, err := r.FindProtectedByNewName(filepath.Join(dir, c.dir), c.name)
 		got := ""
 		if len(hits) > 0 {
 			got = r.RelativeName(hits[0].Path)

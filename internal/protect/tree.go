@@ -19,13 +19,13 @@ const maxHits = 10
 // maxJudged is the maximum size of a file whose content is checked, in bytes.
 const maxJudged = 1 << 20
 
-// FindWithin returns the protected paths in the file or directory at a path, as if it were at the path as. It skips git
+// FindInTree returns the protected paths in the file or directory at a path, as if it were at the path as. It skips git
 // directories without hooks and with harmless configuration. It returns an error if a directory can't be read.
-func (r *Rules) FindWithin(at, as string) ([]ProtectedPath, error) {
+func (r *Rules) FindInTree(at, as string) ([]ProtectedPath, error) {
 	if r == nil {
 		return nil, nil
 	}
-	s := r.locatePath(as)
+	s := r.newPathForms(as)
 	if len(s.seen) == 0 && !paths.Within(r.dir, as) && (r.outside == nil || !r.outside(as)) {
 		return nil, nil // nothing is protected there
 	}
@@ -49,9 +49,9 @@ func (r *Rules) FindWithin(at, as string) ([]ProtectedPath, error) {
 	return search.found, err
 }
 
-// FindWithAddedName returns the paths that become protected when a name is added to a directory. A name such as HEAD or
-// .git may turn the directory into a git directory or a repository; completes reports whether it does.
-func (r *Rules) FindWithAddedName(dir, name string) (found []ProtectedPath, completes bool, err error) {
+// FindProtectedByNewName returns the paths that become protected when a name is added to a directory. A name such as
+// HEAD or .git may complete a git directory or a repository; completes reports whether it does.
+func (r *Rules) FindProtectedByNewName(dir, name string) (found []ProtectedPath, completes bool, err error) {
 	if r == nil || !mayCompleteGitDir(name) {
 		return nil, false, nil
 	}
@@ -60,13 +60,13 @@ func (r *Rules) FindWithAddedName(dir, name string) (found []ProtectedPath, comp
 		return nil, false, err
 	}
 	defer func() { _ = root.Close() }()
-	s := r.locatePath(dir)
-	has := existsIn(dir)
+	s := r.newPathForms(dir)
+	has := newExistsFunc(dir)
 	then := func(n string) bool { return n == name || has(n) }
 	before, after := s, s
-	r.addViewsOf(&before, has)
-	r.addViewsOf(&after, then)
-	if len(before.seen) == len(after.seen) && isWorkingGitDir(has) == isWorkingGitDir(then) {
+	r.addFormsFrom(&before, has)
+	r.addFormsFrom(&after, then)
+	if len(before.seen) == len(after.seen) && isCompleteGitDir(has) == isCompleteGitDir(then) {
 		return nil, false, nil
 	}
 	entries := treeSearch{rules: r, added: name, strict: true}
@@ -92,7 +92,7 @@ func (w *treeSearch) visitEntry(dir *os.Root, name string, s pathForms, info fs.
 		if err != nil || len(w.rules.FindRisks(hit, s.path, text)) > 0 {
 			w.found = append(w.found, hit)
 		}
-	case hit.IsInertDir(s.path, info.Mode()):
+	case hit.ProtectsOnlyFilesIn(s.path, info.Mode()):
 	default:
 		w.found = append(w.found, hit)
 		return nil
@@ -122,14 +122,14 @@ func (w *treeSearch) visitDirEntries(dir *os.Root, s pathForms) error {
 	for _, e := range entries {
 		names[e.Name()] = true
 	}
-	w.rules.addViewsOf(&s, func(name string) bool { return names[name] })
+	w.rules.addFormsFrom(&s, func(name string) bool { return names[name] })
 	for _, e := range entries {
 		info, err := dir.Lstat(e.Name())
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
 		if err == nil {
-			err = w.visitEntry(dir, e.Name(), s.child(e.Name()), info)
+			err = w.visitEntry(dir, e.Name(), s.childForms(e.Name()), info)
 		}
 		if err != nil || len(w.found) >= maxHits {
 			return err
@@ -138,8 +138,8 @@ func (w *treeSearch) visitDirEntries(dir *os.Root, s pathForms) error {
 	return nil
 }
 
-// ReadJudgedFile reads a file whose content is checked. With settled, it refuses a file that could change without
-// another open: it has another hard link, or a program has it open for writing.
+// ReadJudgedFile reads a file whose content is checked. With settled, it refuses a file that another program could
+// still change: one with another hard link, or one that is open for writing.
 func ReadJudgedFile(dir *os.Root, name string, settled bool) ([]byte, error) {
 	f, err := dir.OpenFile(name, os.O_RDONLY|nonblock, 0)
 	if err != nil {
@@ -147,7 +147,7 @@ func ReadJudgedFile(dir *os.Root, name string, settled bool) ([]byte, error) {
 	}
 	defer func() { _ = f.Close() }()
 	if settled {
-		if err = checkSettled(f); err != nil {
+		if err = checkNoWriterOrLink(f); err != nil {
 			return nil, err
 		}
 	}
@@ -164,9 +164,9 @@ func (r *Rules) scanDir(s pathForms, visit func(s pathForms, e fs.DirEntry, hit 
 	if err != nil {
 		return // closed to this user, or gone
 	}
-	r.addViewsOf(&s, existsIn(s.path))
+	r.addFormsFrom(&s, newExistsFunc(s.path))
 	for _, e := range entries {
-		below := s.child(e.Name())
+		below := s.childForms(e.Name())
 		hit, ok := r.matchPath(below, e.Type())
 		if visit(below, e, hit, ok) && e.IsDir() {
 			r.scanDir(below, visit)
@@ -187,7 +187,7 @@ func (r *Rules) FindAtTop() (found []string) {
 		return nil
 	}
 	r.scanDir(pathForms{path: r.dir}, func(s pathForms, e fs.DirEntry, hit ProtectedPath, ok bool) bool {
-		inert := ok && hit.IsInertDir(s.path, e.Type())
+		inert := ok && hit.ProtectsOnlyFilesIn(s.path, e.Type())
 		if ok && hit.ContentRule == "" && !inert {
 			found = append(found, s.path)
 			return false

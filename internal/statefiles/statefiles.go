@@ -46,7 +46,8 @@ func RemoveFile(home, path string) error {
 	}, true)
 }
 
-// updateList locks the list and changes it, if the list contains the file or not, as given by listed.
+// updateList locks the list and changes it. It does nothing unless the list contains the file (listed) or lacks it (not
+// listed).
 func updateList(home, path string, change func(*stateFileList, string), listed bool) error {
 	name, err := relativeName(home, path)
 	if err != nil || name == "" {
@@ -55,7 +56,7 @@ func updateList(home, path string, change func(*stateFileList, string), listed b
 	if l, readErr := readList(home); readErr != nil || slices.Contains(l.Files, name) != listed {
 		return readErr
 	}
-	lock, err := filelock.Open(filepath.Join(home, "."+listName+".lock"), filelock.Wait)
+	lock, err := filelock.OpenLocked(filepath.Join(home, "."+listName+".lock"), filelock.LockWaiting)
 	if err != nil {
 		return fmt.Errorf("lock the list of state files: %w", err)
 	}

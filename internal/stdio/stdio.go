@@ -62,8 +62,8 @@ type TailBuffer struct {
 	data []byte
 }
 
-// NewTail returns a Tail that keeps at most that many bytes.
-func NewTail(most int) *TailBuffer { return &TailBuffer{most: most} }
+// NewTailBuffer returns a buffer that keeps the last bytes, at most that many.
+func NewTailBuffer(most int) *TailBuffer { return &TailBuffer{most: most} }
 
 // Write appends p and drops the oldest bytes beyond the maximum.
 func (t *TailBuffer) Write(p []byte) (int, error) {

@@ -8,20 +8,20 @@ func Nearest(s string, candidates []string) string {
 	if len(candidates) == 0 {
 		return ""
 	}
-	return slices.MinFunc(candidates, func(a, b string) int { return Distance(s, a) - Distance(s, b) })
+	return slices.MinFunc(candidates, func(a, b string) int { return EditDistance(s, a) - EditDistance(s, b) })
 }
 
 // DidYouMean returns `; did you mean "x"?` for the nearest candidate, or "" if no candidate is near enough.
 func DidYouMean(s string, candidates []string) string {
 	name := Nearest(s, candidates)
-	if distance := Distance(s, name); name == "" || distance > max(2, len(s)/3) || distance >= max(len(s), len(name)) {
+	if distance := EditDistance(s, name); name == "" || distance > max(2, len(s)/3) || distance >= max(len(s), len(name)) {
 		return ""
 	}
 	return `; did you mean "` + name + `"?`
 }
 
-// Distance returns the Levenshtein distance in bytes of the first 128 bytes of two strings.
-func Distance(a, b string) int {
+// EditDistance returns the Levenshtein distance in bytes of the first 128 bytes of two strings.
+func EditDistance(a, b string) int {
 	const maxLength = 128
 	a, b = a[:min(len(a), maxLength)], b[:min(len(b), maxLength)]
 	row := make([]int, len(b)+1)

@@ -27,7 +27,7 @@ func newAppendFileTool(m *pluginState) sdk.Tool {
 			if err != nil {
 				return fileChangeOutput{}, err
 			}
-			return newChangeMessage(fmt.Sprintf("Appended to %s", hiddentext.QuoteName(in.Path)), out), nil
+			return newFileChangeOutput(fmt.Sprintf("Appended to %s", hiddentext.QuoteName(in.Path)), out), nil
 		},
 		sdk.Traits{
 			TextResult: true, Sets: []string{picoclawSet},

@@ -26,7 +26,7 @@ func BenchmarkReadOneMegabyte(b *testing.B) {
 	env, m := &sdk.Environment{Workspace: w}, &pluginState{}
 	b.Run("tool", func(b *testing.B) {
 		for b.Loop() {
-			if _, err := readPart(b.Context(), env, m, "large", filePart{}); err != nil {
+			if _, err := readPart(b.Context(), env, m, "large", requestedPart{}); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -29,7 +29,7 @@ func formatBinarySummary(size int64, kind string, sum [sha256.Size]byte) string 
 }
 
 // readHex sets the window's text to the requested bytes in hexadecimal.
-func (w *fileWindow) readHex(f io.ReaderAt, head []byte, p filePart) error {
+func (w *fileWindow) readHex(f io.ReaderAt, head []byte, p requestedPart) error {
 	from := min(p.Offset, w.Size)
 	data := make([]byte, min(p.byteCount(), maxHexBytes, w.Size-from))
 	n, err := f.ReadAt(data, from)

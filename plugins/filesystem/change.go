@@ -30,12 +30,12 @@ type changeRequest struct {
 type fileChange struct {
 	path    string
 	ifMatch string // the etag that the file must have; absent for none
-	must    bool   // there must be a file
-	parents bool   // missing directories are made
+	must    bool   // the file must exist
+	parents bool   // create missing directories
 	mode    fs.FileMode
-	added   bool // the new contents are the old ones with something after them
+	added   bool // the new contents are the old ones with text appended
 
-	// make returns the new contents. It may tell more about itself in its own variables: the last call counts.
+	// make returns the new contents. It may store further results in its own variables; those of the last call count.
 	make func(v *originalFile) ([]byte, error)
 }
 
@@ -107,20 +107,20 @@ func (m *pluginState) applyChange(ctx context.Context, env *sdk.Environment, c c
 		return nil, err
 	}
 	out := &changeResult{}
-	edits := make([]workspace.Edit, len(c.edits))
+	edits := make([]workspace.FileChange, len(c.edits))
 	for i, e := range c.edits {
-		edits[i] = workspace.Edit{Path: e.path, Mode: e.mode, Parents: e.parents,
+		edits[i] = workspace.FileChange{Path: e.path, Mode: e.mode, Parents: e.parents,
 			Change: func(old *workspace.OldFile) ([]byte, error) {
 				if err := ctx.Err(); err != nil {
 					return nil, sdk.Errorf(sdk.Cancelled, "failed to %s: cancelled", c.doing)
 				}
-				return m.computeContents(ctx, &originalFile{old: old, env: env, path: e.path}, e, c.doing)
+				return m.computeNewContents(ctx, &originalFile{old: old, env: env, path: e.path}, e, c.doing)
 			}}
 	}
 	if c.dryRun {
-		err := env.Workspace.PreviewEdits(func(changed []workspace.PlannedChange) error {
+		err := env.Workspace.PreviewChanges(func(changed []workspace.PlannedChange) error {
 			out.addFiles(changed)
-			out.Diff = allDiffs(env, changed)
+			out.Diff = formatAllDiffs(env, changed)
 			return nil
 		}, edits...)
 		if err != nil {
@@ -130,9 +130,9 @@ func (m *pluginState) applyChange(ctx context.Context, env *sdk.Environment, c c
 	}
 	rec := m.beginRecording(env, c.tool, "")
 	rec.recordDirTimes(env.Workspace, c.edits)
-	err := env.Workspace.ApplyEdits(func(changed []workspace.PlannedChange) error {
+	err := env.Workspace.ApplyChanges(func(changed []workspace.PlannedChange) error {
 		out.addFiles(changed)
-		rec.saveFiles(&c, changed)
+		rec.saveOriginalFiles(&c, changed)
 		return nil
 	}, edits...)
 	if err != nil {
@@ -157,8 +157,8 @@ func (r undoRecording) recordDirTimes(w *workspace.Workspace, edits []fileChange
 	}
 }
 
-// saveFiles saves the original contents of the files that are about to change.
-func (r undoRecording) saveFiles(c *changeRequest, changed []workspace.PlannedChange) {
+// saveOriginalFiles saves the original contents of the files that are about to change.
+func (r undoRecording) saveOriginalFiles(c *changeRequest, changed []workspace.PlannedChange) {
 	if r.Recorder == nil {
 		return
 	}
@@ -213,8 +213,8 @@ func (c *changeRequest) convertError(err error) error {
 	return &with
 }
 
-// computeContents checks the preconditions for a file and returns its new contents.
-func (m *pluginState) computeContents(ctx context.Context, v *originalFile, e fileChange, doing string) ([]byte, error) {
+// computeNewContents checks the preconditions for a file and returns its new contents.
+func (m *pluginState) computeNewContents(ctx context.Context, v *originalFile, e fileChange, doing string) ([]byte, error) {
 	if !v.old.Exists() {
 		if e.must {
 			return nil, sdk.Errorf(sdk.NotFound, "failed to %s: file not found", doing).WithHint("there is no %s", hiddentext.QuoteName(e.path))

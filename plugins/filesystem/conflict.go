@@ -18,7 +18,7 @@ func (m *pluginState) newConflictError(doing, path, seen, now string, open bool,
 	if !open || !isContentEtag(now) {
 		return e
 	}
-	old, ok := m.lookUpSeen(seen)
+	old, ok := m.lookUpSeenContents(seen)
 	if !ok {
 		e.Message += "\n(that version is not kept, so there is no diff)"
 		return e
@@ -28,7 +28,7 @@ func (m *pluginState) newConflictError(doing, path, seen, now string, open bool,
 		return err
 	}
 	m.seen.Add(now, string(data))
-	e.Message += "\nwhat has changed since:\n" + unifiedDiff(path, path, old, data)
+	e.Message += "\nwhat has changed since:\n" + formatUnifiedDiff(path, path, old, data)
 	return e
 }
 
@@ -41,7 +41,7 @@ func (m *pluginState) checkTreeEtag(ctx context.Context, env *sdk.Environment, t
 	if err != nil || now == etag {
 		return err
 	}
-	if !tree.Info.Mode().IsRegular() || tree.Info.Size() > mostDiffable {
+	if !tree.Info.Mode().IsRegular() || tree.Info.Size() > maxDiffableBytes {
 		return sdk.Errorf(sdk.Conflict, "failed to %s: it is not the version %s; it is %s now and nothing was changed", doing,
 			etag, describeVersion(now))
 	}
@@ -59,7 +59,7 @@ func (m *pluginState) checkTreeEtag(ctx context.Context, env *sdk.Environment, t
 	})
 }
 
-// describeVersion names the current version in a message, also if it has no etag.
+// describeVersion returns the etag of the current version for a message, or words for a version without etag.
 func describeVersion(etag string) string {
 	if etag == "" {
 		return "one of a moment ago"

@@ -14,12 +14,12 @@ import (
 )
 
 const (
-	longestDiff  = 32 << 10 // bytes of a diff that are shown
-	mostDiffable = 2 << 20  // bytes of a file that is compared
+	maxDiffBytes     = 32 << 10 // bytes of a diff that are shown
+	maxDiffableBytes = 2 << 20  // bytes of a file that is compared
 )
 
-// allDiffs returns the unified diffs of all changed files that the policy allows reading.
-func allDiffs(env *sdk.Environment, changed []workspace.PlannedChange) string {
+// formatAllDiffs returns the unified diffs of all changed files that the policy allows reading.
+func formatAllDiffs(env *sdk.Environment, changed []workspace.PlannedChange) string {
 	var b strings.Builder
 	for _, c := range changed {
 		name := c.Old.Path
@@ -36,14 +36,14 @@ func allDiffs(env *sdk.Environment, changed []workspace.PlannedChange) string {
 			fmt.Fprintf(&b, "%s: %v\n", hiddentext.QuoteName(name), err)
 			continue
 		}
-		b.WriteString(unifiedDiff(from, name, old, c.Data))
+		b.WriteString(formatUnifiedDiff(from, name, old, c.Data))
 	}
 	return b.String()
 }
 
-// unifiedDiff returns the unified diff of two versions of a file.
-func unifiedDiff(from, to string, old, new []byte) string {
-	if max(len(old), len(new)) > mostDiffable {
+// formatUnifiedDiff returns the unified diff of two versions of a file.
+func formatUnifiedDiff(from, to string, old, new []byte) string {
+	if max(len(old), len(new)) > maxDiffableBytes {
 		return fmt.Sprintf("%s: %d bytes before, %d now; too long to be compared\n", hiddentext.QuoteName(to), len(old), len(new))
 	}
 	a, errA := text.DetectEncoding(old).Decode(old)
@@ -52,11 +52,11 @@ func unifiedDiff(from, to string, old, new []byte) string {
 		return fmt.Sprintf("%s: %d bytes before, %d now; not text\n", hiddentext.QuoteName(to), len(old), len(new))
 	}
 	out := udiff.Unified(hiddentext.QuoteName(from), hiddentext.QuoteName(to), a, b)
-	if len(out) <= longestDiff {
+	if len(out) <= maxDiffBytes {
 		return out
 	}
-	cut := out[:longestDiff]
-	for !utf8.ValidString(cut[max(0, len(cut)-utf8.UTFMax):]) && len(cut) > longestDiff-utf8.UTFMax {
+	cut := out[:maxDiffBytes]
+	for !utf8.ValidString(cut[max(0, len(cut)-utf8.UTFMax):]) && len(cut) > maxDiffBytes-utf8.UTFMax {
 		cut = cut[:len(cut)-1]
 	}
 	return fmt.Sprintf("%s\n[%d more bytes of diff]\n", cut, len(out)-len(cut))

@@ -84,7 +84,7 @@ func (in *editInput) parseReplacements() ([]fileTextReplacement, error) {
 	}
 	all := make([]fileTextReplacement, len(in.Edits))
 	for i, item := range in.Edits {
-		path, match, err := resolveEditFile(i, item.Path, in.Path, item.IfMatch, in.IfMatch)
+		path, match, err := editPathAndEtag(i, item.Path, in.Path, item.IfMatch, in.IfMatch)
 		if err != nil {
 			return nil, err
 		}

@@ -61,7 +61,7 @@ func (in *editFileInput) parseReplacements() ([]fileTextReplacement, error) {
 	}
 	all := make([]fileTextReplacement, len(in.Edits))
 	for i, item := range in.Edits {
-		path, match, err := resolveEditFile(i, item.Path, in.Path, item.IfMatch, in.IfMatch)
+		path, match, err := editPathAndEtag(i, item.Path, in.Path, item.IfMatch, in.IfMatch)
 		if err != nil {
 			return nil, err
 		}
@@ -72,8 +72,8 @@ func (in *editFileInput) parseReplacements() ([]fileTextReplacement, error) {
 	return all, nil
 }
 
-// resolveEditFile returns the path and etag for one of several edits: its own, or those that all edits share.
-func resolveEditFile(i int, own, common, ownMatch, commonMatch string) (path, match string, err error) {
+// editPathAndEtag returns the path and etag for one of several edits: its own, or those that all edits share.
+func editPathAndEtag(i int, own, common, ownMatch, commonMatch string) (path, match string, err error) {
 	switch {
 	case own != "" && own != common:
 		return own, ownMatch, nil

@@ -26,7 +26,7 @@ const (
 
 // contentEtag returns the etag of a file's contents.
 func contentEtag(ctx context.Context, f io.ReaderAt) (string, error) {
-	hash := versions.NewEtagHash()
+	hash := versions.NewEtagHasher()
 	_, err := io.CopyBuffer(hash, readerOnly{&contextReader{ctx, io.NewSectionReader(f, 0, 1<<62)}}, make([]byte, streamBlockSize))
 	return hash.Etag(), err
 }
@@ -34,8 +34,8 @@ func contentEtag(ctx context.Context, f io.ReaderAt) (string, error) {
 // isContentEtag reports whether an etag is a hash of contents.
 func isContentEtag(etag string) bool { return versions.IsEtag(etag) }
 
-// revisionEtag returns an etag made from the size and times of a file too long to read. It is empty if the file
-// changed within the last seconds, because another change could go unnoticed.
+// revisionEtag returns an etag of size and times, for a file too long to read. It is empty if the file changed within
+// the last seconds, because another change could go unnoticed.
 func revisionEtag(info fs.FileInfo) string {
 	r := workspace.FileRevision(info)
 	if r == "" {
@@ -70,7 +70,7 @@ func treeEtag(ctx context.Context, tree *workspace.FileTree) (etag string, err e
 
 // dirEtag returns a hash of the names, types and sizes in a directory, because reading the contents takes too long.
 func dirEtag(ctx context.Context, tree *workspace.FileTree) (string, error) {
-	hash := versions.NewEtagHash()
+	hash := versions.NewEtagHasher()
 	err := tree.WalkTree(func(e *workspace.TreeEntry) error {
 		if e.Name == "." {
 			return nil

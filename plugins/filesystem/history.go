@@ -122,8 +122,8 @@ func mayShowOperation(env *sdk.Environment, op *undo.Operation) bool {
 	return !slices.ContainsFunc(op.Changes.Names, func(path string) bool { return !mayRestore(env, path) })
 }
 
-// newRestoreChecker returns a function that checks whether undo may restore a path or anything below it.
-func newRestoreChecker(env *sdk.Environment) func(path string) error {
+// newRestorePolicyCheck returns a function that checks whether undo may restore a path or anything below it.
+func newRestorePolicyCheck(env *sdk.Environment) func(path string) error {
 	open := map[string]bool{}
 	return func(path string) error {
 		if !open[filepath.Dir(path)] && !mayRestore(env, path) {
@@ -134,8 +134,8 @@ func newRestoreChecker(env *sdk.Environment) func(path string) error {
 	}
 }
 
-// mayRestore reports whether the policy allows restoring a path. Symlinks and read-only directories that the
-// operation created are ignored, because undo removes or opens them first.
+// mayRestore reports whether the policy allows restoring a path. It ignores symlinks and read-only directories that the
+// operation created, because undo removes or opens them first.
 func mayRestore(env *sdk.Environment, path string) bool {
 	for at := path; at != env.Workspace.Dir() && at != filepath.Dir(at); at = filepath.Dir(at) {
 		switch d := env.Guard.DecidePath(guard.Delete, at); {

@@ -15,9 +15,9 @@ type lineWindowWriter struct {
 	hurry    bool // end with errStopReading once nothing more is to be kept, or the lines are too far in
 
 	kept    bytes.Buffer
-	full    bool  // there was not room for all
-	begin   int64 // where the first kept line begins, in bytes
-	newline int   // how many newlines there were
+	full    bool  // the room did not suffice for all lines
+	begin   int64 // offset of the first kept line, in bytes
+	newline int   // number of newlines so far
 	crlf    int
 	seen    int64
 	last    byte

@@ -40,7 +40,7 @@ func newListDirTool() sdk.Tool {
 func formatDirListing(w *workspace.Workspace, path, after string) (string, error) {
 	page, err := w.ReadDirPage(path, after, listPage)
 	if err != nil {
-		return "", convertPathError("list directory", path, newNotDirectoryError(w, path, err))
+		return "", convertPathError("list directory", path, explainNotDirectory(w, path, err))
 	}
 	var b strings.Builder
 	b.Grow(32 * len(page.Entries))

@@ -62,7 +62,7 @@ func newLsTool() sdk.Tool {
 				return out.addEntry(&in, e)
 			})
 			if err != nil {
-				return lsOutput{}, convertPathError("list directory", in.Path, newNotDirectoryError(req.Workspace, in.Path, err))
+				return lsOutput{}, convertPathError("list directory", in.Path, explainNotDirectory(req.Workspace, in.Path, err))
 			}
 			out.Count = len(out.Entries)
 			if !in.Recursive && strings.Contains(in.Pattern, "/") {
@@ -145,8 +145,9 @@ func fileType(info fs.FileInfo) string {
 	return "other"
 }
 
-// newNotDirectoryError says that a path is no directory.
-func newNotDirectoryError(w *workspace.Workspace, name string, err error) error {
+// explainNotDirectory replaces an error that means "not a directory" by a message for the agent. It returns other
+// errors unchanged.
+func explainNotDirectory(w *workspace.Workspace, name string, err error) error {
 	if !errors.Is(err, syscall.ENOTDIR) {
 		return err
 	}

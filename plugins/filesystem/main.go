@@ -2,9 +2,9 @@
 // workspace.
 //
 // All its file access goes through the SDK's workspace, as in any plugin. It must not know of hosts, agents or
-// sandboxes. Each tool has its own file, named after it. Two tool sets share one implementation: read_file,
-// write_file, list_dir, edit_file and append_file for picoclaw's set, and read, write, ls and edit for the module's
-// set. Tools that both sets need are in both.
+// sandboxes. Each tool has its own file, named after it. Two tool sets share one implementation: read_file, write_file,
+// list_dir, edit_file and append_file for picoclaw's set, and read, write, ls and edit for the module's set. Tools that
+// both sets need are in both.
 package main
 
 import "github.com/picoclaw/picoclaw/sdk"

@@ -14,7 +14,7 @@ import (
 type pluginState struct {
 	once  sync.Once
 	err   error
-	store *undo.Store // nil when it is switched off or there is nowhere to keep it
+	store *undo.Store // nil without an undo store
 	seen  *versions.SeenContentStore
 }
 
@@ -47,8 +47,8 @@ func (m *pluginState) saveState(context.Context) {
 	}
 }
 
-// lookUpSeen returns the contents with an etag, if the agent has read them.
-func (m *pluginState) lookUpSeen(etag string) ([]byte, bool) {
+// lookUpSeenContents returns the contents with an etag, if the agent has read them.
+func (m *pluginState) lookUpSeenContents(etag string) ([]byte, bool) {
 	data, ok := m.seen.Get(etag)
 	return []byte(data), ok
 }

@@ -47,7 +47,7 @@ func newReadTool(m *pluginState) sdk.Tool {
 	return sdk.NewTool("read", "Read a file with line numbers. Supports partial reads.",
 		func(ctx context.Context, req *sdk.Request[readInput]) (readOutput, error) {
 			in := req.Args
-			p := filePart{StartLine: in.StartLine, EndLine: in.EndLine, Length: in.Length, Encoding: in.Encoding}
+			p := requestedPart{StartLine: in.StartLine, EndLine: in.EndLine, Length: in.Length, Encoding: in.Encoding}
 			p.Bytes = in.Offset != nil || in.Length > 0
 			if in.Offset != nil {
 				p.Offset = *in.Offset

@@ -74,7 +74,7 @@ func newReadFileTool(m *pluginState) sdk.Tool {
 		"Read the contents of a file from the filesystem. Reads all lines, some lines or some bytes.",
 		func(ctx context.Context, req *sdk.Request[readFileInput]) (readFileOutput, error) {
 			in := req.Args
-			p := filePart{StartLine: in.StartLine, EndLine: in.EndLine, Length: in.Length, Encoding: in.Encoding}
+			p := requestedPart{StartLine: in.StartLine, EndLine: in.EndLine, Length: in.Length, Encoding: in.Encoding}
 			p.Bytes = in.Offset != nil || in.Length > 0
 			if in.Offset != nil {
 				p.Offset = *in.Offset

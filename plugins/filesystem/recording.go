@@ -20,7 +20,7 @@ func (m *pluginState) beginRecording(env *sdk.Environment, tool, summary string)
 // saveBeforeChange saves the file that a change is about to replace or delete.
 func (r undoRecording) saveBeforeChange(kind mutation.Kind, path, to string) {
 	if r.Recorder != nil {
-		_ = r.Notice(mutation.FileMutation{Kind: kind, Path: path, To: to})
+		_ = r.BeforeChange(mutation.FileMutation{Kind: kind, Path: path, To: to})
 	}
 }
 
@@ -34,7 +34,7 @@ func (r undoRecording) saveTree(path string) {
 // addCreatedTree records everything below a path as created by the call.
 func (r undoRecording) addCreatedTree(path string) {
 	if r.Recorder != nil {
-		r.OwnTree(path)
+		r.NoteCreatedTree(path)
 	}
 }
 

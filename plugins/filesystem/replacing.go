@@ -28,7 +28,7 @@ type textReplacement struct {
 // textArgumentNames are the names of the arguments with the old and new text, for messages.
 type textArgumentNames struct{ old, new string }
 
-// replaceText returns a file's contents with the replacement made. No other byte changes.
+// replaceText returns a file's contents after the replacement. All other bytes stay unchanged.
 func (r *textReplacement) replaceText(c *originalFile) ([]byte, error) {
 	data, err := c.readBytes()
 	if err != nil {
@@ -49,7 +49,7 @@ func (r *textReplacement) replaceText(c *originalFile) ([]byte, error) {
 	if err = r.checkEncoding(s, enc, f); err != nil {
 		return nil, err
 	}
-	r.times, r.note = len(f.Splices), r.describeMatch(f, s)
+	r.times, r.note = len(f.Splices), r.describeInexactMatch(f, s)
 	first, last := f.Splices[0], f.Splices[len(f.Splices)-1]
 	grown := 0
 	for _, splice := range slices.Backward(f.Splices) {
@@ -67,7 +67,7 @@ func (r *textReplacement) replaceText(c *originalFile) ([]byte, error) {
 }
 
 // checkEncoding returns an error if the replacement would mix two encodings in the file.
-func (r *textReplacement) checkEncoding(s string, enc text.Encoding, f *replace.Match) error {
+func (r *textReplacement) checkEncoding(s string, enc text.Encoding, f *replace.Replacements) error {
 	for _, splice := range f.Splices {
 		if !fitsEncoding(s, enc, splice.New) {
 			return sdk.Errorf(sdk.InvalidArgument,
@@ -78,14 +78,15 @@ func (r *textReplacement) checkEncoding(s string, enc text.Encoding, f *replace.
 	return nil
 }
 
-// fitsEncoding reports whether a file with added text has one encoding; an unknown 8-bit encoding takes ASCII only.
+// fitsEncoding reports whether added text can be written in the file's encoding. In an unknown 8-bit encoding, only
+// ASCII can.
 func fitsEncoding(s string, enc text.Encoding, added string) bool {
 	return !enc.IsASCIICompatible() || !strings.ContainsFunc(added, func(c rune) bool { return c >= utf8.RuneSelf }) ||
 		utf8.ValidString(s)
 }
 
-// describeMatch returns a note about an inexact match or too few occurrences; empty for an exact match.
-func (r *textReplacement) describeMatch(f *replace.Match, s string) string {
+// describeInexactMatch returns a note about an inexact match or too few occurrences; empty for an exact match.
+func (r *textReplacement) describeInexactMatch(f *replace.Replacements, s string) string {
 	if f.How == replace.Exactly {
 		if n := len(f.Splices); n < r.count {
 			return fmt.Sprintf("%s is there %s, not the %d that count says; all were replaced", r.names.old, formatTimes(n), r.count)
@@ -128,7 +129,7 @@ func (r *textReplacement) newMatchError(err error, c *originalFile, s string) er
 		e := sdk.Errorf(sdk.NotFound, "%s not found in file. Make sure it matches exactly", r.names.old)
 		switch {
 		case c.isUnreadable():
-		case r.lacksFinalNewline(s):
+		case r.fileLacksFinalNewline(s):
 			e.Message += fmt.Sprintf("\nthe file ends without a newline: leave the one at the end of %s out", r.names.old)
 		case len(miss.Nearest) > 0:
 			e.Message += "\n" + formatSimilarPlaces(miss.Nearest)
@@ -138,8 +139,9 @@ func (r *textReplacement) newMatchError(err error, c *originalFile, s string) er
 	return err
 }
 
-// lacksFinalNewline reports whether the old text ends with a newline and the file ends with the same text without it.
-func (r *textReplacement) lacksFinalNewline(s string) bool {
+// fileLacksFinalNewline reports whether only a newline is missing: the old text ends with one, and the file ends with
+// the same text without it.
+func (r *textReplacement) fileLacksFinalNewline(s string) bool {
 	lines := strings.NewReplacer("\r\n", "\n")
 	old, ok := strings.CutSuffix(lines.Replace(r.old), "\n")
 	return ok && old != "" && strings.HasSuffix(lines.Replace(s), old)
@@ -195,8 +197,8 @@ func clipLine(line string) string {
 }
 
 const (
-	contextLines  = 3   // round a changed place
-	mostPreviewed = 200 // lines
+	contextLines    = 3   // round a changed place
+	maxPreviewLines = 200 // lines
 )
 
 // formatPreview returns the changed lines with line numbers and context.
@@ -205,9 +207,9 @@ func formatPreview(s string, from, to, times int) string {
 		to = from // the first of several
 	}
 	around, first := text.LinesAround(s, from, to, contextLines)
-	lines := strings.SplitAfterN(around, "\n", mostPreviewed+1)
-	if len(lines) > mostPreviewed {
-		lines = lines[:mostPreviewed]
+	lines := strings.SplitAfterN(around, "\n", maxPreviewLines+1)
+	if len(lines) > maxPreviewLines {
+		lines = lines[:maxPreviewLines]
 	}
 	for i, line := range lines {
 		if len(line) > maxQuotedBytes {

@@ -16,7 +16,7 @@ import (
 const streamBlockSize = 256 << 10
 
 // readLongFile fills the window from a file too long for memory, and counts lines and hashes it up to maxFullReadBytes.
-func (w *fileWindow) readLongFile(ctx context.Context, f *os.File, p filePart) error {
+func (w *fileWindow) readLongFile(ctx context.Context, f *os.File, p requestedPart) error {
 	head := make([]byte, headSize)
 	n, err := f.ReadAt(head, 0)
 	if err != nil && err != io.EOF { //nolint:errorlint // ReadAt returns it as it is
@@ -31,7 +31,7 @@ func (w *fileWindow) readLongFile(ctx context.Context, f *os.File, p filePart) e
 	if w.Size > maxFullReadBytes {
 		return w.readHugeFile(ctx, f, head, enc, p)
 	}
-	hash, sum := versions.NewEtagHash(), sha256.New()
+	hash, sum := versions.NewEtagHasher(), sha256.New()
 	raw := io.TeeReader(&contextReader{ctx, io.NewSectionReader(f, 0, w.Size)}, hash)
 	if p.Encoding == "" && len(enc.Mark) == 0 && text.IsBinary(head) {
 		if p.Bytes {
@@ -60,12 +60,12 @@ func (w *fileWindow) readLongFile(ctx context.Context, f *os.File, p filePart) e
 		w.markPastEnd()
 		return nil
 	}
-	w.setLines(lines)
+	w.setKeptLines(lines)
 	return nil
 }
 
 // readByteRange fills the window with the requested bytes and reads nothing else.
-func (w *fileWindow) readByteRange(f io.ReaderAt, enc text.Encoding, p filePart) error {
+func (w *fileWindow) readByteRange(f io.ReaderAt, enc text.Encoding, p requestedPart) error {
 	from := min(p.Offset, w.Size)
 	part := make([]byte, min(p.byteCount(), w.Size-from))
 	if _, err := io.ReadFull(io.NewSectionReader(f, from, w.Size), part); err != nil {
@@ -74,8 +74,8 @@ func (w *fileWindow) readByteRange(f io.ReaderAt, enc text.Encoding, p filePart)
 	return w.decodeIntoWindow(part, from, enc)
 }
 
-// setLines fills the window with the lines that a lineWindowWriter kept.
-func (w *fileWindow) setLines(lines *lineWindowWriter) {
+// setKeptLines fills the window with the lines that a lineWindowWriter kept.
+func (w *fileWindow) setKeptLines(lines *lineWindowWriter) {
 	w.Start, w.Text = lines.from, lines.kept.String()
 	if lines.full {
 		w.truncateText(maxWindow, lines.begin)

@@ -12,7 +12,7 @@ import (
 )
 
 // readHugeFile fills the window from a file too long to read completely, without line count and content etag.
-func (w *fileWindow) readHugeFile(ctx context.Context, f *os.File, head []byte, enc text.Encoding, p filePart) error {
+func (w *fileWindow) readHugeFile(ctx context.Context, f *os.File, head []byte, enc text.Encoding, p requestedPart) error {
 	info, err := f.Stat()
 	if err != nil {
 		return err
@@ -42,6 +42,6 @@ func (w *fileWindow) readHugeFile(ctx context.Context, f *os.File, head []byte, 
 		w.Note = fmt.Sprintf("line %d does not begin in the first %d bytes, and lines are not counted any farther; ask for bytes, with offset", w.Start, maxFullReadBytes)
 		return nil
 	}
-	w.setLines(lines)
+	w.setKeptLines(lines)
 	return nil
 }

@@ -38,7 +38,7 @@ func (t *fileTransfer) runTransfer(ctx context.Context, env *sdk.Environment, m 
 		return transferOutput{}, err
 	}
 	err := transfer(source, destination,
-		workspace.TransferOptions{Overwrite: overwrite, Last: t.newTransferHook(ctx, env, m), Stop: ctx.Err})
+		workspace.TransferOptions{Overwrite: overwrite, Last: t.newBeforeTransferHook(ctx, env, m), Stop: ctx.Err})
 	if err != nil {
 		t.rec.finishFailed(err)
 		return transferOutput{}, t.convertError(env.Workspace, source, destination, err)
@@ -47,8 +47,9 @@ func (t *fileTransfer) runTransfer(ctx context.Context, env *sdk.Environment, m 
 	return t.out, nil
 }
 
-// newTransferHook returns the function that checks the source's etag and saves replaced files before the transfer.
-func (t *fileTransfer) newTransferHook(ctx context.Context, env *sdk.Environment, m *pluginState) func(*workspace.TransferPlan) error {
+// newBeforeTransferHook returns the function that checks the source's etag and saves replaced files before the
+// transfer.
+func (t *fileTransfer) newBeforeTransferHook(ctx context.Context, env *sdk.Environment, m *pluginState) func(*workspace.TransferPlan) error {
 	return func(w *workspace.TransferPlan) error {
 		t.out.Source, t.out.Destination, t.out.Overwritten = w.Source.Path, w.Destination, w.Replaced != nil
 		if err := m.checkTreeEtag(ctx, env, w.Source, t.ifMatch, t.doing); err != nil {

@@ -41,14 +41,14 @@ func (o undoOutput) Text() string {
 	if o.DryRun {
 		what = "Would be undone"
 	}
-	return withNotes(fmt.Sprintf("%s: %s\n%s", what, hiddentext.QuoteName(o.Summary), formatList(o.Paths, hiddentext.QuoteName)), o.Notes)
+	return withNotes(fmt.Sprintf("%s: %s\n%s", what, hiddentext.QuoteName(o.Summary), formatFirstItems(o.Paths, hiddentext.QuoteName)), o.Notes)
 }
 
 // maxListedPaths limits the paths in the text of an undo.
 const maxListedPaths = 50
 
-// formatList returns the first items, one per line, and the number of the others.
-func formatList[T any](all []T, format func(T) string) string {
+// formatFirstItems returns the first items, one per line, and the number of omitted items.
+func formatFirstItems[T any](all []T, format func(T) string) string {
 	var lines []string
 	for _, item := range all[:min(maxListedPaths, len(all))] {
 		lines = append(lines, format(item))
@@ -69,7 +69,7 @@ func newUndoTool(m *pluginState) sdk.Tool {
 			if err != nil {
 				return undoOutput{}, err
 			}
-			return m.undoOperation(ctx, &req.Environment, op, req.Args, req.Agreed())
+			return m.undoOperation(ctx, &req.Environment, op, req.Args, req.IsApproved())
 		},
 		withChangeTraits(sdk.Traits{Sets: []string{picoclawSet, moduleSet}, Permissions: []string{"fs.read", "fs.write", "fs.delete"}}))
 }
@@ -120,7 +120,7 @@ func (m *pluginState) undoOperation(ctx context.Context, env *sdk.Environment, o
 	defer func() { _ = files.Close() }()
 	done, err := m.store.Undo(ctx, files, undo.UndoRequest{
 		ID: op.ID, Force: in.Force, DryRun: in.DryRun,
-		Check: newRestoreChecker(env), Permit: newRestoreGuard(env, approved),
+		Check: newRestorePolicyCheck(env), Permit: newProtectedRestoreCheck(env, approved),
 	})
 	out := undoOutput{Undone: op.ID, Summary: op.Summary, Paths: done.Paths, DryRun: in.DryRun, Undo: done.Ended.ID}
 	if out.Conflicts = done.Conflicts; len(out.Conflicts) > 0 {
@@ -140,7 +140,7 @@ func (m *pluginState) undoOperation(ctx context.Context, env *sdk.Environment, o
 	case errors.As(err, &notEnded):
 		return undoOutput{}, sdk.Errorf(sdk.Conflict, "%s; nothing was undone of %s", hiddentext.QuoteName(err.Error()), op.ID).WithHint(forceHint)
 	case err == nil && len(done.Paths) == 0 && len(done.Conflicts) > 0:
-		conflicts := formatList(done.Conflicts, func(c undo.PathConflict) string { return c.Error() })
+		conflicts := formatFirstItems(done.Conflicts, func(c undo.PathConflict) string { return c.Error() })
 		return undoOutput{}, sdk.Errorf(sdk.Conflict, "%s; nothing was undone of %s (%s)", conflicts, op.ID,
 			hiddentext.QuoteName(op.Summary)).WithHint(forceHint + "; history lists older operations, which undo takes by id")
 	case err == nil && len(done.Paths) == 0:
@@ -162,14 +162,14 @@ func (m *pluginState) undoOperation(ctx context.Context, env *sdk.Environment, o
 	return out, sdk.Errorf("io_error", "undo was not finished: %v", err).WithHint("%s", hint)
 }
 
-// newRestoreGuard returns a function that refuses to restore a protected file without approval.
-func newRestoreGuard(env *sdk.Environment, approved bool) func(mutation.FileMutation) error {
+// newProtectedRestoreCheck returns a function that refuses to restore a protected file without approval.
+func newProtectedRestoreCheck(env *sdk.Environment, approved bool) func(mutation.FileMutation) error {
 	monitor := env.Workspace.MonitorChanges(workspace.MonitorOptions{Approved: approved})
 	return func(m mutation.FileMutation) error {
 		if m.Kind == mutation.Rename {
-			return monitor.CheckPlacement(m.Path, m.To)
+			return monitor.CheckMoveTarget(m.Path, m.To)
 		}
-		return monitor.Notice(m)
+		return monitor.BeforeChange(m)
 	}
 }
 

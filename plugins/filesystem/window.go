@@ -26,18 +26,18 @@ const (
 	headSize = 8 << 10
 )
 
-// filePart is the requested part of a file: all, lines or bytes.
-type filePart struct {
+// requestedPart is the requested part of a file: all, lines or bytes.
+type requestedPart struct {
 	StartLine int   // from 1; 0 for the first
 	EndLine   int   // 0 for the last
 	Offset    int64 // in bytes
 	Length    int64 // in bytes; 0 for the rest
-	Bytes     bool  // Offset and Length say what is wanted
+	Bytes     bool  // Offset and Length select the part, not the lines
 	Encoding  string
 }
 
 // validate returns an error for an invalid part.
-func (p filePart) validate() error {
+func (p requestedPart) validate() error {
 	switch {
 	case p.Bytes && (p.StartLine > 0 || p.EndLine > 0):
 		return sdk.Errorf(sdk.InvalidArgument, "name lines or bytes, not both: start_line and end_line, or offset and length")
@@ -48,7 +48,7 @@ func (p filePart) validate() error {
 }
 
 // byteCount returns the number of requested bytes, at most those that fit into a result.
-func (p filePart) byteCount() int64 {
+func (p requestedPart) byteCount() int64 {
 	if p.Length == 0 {
 		return maxWindow
 	}
@@ -58,10 +58,10 @@ func (p filePart) byteCount() int64 {
 // fileWindow is the part of a file that a read returns, with facts about the file.
 type fileWindow struct {
 	Path  string
-	Text  string // what is shown, without numbers
+	Text  string // shown text, without line numbers
 	Start int    // number of the first line
 	End   int    // number of the last line
-	Lines int    // how many lines the file has
+	Lines int    // number of lines of the file
 
 	Uncounted bool  // the file is too long to count its lines
 	Size      int64 // of the file, in bytes
@@ -69,14 +69,14 @@ type fileWindow struct {
 	Encoding  string
 	Mark      bool // a byte order mark
 	EOL       string
-	Next      *nextPartRequest // how to go on; nil at the end of what was wanted
-	Note      string           // what is to be known about the text
+	Next      *nextPartRequest // request for the next part; nil at the end of the requested part
+	Note      string           // note about the text
 
 	Media     []byte // an image
 	MediaType string
-	Binary    bool // Text describes the file and is not of it
+	Binary    bool // Text is a description of the file
 
-	asked bool // the caller has asked for this end
+	asked bool // the request ends here
 }
 
 // nextPartRequest is the request for the part after a window.
@@ -93,7 +93,7 @@ func (n *nextPartRequest) String() string {
 }
 
 // readPart reads a part of a file into a window, in bounded memory.
-func readPart(ctx context.Context, env *sdk.Environment, m *pluginState, path string, p filePart) (*fileWindow, error) {
+func readPart(ctx context.Context, env *sdk.Environment, m *pluginState, path string, p requestedPart) (*fileWindow, error) {
 	if err := m.initOnce(env); err != nil {
 		return nil, err
 	}
@@ -109,7 +109,7 @@ func readPart(ctx context.Context, env *sdk.Environment, m *pluginState, path st
 	if err != nil {
 		return nil, err
 	}
-	if err = env.Workspace.CheckSize(path, info.Size()); err != nil {
+	if err = env.Workspace.CheckFileSize(path, info.Size()); err != nil {
 		return nil, err
 	}
 	w := &fileWindow{Path: f.Name(), Size: info.Size()}
@@ -147,7 +147,7 @@ func readWholeFile(f *os.File, size int64) (string, error) {
 type writerOnly struct{ io.Writer }
 
 // setContents fills the window from the contents of a whole file.
-func (w *fileWindow) setContents(data string, p filePart) error {
+func (w *fileWindow) setContents(data string, p requestedPart) error {
 	head := []byte(data[:min(len(data), headSize)])
 	enc, err := chooseEncoding(head, p.Encoding)
 	if err != nil {
@@ -175,7 +175,7 @@ func (w *fileWindow) setContents(data string, p filePart) error {
 }
 
 // setLineRange fills the window with the requested lines that fit into a result.
-func (w *fileWindow) setLineRange(s string, p filePart) {
+func (w *fileWindow) setLineRange(s string, p requestedPart) {
 	w.Start = max(p.StartLine, 1)
 	from, ok := 0, true
 	if w.Start > 1 {
@@ -239,7 +239,7 @@ func (w *fileWindow) truncateText(limit int, base int64) {
 }
 
 // setByteRange fills the window with the requested bytes, extended to whole characters.
-func (w *fileWindow) setByteRange(data string, enc text.Encoding, p filePart) error {
+func (w *fileWindow) setByteRange(data string, enc text.Encoding, p requestedPart) error {
 	from := min(p.Offset, int64(len(data)))
 	return w.decodeIntoWindow([]byte(data[from:min(int64(len(data)), from+p.byteCount())]), from, enc)
 }

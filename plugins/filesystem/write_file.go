@@ -27,14 +27,14 @@ func newWriteFileTool(m *pluginState) sdk.Tool {
 			if err != nil {
 				return fileChangeOutput{}, err
 			}
-			return newChangeMessage(fmt.Sprintf("File written: %s", hiddentext.QuoteName(in.Path)), out), nil
+			return newFileChangeOutput(fmt.Sprintf("File written: %s", hiddentext.QuoteName(in.Path)), out), nil
 		},
 		withChangeTraits(sdk.Traits{Sets: []string{picoclawSet}, TextResult: true, Idempotent: true,
 			Permissions: []string{"fs.write"}}))
 }
 
-// newFullReplacer returns a function that replaces a file's contents with text, in the given encoding or that of the
-// byte order mark, which is kept. Line endings stay as given.
+// newFullReplacer returns a function that replaces a file's contents with text. It uses the given encoding, or else the
+// one of the byte order mark, which it keeps. It does not convert line endings.
 func newFullReplacer(content string, given *text.Encoding) func(*originalFile) ([]byte, error) {
 	return func(c *originalFile) ([]byte, error) {
 		if given != nil {

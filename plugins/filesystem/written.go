@@ -23,7 +23,7 @@ func (o fileChangeOutput) Text() string {
 	return withNotes(o.message, o.all)
 }
 
-func newChangeMessage(message string, out *changeResult) fileChangeOutput {
+func newFileChangeOutput(message string, out *changeResult) fileChangeOutput {
 	return fileChangeOutput{changedFileInfo: out.Files[0], Undo: out.Undo, Diff: out.Diff, message: message, all: out.allNotes()}
 }
 

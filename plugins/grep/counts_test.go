@@ -115,9 +115,9 @@ func TestPatternsThatNoLineCanHave(t *testing.T) {
 // Who asks for more results than one answer has gets as many as it has, where to go on, and is told.
 func TestResultLimit(t *testing.T) {
 	p := sdktest.Start(t, newPlugin(engines(t)["built-in"]), sdktest.Options{})
-	write(t, p.Dir, map[string]string{"a": strings.Repeat("x\n", mostResults+5)})
+	write(t, p.Dir, map[string]string{"a": strings.Repeat("x\n", maxResults+5)})
 	const note = " were asked for, and one answer has at most 10000"
-	for asked, said := range map[int]bool{mostResults: false, mostResults + 1: true, 1 << 40: true} {
+	for asked, said := range map[int]bool{maxResults: false, maxResults + 1: true, 1 << 40: true} {
 		for tool, pattern := range map[string]string{"grep": "x", "find": "*"} {
 			r := p.Call(tool, args{"pattern": pattern, "max_results": asked})
 			if r.Err != nil {
@@ -132,7 +132,7 @@ func TestResultLimit(t *testing.T) {
 			if err := json.Unmarshal(r.Structured, &out); err != nil {
 				t.Fatal(err)
 			}
-			if tool == "grep" && (out.Count != mostResults || out.Next == "") {
+			if tool == "grep" && (out.Count != maxResults || out.Next == "") {
 				t.Errorf("%d of %d matches, next %q", out.Count, asked, out.Next)
 			}
 		}

@@ -27,9 +27,9 @@ const (
 
 var errLarge = errors.New("the file is too large")
 
-// readMatches returns at most limit matching lines of a file after the line after, with context. more reports whether
-// there are others. known is the number of matching lines; 0 if unknown.
-func (q *grepQuery) readMatches(w *workspace.Workspace, path, shown string, known, after, limit, context int) (found []lineMatch,
+// readMatchingLines returns at most limit matching lines of a file after the line after, with context. more reports
+// whether there are others. known is the number of matching lines; 0 if unknown.
+func (q *grepQuery) readMatchingLines(w *workspace.Workspace, path, shown string, known, after, limit, context int) (found []lineMatch,
 	more bool, err error) {
 	data, err := readSearchedFile(w, path)
 	if err != nil {

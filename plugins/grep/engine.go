@@ -23,13 +23,13 @@ type searchEngine interface {
 // searchStats are the numbers of searched and skipped files of one search.
 type searchStats struct {
 	searched   int      // files
-	ignored    int      // files and directories that were left alone, a directory with everything in it counting as one
+	ignored    int      // skipped files and directories; a directory counts as one
 	binary     int      // files that are no text
-	moreBinary bool     // there may be more of these
+	moreBinary bool     // more binary files may exist
 	tooLarge   int      // files that were not searched for their size
 	closed     int      // files and directories that may not be read
 	failed     string   // why the search may have missed some files; "" if it has not
-	notes      []string // what else the agent should know
+	notes      []string // further notes for the agent
 }
 
 // installedEngines returns the search engines on this machine, best first. The last one supports every query.

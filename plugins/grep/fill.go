@@ -12,8 +12,8 @@ import (
 	"github.com/picoclaw/picoclaw/internal/hiddentext"
 )
 
-// fillResults adds the files or lines of this page to the result.
-func (s *grepCall) fillResults(f *pageCollector, out *grepOutput) error {
+// addPageResults adds the files or lines of this page to the result.
+func (s *grepCall) addPageResults(f *pageCollector, out *grepOutput) error {
 	kept := f.sortedFiles()
 	if out.mode != outputContent {
 		s.addFileResults(kept, f.limit, out)
@@ -39,7 +39,7 @@ func (s *grepCall) addFileResults(kept []matchingFile, limit int, out *grepOutpu
 }
 
 func (s *grepCall) addLineResults(kept []matchingFile, f *pageCollector, out *grepOutput) error {
-	for i, p := range s.readFileResults(kept, f) {
+	for i, p := range s.readMatchesOfFiles(kept, f) {
 		c := kept[i]
 		if p.err != nil {
 			if errors.Is(p.err, errLarge) {
@@ -53,7 +53,7 @@ func (s *grepCall) addLineResults(kept []matchingFile, f *pageCollector, out *gr
 		}
 		if s.multiline {
 			out.Total += len(p.found)
-			if len(p.found) == 0 && s.firstNewLine(c, f) == 0 {
+			if len(p.found) == 0 && s.lastShownLine(c, f) == 0 {
 				out.FilesMatched-- // binary, which shows only at its end
 			}
 		}
@@ -75,8 +75,8 @@ func (s *grepCall) addLineResults(kept []matchingFile, f *pageCollector, out *gr
 	return nil
 }
 
-// firstNewLine returns the number of the line after which the results of a file begin: that of the cursor, or 0.
-func (s *grepCall) firstNewLine(c matchingFile, f *pageCollector) int {
+// lastShownLine returns the number of the last line of a file that an earlier page has shown; 0 for none.
+func (s *grepCall) lastShownLine(c matchingFile, f *pageCollector) int {
 	if c.name == f.from.name {
 		return f.from.line
 	}
@@ -90,8 +90,8 @@ type fileMatches struct {
 	err   error
 }
 
-// readFileResults reads the matching lines of several files concurrently and yields them in order.
-func (s *grepCall) readFileResults(kept []matchingFile, f *pageCollector) func(yield func(int, fileMatches) bool) {
+// readMatchesOfFiles reads the matching lines of several files concurrently and yields them in order.
+func (s *grepCall) readMatchesOfFiles(kept []matchingFile, f *pageCollector) func(yield func(int, fileMatches) bool) {
 	return func(yield func(int, fileMatches) bool) {
 		done := make([]chan fileMatches, len(kept))
 		for i := range done {
@@ -105,8 +105,8 @@ func (s *grepCall) readFileResults(kept []matchingFile, f *pageCollector) func(y
 				for i := int(next.Add(1)) - 1; i < len(kept) && !enough.Load(); i = int(next.Add(1)) - 1 {
 					c := kept[i]
 					var p fileMatches
-					p.found, p.more, p.err = s.readMatches(s.req.Workspace, joinPath(s.path, c.name), joinPath(s.abs, c.name), c.lines,
-						s.firstNewLine(c, f), f.limit, s.req.Args.Context)
+					p.found, p.more, p.err = s.readMatchingLines(s.req.Workspace, joinPath(s.path, c.name), joinPath(s.abs, c.name), c.lines,
+						s.lastShownLine(c, f), f.limit, s.req.Args.Context)
 					done[i] <- p
 				}
 			})

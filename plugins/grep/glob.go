@@ -19,16 +19,16 @@ const (
 // globHint is the hint for an invalid glob.
 const globHint = "* stands for any part of a name, ** for any directories, {a,b} for either; write a backslash before one that is meant literally"
 
-// validateGlob refuses an invalid or too expensive glob. what is the argument's name.
-func validateGlob(what, glob string) error {
+// validateGlob refuses an invalid or too expensive glob. Its error names the argument.
+func validateGlob(argument, glob string) error {
 	switch {
 	case len(glob) > maxGlob:
-		return sdk.Errorf(sdk.InvalidArgument, "%s is %d bytes long; at most %d are taken", what, len(glob), maxGlob)
+		return sdk.Errorf(sdk.InvalidArgument, "%s is %d bytes long; at most %d are taken", argument, len(glob), maxGlob)
 	case glob == "" || !doublestar.ValidatePattern(glob):
-		return sdk.Errorf(sdk.InvalidArgument, "%s is not a glob: %q", what, glob).WithHint(globHint)
+		return sdk.Errorf(sdk.InvalidArgument, "%s is not a glob: %q", argument, glob).WithHint(globHint)
 	}
 	if n, _ := countCombinations(glob, 0, false); n > maxCombinations {
-		return sdk.Errorf(sdk.InvalidArgument, "the alternatives in %s make more than %d combinations", what,
+		return sdk.Errorf(sdk.InvalidArgument, "the alternatives in %s make more than %d combinations", argument,
 			maxCombinations).
 			WithHint("ask for some of them at a time")
 	}
@@ -68,8 +68,8 @@ func countCombinations(glob string, at int, inside bool) (n, end int) {
 	return n, at
 }
 
-// fileTypes returns the globs for each file type in the arguments. They are the same for every engine.
-func fileTypes() map[string][]string {
+// globsByFileType returns the globs for each file type in the arguments. They are the same for every engine.
+func globsByFileType() map[string][]string {
 	return map[string][]string{
 		"c":        {"*.c", "*.h"},
 		"cpp":      {"*.cc", "*.cpp", "*.cxx", "*.hh", "*.hpp", "*.hxx", "*.h", "*.inl"},
@@ -107,12 +107,12 @@ func fileTypes() map[string][]string {
 	}
 }
 
-// typeGlobs returns the globs of a file type; nil for all files.
-func typeGlobs(name string) ([]string, error) {
+// fileTypeGlobs returns the globs of a file type; nil for all files.
+func fileTypeGlobs(name string) ([]string, error) {
 	if name == "" {
 		return nil, nil
 	}
-	all := fileTypes()
+	all := globsByFileType()
 	if globs, ok := all[name]; ok {
 		return globs, nil
 	}

@@ -57,17 +57,17 @@ func newGrepTool(engines []searchEngine) sdk.Tool {
 
 // The default and the maximum number of results.
 const (
-	usualResults = 100
-	mostResults  = 10_000
+	defaultResults = 100
+	maxResults     = 10_000
 )
 
 // limitResults returns the number of results for the requested number, and a note if it is lower.
 func limitResults(asked int) (limit int, note []string) {
 	switch {
 	case asked == 0:
-		return usualResults, nil
-	case asked > mostResults:
-		return mostResults, []string{fmt.Sprintf("max_results: %d were asked for, and one answer has at most %d", asked, mostResults)}
+		return defaultResults, nil
+	case asked > maxResults:
+		return maxResults, []string{fmt.Sprintf("max_results: %d were asked for, and one answer has at most %d", asked, maxResults)}
 	}
 	return asked, nil
 }
@@ -123,7 +123,7 @@ func (s *grepCall) runGrep(ctx context.Context) (grepOutput, error) {
 	}
 	out.Total, out.FilesMatched = f.total, f.count
 	out.Notes = append(out.Notes, note...)
-	if err := s.fillResults(&f, &out); err != nil {
+	if err := s.addPageResults(&f, &out); err != nil {
 		return grepOutput{}, err
 	}
 	if out.FilesMatched == 0 && out.Incomplete == "" && info.IsDir() {
@@ -145,7 +145,7 @@ func (s *grepCall) searchDir(ctx context.Context, f *pageCollector, out *grepOut
 		f.addFile(name, n)
 		total := lines.Add(int64(n))
 		if found := files.Add(1); found <= announcedFirst || found%announcedEvery == 0 {
-			s.req.Progress(float64(found), 0, fmt.Sprintf("%s (%s and %s so far)", hiddentext.QuoteName(name),
+			s.req.ReportProgress(float64(found), 0, fmt.Sprintf("%s (%s and %s so far)", hiddentext.QuoteName(name),
 				formatCount(int(found), "file", "files"), formatCount(int(total), "line", "lines")))
 		}
 	})

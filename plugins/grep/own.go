@@ -13,7 +13,7 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
-// builtinEngine searches files in this process, without a program.
+// builtinEngine searches files in this process, without a search program.
 type builtinEngine struct{}
 
 func (builtinEngine) name() string             { return "built-in" }

@@ -7,7 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// excludedPaths are paths that a search program skips. Those that do not fit as globs are dropped from the results.
+// excludedPaths are paths that a search program skips, by globs in its arguments. Paths for which no globs fit are
+// dropped from its results.
 type excludedPaths struct {
 	mu    sync.Mutex
 	dirs  []string

@@ -15,9 +15,9 @@ import (
 
 // grepQuery is a validated and compiled search.
 type grepQuery struct {
-	pattern   string         // as it was given
-	ended     string         // the same, with $ before \r\n too
-	re        *regexp.Regexp // that, for this program
+	pattern   string         // as in the arguments
+	ended     string         // pattern whose $ also matches before \r\n
+	re        *regexp.Regexp // compiled from ended
 	fixed     bool
 	fold      bool
 	multiline bool
@@ -25,8 +25,8 @@ type grepQuery struct {
 	globs     []string // of file types; nil for all
 	recursive bool
 	hidden    bool
-	ignore    bool // leave alone what .gitignore names
-	text      bool // take every file for text
+	ignore    bool // skip files that .gitignore names
+	text      bool // treat every file as text
 }
 
 // newGrepQuery validates the arguments and compiles the pattern, which has the RE2 syntax of Go's regexp package.
@@ -62,7 +62,7 @@ func newGrepQuery(in *grepInput) (*grepQuery, error) {
 		}
 	}
 	var err error
-	if q.globs, err = typeGlobs(in.Type); err != nil {
+	if q.globs, err = fileTypeGlobs(in.Type); err != nil {
 		return nil, err
 	}
 	if q.ended = q.pattern; !q.fixed {
@@ -72,13 +72,13 @@ func newGrepQuery(in *grepInput) (*grepQuery, error) {
 		return nil, err
 	}
 	if !q.multiline && !q.fixed {
-		return q, checkSingleLine(q.pattern)
+		return q, checkSingleLinePattern(q.pattern)
 	}
 	return q, nil
 }
 
-// checkSingleLine refuses a pattern with a line break or NUL, which engines treat differently.
-func checkSingleLine(pattern string) error {
+// checkSingleLinePattern refuses a pattern with a line break or NUL, which engines treat differently.
+func checkSingleLinePattern(pattern string) error {
 	parsed, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {
 		return nil //nolint:nilerr // it was compiled, so it is a pattern
@@ -146,8 +146,9 @@ func explainPatternError(pattern string, err error) error {
 	return e
 }
 
-// whitespaceClass is \s of Go's regexp package plus NUL, which no text has. With one more character, ripgrep does not
-// search for each possible prefix; such a search would find one in nearly every line.
+// whitespaceClass is \s as Go's regexp package writes it. ripgrepPattern adds NUL to it, which no text has. With this
+// further character, ripgrep does not search for each possible prefix; such a search would find one in nearly every
+// line.
 const whitespaceClass = `[\t\n\f\r ]`
 
 // ripgrepPattern returns the pattern in ripgrep's syntax, with classes that differ, such as \w, written out.
@@ -191,8 +192,8 @@ func (q *grepQuery) ripgrepPattern() string {
 	return b.String()
 }
 
-// matchesFile reports whether the query includes a file. The name is relative to the searched directory.
-func (q *grepQuery) matchesFile(name string) bool {
+// includesFile reports whether the query includes a file. The name is relative to the searched directory.
+func (q *grepQuery) includesFile(name string) bool {
 	if q.include != "" && !matchesGlob(q.include, name) {
 		return false
 	}
@@ -223,7 +224,8 @@ func allowCRLF(pattern string, multiline bool) string {
 	if !strings.Contains(pattern, "$") {
 		return pattern
 	}
-	// A line is searched by itself, so its end is the text's: with one meaning for both the pattern is as quick as before.
+	// A line is searched by itself, so its end is the text's: with one meaning for both the pattern is as quick as
+	// before.
 	parsed, err := syntax.Parse(pattern, syntax.Perl&^syntax.OneLine)
 	if err != nil {
 		return pattern // which is told when it is compiled

@@ -39,14 +39,14 @@ func (*ripgrepEngine) arguments(q *grepQuery) []string {
 	add(q.text, "--text")
 	add(q.multiline, "--multiline")
 	// By types, not by --glob: a glob would bring back what is hidden.
-	for _, glob := range nameGlobs(q) {
+	for _, glob := range includedNameGlobs(q) {
 		args = append(args, "--type-add=wanted:"+glob, "--type=wanted")
 	}
 	return append(args, "--regexp="+q.ripgrepPattern())
 }
 
-// nameGlobs returns globs that match all included names, and possibly others.
-func nameGlobs(q *grepQuery) []string {
+// includedNameGlobs returns globs that match all included names, and possibly others.
+func includedNameGlobs(q *grepQuery) []string {
 	if q.include != "" && !strings.Contains(q.include, "/") {
 		return []string{q.include}
 	}
@@ -59,10 +59,10 @@ func (r *ripgrepEngine) findFiles(ctx context.Context, w *workspace.Workspace, p
 	var left excludedPaths
 	var wanted atomic.Int64
 	suspects := binaryFileCounter{w: w, path: path, query: q}
-	defer suspects.stopScan()
+	defer suspects.finishCount()
 	err := q.walkFiles(ctx, w, path, &t, func(name string) {
 		wanted.Add(1)
-		suspects.addFile(name)
+		suspects.queueSuspect(name)
 	}, left.addPath)
 	if err != nil {
 		return t, err
@@ -71,7 +71,7 @@ func (r *ripgrepEngine) findFiles(ctx context.Context, w *workspace.Workspace, p
 	args := append(append(r.arguments(q), left.ripgrepGlobs()...), "--", "./")
 	exit, said, err := r.runProgram(ctx, w, path, args, searchEnvironment(), func(out io.Reader) error {
 		return parseCountRecords(out, func(name string, lines int) {
-			if name = strings.TrimPrefix(name, "./"); lines == 0 || !q.matchesFile(name) || left.excludes(name) {
+			if name = strings.TrimPrefix(name, "./"); lines == 0 || !q.includesFile(name) || left.excludes(name) {
 				return
 			}
 			if q.multiline {
@@ -83,7 +83,7 @@ func (r *ripgrepEngine) findFiles(ctx context.Context, w *workspace.Workspace, p
 	if err != nil {
 		return t, err
 	}
-	t.binary, t.moreBinary = suspects.stopScan(), true
+	t.binary, t.moreBinary = suspects.finishCount(), true
 	t.closed = said.closed
 	t.searched = max(0, t.searched-t.binary-t.closed)
 	if exit > 1 && strings.Contains(said.first, "regex") {
@@ -97,7 +97,8 @@ func (r *ripgrepEngine) findFiles(ctx context.Context, w *workspace.Workspace, p
 	return t, nil
 }
 
-// searchEnvironment returns the environment of a search program, which only tells where git's global ignore file is.
+// searchEnvironment returns the environment of a search program. It only has the variables that locate git's global
+// ignore file.
 func searchEnvironment() []string {
 	env := []string{"LC_ALL=C.UTF-8", "PATH=/usr/bin:/bin"}
 	for _, name := range []string{"HOME", "XDG_CONFIG_HOME"} {

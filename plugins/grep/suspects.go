@@ -8,7 +8,8 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
-// binaryFileCounter counts binary files during a search, by reading files with suspicious names. The count is a minimum.
+// binaryFileCounter counts binary files during a search, by reading files with suspicious names. The count is a
+// minimum.
 type binaryFileCounter struct {
 	w     *workspace.Workspace
 	path  string
@@ -26,9 +27,9 @@ type binaryFileCounter struct {
 // maxScannedFiles limits the number of files that a binaryFileCounter reads.
 const maxScannedFiles = 500
 
-// addFile queues a file if its name is suspicious.
-func (s *binaryFileCounter) addFile(name string) {
-	if s.query.text || !hasBinaryExtension(name) {
+// queueSuspect queues a file if its name is suspicious.
+func (s *binaryFileCounter) queueSuspect(name string) {
+	if s.query.text || !mayBeBinaryByName(name) {
 		return
 	}
 	s.mu.Lock()
@@ -63,8 +64,8 @@ func (s *binaryFileCounter) scanFiles() {
 	}
 }
 
-// stopScan waits for running reads, and returns the number of binary files.
-func (s *binaryFileCounter) stopScan() int {
+// finishCount waits for running reads, and returns the number of binary files.
+func (s *binaryFileCounter) finishCount() int {
 	s.mu.Lock()
 	s.ended = true
 	s.mu.Unlock()
@@ -72,8 +73,8 @@ func (s *binaryFileCounter) stopScan() int {
 	return s.binary
 }
 
-// hasBinaryExtension reports whether a name has no extension, or the extension of a binary file type.
-func hasBinaryExtension(name string) bool {
+// mayBeBinaryByName reports whether a name has no extension, or the extension of a binary file type.
+func mayBeBinaryByName(name string) bool {
 	switch extension := strings.ToLower(strings.TrimPrefix(filepath.Ext(name), ".")); extension {
 	case "", "a", "avi", "bin", "bmp", "bz2", "class", "dat", "db", "dll", "dylib", "eot", "exe", "flac", "gif", "gz",
 		"ico", "iso",

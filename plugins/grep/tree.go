@@ -29,8 +29,8 @@ type treeWalker struct {
 	ignore    bool
 
 	found   func(name string, e fs.DirEntry) // called from several goroutines
-	ignored func(name string, e fs.DirEntry) // the same, for what .gitignore names; may be nil
-	git     func(name string)                // the same, for version control's own directories
+	ignored func(name string, e fs.DirEntry) // called likewise for ignored entries; may be nil
+	git     func(name string)                // called likewise for .git directories
 
 	abs, top string // path and the workspace, absolute
 	mu       sync.Mutex
@@ -141,7 +141,8 @@ func (t *treeWalker) directoryRules(dir string, entries []fs.DirEntry) ignoreRul
 	return r
 }
 
-// parentRules returns the rules in the directories above the searched one; git's up to the root of the repository.
+// parentRules returns the rules of the directories above the searched one. Git's rules count only within the
+// repository.
 func (t *treeWalker) parentRules() ignoreRules {
 	var dirs []string // from the nearest
 	for at := t.abs; at != filepath.Dir(at); {
@@ -173,7 +174,7 @@ func (t *treeWalker) parentRules() ignoreRules {
 // repositoryRules returns git's rules with the lowest rank: the repository's info/exclude, and the user's ignore file.
 func (t *treeWalker) repositoryRules(dir string) *ignore.RuleChain {
 	lists := []ignore.RuleList{t.readIgnoreFile(filepath.Join(dir, gitDir, "info", "exclude"))}
-	if global := t.userIgnoreFile(); global != "" {
+	if global := t.userIgnorePath(); global != "" {
 		lists = append(lists, t.readIgnoreFile(global))
 	}
 	var none *ignore.RuleChain
@@ -183,8 +184,8 @@ func (t *treeWalker) repositoryRules(dir string) *ignore.RuleChain {
 // excludesFilePattern matches core.excludesFile in git's configuration.
 var excludesFilePattern = lazyregexp.New(`(?im)^\s*excludesfile\s*=\s*"?\s*(\S+?)\s*"?\s*$`)
 
-// userIgnoreFile returns the path of the user's global ignore file, which may be missing.
-func (t *treeWalker) userIgnoreFile() string {
+// userIgnorePath returns the path of the user's global ignore file, which may be missing.
+func (t *treeWalker) userIgnorePath() string {
 	home := os.Getenv("HOME")
 	config := os.Getenv("XDG_CONFIG_HOME")
 	if config == "" && home != "" {
@@ -208,7 +209,7 @@ func (t *treeWalker) userIgnoreFile() string {
 	return filepath.Join(config, "git", "ignore")
 }
 
-// walkFiles calls found with the name of each file to search, and counts ignored files. skipped, which may be nil, is
+// walkFiles calls found with the name of each file to search, and counts ignored files. left, which may be nil, is
 // called with the ignored names. Both are called concurrently.
 func (q *grepQuery) walkFiles(ctx context.Context, w *workspace.Workspace, path string, t *searchStats, found func(name string),
 	left func(name string, dir bool)) error {
@@ -216,12 +217,12 @@ func (q *grepQuery) walkFiles(ctx context.Context, w *workspace.Workspace, path 
 	tree := treeWalker{
 		w: w, path: path, recursive: q.recursive, hidden: q.hidden, ignore: q.ignore,
 		found: func(name string, e fs.DirEntry) {
-			if e.Type().IsRegular() && q.matchesFile(name) {
+			if e.Type().IsRegular() && q.includesFile(name) {
 				found(name)
 			}
 		},
 		ignored: func(name string, e fs.DirEntry) {
-			if e.IsDir() || (e.Type().IsRegular() && q.matchesFile(name)) {
+			if e.IsDir() || (e.Type().IsRegular() && q.includesFile(name)) {
 				count.Add(1)
 			}
 			if left != nil {
@@ -245,8 +246,8 @@ func (q *grepQuery) walkFiles(ctx context.Context, w *workspace.Workspace, path 
 // maxIgnoreBytes limits the size of an ignore file.
 const maxIgnoreBytes = 1 << 20
 
-// checkIgnoreFile returns the reason why an ignore file is not read, such as a FIFO or a huge file; empty for none.
-func (t *treeWalker) checkIgnoreFile(path string) string {
+// ignoreFileProblem returns the reason why an ignore file is not read, such as "not a regular file", or "".
+func (t *treeWalker) ignoreFileProblem(path string) string {
 	info, err := t.w.Stat(path)
 	switch {
 	case errors.Is(err, workspace.Refused):
@@ -271,7 +272,7 @@ const maxIgnoreNotes = 5
 
 // readIgnoreFile returns the rules in an ignore file; none if the file can't be read.
 func (t *treeWalker) readIgnoreFile(name string) ignore.RuleList {
-	if why := t.checkIgnoreFile(name); why != "" {
+	if why := t.ignoreFileProblem(name); why != "" {
 		t.mu.Lock()
 		t.oddities = append(t.oddities, why)
 		t.mu.Unlock()

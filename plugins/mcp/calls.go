@@ -67,7 +67,7 @@ func (c *callTracker) forwardProgress(p *mcp.ProgressNotificationParams) {
 	r := c.active[fmt.Sprint(p.ProgressToken)]
 	c.mu.Unlock()
 	if r != nil {
-		r.Progress(p.Progress, p.Total, p.Message)
+		r.ReportProgress(p.Progress, p.Total, p.Message)
 	}
 }
 
@@ -108,7 +108,7 @@ func (s *mcpServer) newToolHandler(spec pluginpb.ToolSpec) func(context.Context,
 		endChanges := s.changes.beginCall(req, s.id+"."+spec.Name)
 		params := &mcp.CallToolParams{Name: s.definition.Tools[spec.Name].Name, Arguments: req.Args}
 		params.SetProgressToken(token)
-		if parent, state := req.Trace(); parent != "" {
+		if parent, state := req.TraceContext(); parent != "" {
 			params.Meta["traceparent"] = parent
 			if state != "" {
 				params.Meta["tracestate"] = state
@@ -117,7 +117,7 @@ func (s *mcpServer) newToolHandler(spec pluginpb.ToolSpec) func(context.Context,
 		response, err := link.session.CallTool(ctx, params)
 		note, undo := endChanges()
 		if err != nil {
-			return sdk.Result{}, s.callError(ctx, link, spec.Name, err)
+			return sdk.Result{}, s.newCallError(ctx, link, spec.Name, err)
 		}
 		result, err := s.convertResult(spec, response)
 		result.Undo = undo
@@ -128,8 +128,8 @@ func (s *mcpServer) newToolHandler(spec pluginpb.ToolSpec) func(context.Context,
 	}
 }
 
-// callError returns the error for a call without a result, with the reason.
-func (s *mcpServer) callError(ctx context.Context, l *serverConnection, tool string, err error) error {
+// newCallError returns the error for a call without a result, with the reason.
+func (s *mcpServer) newCallError(ctx context.Context, l *serverConnection, tool string, err error) error {
 	if ctx.Err() != nil {
 		return sdk.Errorf(sdk.Cancelled, "%s was cancelled", tool)
 	}

@@ -10,8 +10,8 @@ import (
 )
 
 // changeRecorder records the server's changes in the workspace for undo, and protects files from them. The kernel
-// reports the process of a change, not the call, so overlapping calls are one operation, and changes between calls
-// are another.
+// reports the process of a change, not the call. Overlapping calls are therefore one operation, and so are the changes
+// between calls.
 type changeRecorder struct {
 	id    string
 	env   *sdk.Environment // nil if changes are not reported
@@ -67,14 +67,14 @@ func (k *changeRecorder) newOperation(tool string, approved bool) *recordedOpera
 	o := workspace.MonitorOptions{Approved: approved, Background: true}
 	if k.store != nil {
 		p.recorder = k.store.NewRecorder(k.env.Workspace, undo.RecordOptions{Tool: tool, Summary: tool, Observe: true})
-		o.Next = p.recorder.Notice
+		o.Next = p.recorder.BeforeChange
 	}
 	p.monitor = k.env.Workspace.MonitorChanges(o)
 	return p
 }
 
-// beginCall adds a call to the current operation, or starts one. end ends the call, and returns a note for the agent
-// about the changes and their undo id.
+// beginCall adds a call to the current operation, or starts an operation. end ends the call, and returns a note for the
+// agent about the changes and their undo id.
 func (k *changeRecorder) beginCall(r *toolRequest, tool string) (end func() (note, undoID string)) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -83,7 +83,7 @@ func (k *changeRecorder) beginCall(r *toolRequest, tool string) (end func() (not
 	}
 	if k.activeCalls == 0 {
 		k.finishOperation()
-		k.operation = k.newOperation(tool, r.Agreed())
+		k.operation = k.newOperation(tool, r.IsApproved())
 	}
 	k.activeCalls++
 	return func() (string, string) {

@@ -61,7 +61,7 @@ func startChildServer(
 	}
 	defer pipes.CloseChildEnds()
 	c := &childServer{
-		stdin: pipes.In, stdout: pipes.Out, stderr: stdio.NewTail(maxStderrBytes),
+		stdin: pipes.In, stdout: pipes.Out, stderr: stdio.NewTailBuffer(maxStderrBytes),
 		stderrDone: make(chan struct{}), stdoutDone: make(chan struct{}),
 	}
 	if c.process, err = l.Start(cmd, p); err != nil {

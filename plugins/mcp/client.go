@@ -82,7 +82,7 @@ func (s *mcpServer) askUser(ctx context.Context, req *mcp.ElicitRequest) (*mcp.E
 
 // recheckTools compares the server's changed tools with the accepted ones. If this fails, all tools are quarantined.
 func (s *mcpServer) recheckTools(ctx context.Context, session *mcp.ClientSession) {
-	if err := s.checkTools(ctx, session); err != nil {
+	if err := s.quarantineChangedTools(ctx, session); err != nil {
 		s.quarantineAll(err)
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// definitionFile is the file beside the manifest that says how to start or reach the server.
+// definitionFile is the file beside the manifest that contains the server's command or URL.
 const definitionFile = "server.json"
 
 // serverDefinition is the content of server.json: how to start or reach the server, and its accepted tools.

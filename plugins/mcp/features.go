@@ -14,7 +14,8 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// listResourcesAndPrompts adds resources and prompts to all, by "resource:" and the URI, or "prompt:" and the name.
+// listResourcesAndPrompts adds the server's resources and prompts to all. A key is "resource:" and the URI, or
+// "prompt:" and the name.
 func listResourcesAndPrompts(ctx context.Context, session *mcp.ClientSession, dirs placeholderDirs, all map[string]listedTool) error {
 	said := session.InitializeResult()
 	if said == nil || said.Capabilities == nil {
@@ -22,20 +23,20 @@ func listResourcesAndPrompts(ctx context.Context, session *mcp.ClientSession, di
 	}
 	var err error
 	if said.Capabilities.Resources != nil {
-		err = hashFeatures(all, dirs, pluginpb.ResourceKind, session.Resources(ctx, nil), func(r *mcp.Resource) string { return r.URI })
+		err = addFeatures(all, dirs, pluginpb.ResourceKind, session.Resources(ctx, nil), func(r *mcp.Resource) string { return r.URI })
 		if err == nil {
-			err = hashFeatures(all, dirs, pluginpb.ResourceKind, session.ResourceTemplates(ctx, nil),
+			err = addFeatures(all, dirs, pluginpb.ResourceKind, session.ResourceTemplates(ctx, nil),
 				func(r *mcp.ResourceTemplate) string { return r.URITemplate })
 		}
 	}
 	if said.Capabilities.Prompts != nil && err == nil {
-		err = hashFeatures(all, dirs, pluginpb.PromptKind, session.Prompts(ctx, nil), func(p *mcp.Prompt) string { return p.Name })
+		err = addFeatures(all, dirs, pluginpb.PromptKind, session.Prompts(ctx, nil), func(p *mcp.Prompt) string { return p.Name })
 	}
 	return err
 }
 
-// hashFeatures adds listed resources or prompts to all, with their hashes.
-func hashFeatures[T any](all map[string]listedTool, dirs placeholderDirs, kind string, listed iter.Seq2[T, error], name func(T) string) error {
+// addFeatures adds listed resources or prompts to all, with their hashes.
+func addFeatures[T any](all map[string]listedTool, dirs placeholderDirs, kind string, listed iter.Seq2[T, error], name func(T) string) error {
 	for one, err := range listed {
 		if err != nil {
 			if strings.Contains(err.Error(), "Method not found") || strings.Contains(err.Error(), "method not found") {
@@ -85,7 +86,7 @@ func (s *mcpServer) newFeatureHandler(spec pluginpb.ToolSpec, kind string, read 
 		result, err := read(ctx, link, strings.TrimPrefix(s.definition.Tools[key].Name, pluginpb.KindPrefix(kind)), values)
 		_, result.Undo = endChanges()
 		if err != nil {
-			return sdk.Result{}, s.callError(ctx, link, spec.Name, err)
+			return sdk.Result{}, s.newCallError(ctx, link, spec.Name, err)
 		}
 		return result, nil
 	}

@@ -53,7 +53,7 @@ func probeServer(in io.Reader, out io.Writer) error {
 	}
 	session, err := s.openSession(ctx, transport, dirs.workspace)
 	if err != nil {
-		return s.failStart(child, err)
+		return s.abortStart(child, err)
 	}
 	info := probeResult{}
 	if r := session.InitializeResult(); r != nil {
@@ -63,7 +63,7 @@ func probeServer(in io.Reader, out io.Writer) error {
 		}
 	}
 	if info.Tools, err = listTools(ctx, session, dirs); err != nil {
-		return s.failStart(child, err)
+		return s.abortStart(child, err)
 	}
 	return json.NewEncoder(out).Encode(info)
 }

@@ -86,17 +86,18 @@ func (s *mcpServer) ensureConnected(ctx context.Context, env *sdk.Environment) (
 	var err error
 	l.session, err = s.openSession(ctx, transport, dirs.workspace)
 	if err == nil {
-		err = s.checkTools(ctx, l.session)
+		err = s.quarantineChangedTools(ctx, l.session)
 	}
 	if err != nil {
-		return nil, s.failStart(l.child, err)
+		return nil, s.abortStart(l.child, err)
 	}
 	s.conn = l
 	go s.awaitEnd(l)
 	return l, nil
 }
 
-// hasEnded reports whether the server has ended. If its output has ended, it waits for the rest.
+// hasEnded reports whether the server has ended. After the end of standard output, it waits until the session and the
+// child process have ended, too.
 func (l *serverConnection) hasEnded(ctx context.Context) bool {
 	var stdoutDone <-chan struct{}
 	if l.child != nil {
@@ -135,7 +136,7 @@ func (s *mcpServer) startProcess(env *sdk.Environment, dirs placeholderDirs) (*c
 	}
 	if env.Exec.Confine && env.Grants.Workspace == sdk.WorkspaceAccess {
 		s.changes.enableRecording(s.id, env)
-		profile.Notice = newChangeObserver((*workspace.ChangeMonitor).Notice, &s.changes)
+		profile.Notice = newChangeObserver((*workspace.ChangeMonitor).BeforeChange, &s.changes)
 	}
 	if !s.selfConfined {
 		// A process can only restrict itself, and children inherit that.
@@ -147,8 +148,8 @@ func (s *mcpServer) startProcess(env *sdk.Environment, dirs placeholderDirs) (*c
 	return startChildServer(s.launcher, profile, s.definition, dirs, dir, env.Exec.Env)
 }
 
-// failStart stops the child, and returns an error with the child's last standard error output.
-func (s *mcpServer) failStart(c *childServer, err error) error {
+// abortStart stops the child, and returns an error with the child's last standard error output.
+func (s *mcpServer) abortStart(c *childServer, err error) error {
 	if c == nil {
 		return sdk.Errorf("unavailable", "can't connect to the server %s: %v", s.id, err)
 	}
@@ -156,8 +157,8 @@ func (s *mcpServer) failStart(c *childServer, err error) error {
 	return sdk.Errorf("unavailable", "the server %s did not start: %v%s", s.id, err, c.stderrSuffix())
 }
 
-// awaitEnd waits until the server or session ends, and cleans up. The next call restarts the server. The host might
-// learn of the end only after the next call, so it can't restart the server.
+// awaitEnd waits until the server or session ends, and cleans up. The next call restarts the server. The host can't do
+// that, because it might learn of the end only after the next call.
 func (s *mcpServer) awaitEnd(l *serverConnection) {
 	_ = l.session.Wait()
 	if l.child != nil {
@@ -184,8 +185,8 @@ func (s *mcpServer) shutdown(context.Context) {
 	s.changes.close()
 }
 
-// checkTools compares the server's tools with the accepted ones, and quarantines those that differ.
-func (s *mcpServer) checkTools(ctx context.Context, session *mcp.ClientSession) error {
+// quarantineChangedTools compares the server's tools with the accepted ones, and quarantines those that differ.
+func (s *mcpServer) quarantineChangedTools(ctx context.Context, session *mcp.ClientSession) error {
 	found, err := listTools(ctx, session, s.dirs)
 	if err != nil {
 		return err

@@ -9,14 +9,14 @@ import (
 
 // commandEffects are the effects of a command on the workspace: changes, refusals and quarantined files.
 type commandEffects struct {
-	Changes    *workspaceChanges `json:"changes,omitempty"`      // what it has changed
-	NotCovered []string          `json:"not_covered,omitempty"`  // what undo can't bring back
-	Protected  []string          `json:"protected,omitempty"`    // what it was not allowed to change
-	PutAside   []string          `json:"put_aside,omitempty"`    // what it had made and was not to, by the name that it has now
-	Brought    []string          `json:"entry_points,omitempty"` // that new repositories have
-	Undone     bool              `json:"undone,omitempty"`       // its changes were undone at once
+	Changes    *workspaceChanges `json:"changes,omitempty"`      // changed files
+	NotCovered []string          `json:"not_covered,omitempty"`  // changes that undo can't restore
+	Protected  []string          `json:"protected,omitempty"`    // refused changes of protected files
+	PutAside   []string          `json:"put_aside,omitempty"`    // new names of quarantined files
+	Brought    []string          `json:"entry_points,omitempty"` // protected files in new repositories
+	Undone     bool              `json:"undone,omitempty"`       // all changes were undone at once
 
-	Conflicts []undo.PathConflict `json:"conflicts,omitempty"` // paths that this left as they are
+	Conflicts []undo.PathConflict `json:"conflicts,omitempty"` // paths that this undo did not restore
 }
 
 // UndoID returns the id in the undo history.
@@ -29,7 +29,7 @@ func (e commandEffects) UndoID() string {
 
 // workspaceChanges lists the files that a command changed in the workspace.
 type workspaceChanges struct {
-	Undo string `json:"undo,omitempty"` // the operation that undo takes back
+	Undo string `json:"undo,omitempty"` // id of the operation, for undo
 	undo.ChangeSummary
 }
 

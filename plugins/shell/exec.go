@@ -43,11 +43,11 @@ type execOutput struct {
 	Signal     string `json:"signal,omitempty"`
 	Stdout     string `json:"stdout"`
 	Stderr     string `json:"stderr"`
-	Output     string `json:"output"` // both as they came
+	Output     string `json:"output"` // both streams, interleaved
 	Millis     int64  `json:"duration_ms"`
-	Truncated  int64  `json:"truncated_bytes,omitempty"` // what is missing in the middle of the output
-	OutputFile string `json:"whole_output,omitempty"`    // the file with all of it, for read_file
-	Session    string `json:"session,omitempty"`         // the name of a command in the background, for process
+	Truncated  int64  `json:"truncated_bytes,omitempty"` // omitted bytes in the middle of the output
+	OutputFile string `json:"whole_output,omitempty"`    // path of the complete output, for read_file
+	Session    string `json:"session,omitempty"`         // id of a background command, for the tool process
 	Note       string `json:"note,omitempty"`
 
 	commandEffects
@@ -81,8 +81,8 @@ func (s *shellPlugin) runCommand(ctx context.Context, req *sdk.Request[execInput
 	if req.Args.Background {
 		return s.startBackgroundCommand(req)
 	}
-	record := output.NewOutputRecord(func() (output.OutputFile, error) { return output.NewOutputFile(req.Workspace.Dir()) })
-	live := output.NewLiveForwarder(req.Stdout, req.Stderr)
+	record := output.NewOutputRecorder(func() (output.OutputFile, error) { return output.NewOutputFile(req.Workspace.Dir()) })
+	live := output.NewLiveForwarder(req.SendStdout, req.SendStderr)
 	running, err := s.startCommand(req, func(stream int, p []byte) {
 		record.AddBytes(stream, p)
 		live.AddBytes(stream, p)
@@ -103,7 +103,7 @@ func (s *shellPlugin) runCommand(ctx context.Context, req *sdk.Request[execInput
 	}
 	out := newExecOutput(record, exit)
 	out.Millis = time.Since(running.Began).Milliseconds()
-	out.addNote(s.warnOnce(req.Environment))
+	out.addNote(s.guardOnlyNoteOnce(req.Environment))
 	done, notes := describeEffects(&running.WorkspaceEffects)
 	out.commandEffects = done
 	out.addNote(strings.Join(notes, "\n"))
@@ -218,7 +218,7 @@ func (s *shellPlugin) startBackgroundCommand(req *sdk.Request[execInput]) (execO
 	out := execOutput{Session: session.ID}
 	out.addNote("started in the background as " + session.ID + "; process (action poll, session " + session.ID +
 		") reads its output")
-	out.addNote(s.warnOnce(req.Environment))
+	out.addNote(s.guardOnlyNoteOnce(req.Environment))
 	return out, nil
 }
 
@@ -242,7 +242,7 @@ func addTimeoutNote(ended *sdk.Error, configured time.Duration, asked int) *sdk.
 	return ended
 }
 
-func defaultDir(dir string) string { return cmp.Or(dir, ".") }
+func dirOrDefault(dir string) string { return cmp.Or(dir, ".") }
 
 // wrapArgumentError adds the name of an argument to an error.
 func wrapArgumentError(argument string, err error) error { return fmt.Errorf("%s: %w", argument, err) }

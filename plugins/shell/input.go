@@ -10,7 +10,7 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard"
 )
 
-// newGuardCommand returns the command of a call in the form that the host's guard decided on.
+// newGuardCommand returns a call's command in the form in which the host passed it to the guard.
 func newGuardCommand(req *sdk.Request[execInput]) guard.Command {
 	c := guard.Command{Text: req.Args.Command, Dir: req.Args.Cwd, Env: maps.Clone(req.Args.Env)}
 	c.Undoable = true // where it is not, the policy that is sent doesn't ask
@@ -26,8 +26,8 @@ func newGuardCommand(req *sdk.Request[execInput]) guard.Command {
 	return c
 }
 
-// guardTypedInput asks the guard about input for a background command, and records the input. The guard decides as if all
-// input had been given at the start.
+// guardTypedInput asks the guard about input for a background command, and records the input. The guard decides as if
+// the command had received all its input at the start.
 func guardTypedInput(env sdk.Environment, session *sessions.BackgroundSession, data string) error {
 	if data == "" || session.PTY && strings.Trim(data, interruptKeys) == "" {
 		return nil

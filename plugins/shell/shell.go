@@ -20,7 +20,7 @@ import (
 // shellPlugin is the state of the plugin that its tools share.
 type shellPlugin struct {
 	launcher *isolation.Starter
-	// holdSelf holds this process itself to what its commands inherit; nil where it is not this process's business.
+	// holdSelf applies the limits and filters that commands inherit to this process; nil for none.
 	holdSelf func(isolation.Profile) error
 	sessions sessions.Registry
 
@@ -29,21 +29,21 @@ type shellPlugin struct {
 	warned sync.Once
 
 	opening  sync.Once
-	store    *undo.Store // nil where nothing is kept of what commands change
+	store    *undo.Store // nil without an undo store
 	unopened error       // why the store can't be opened
 }
 
 // commandRun is a running command, with its outcome when it has ended.
 type commandRun struct {
 	*command.RunningCommand
-	sessions.WorkspaceEffects // of the command, once it is over
+	sessions.WorkspaceEffects // set when the command has ended
 }
 
 // shutdown stops all commands and waits until their changes are recorded.
 func (s *shellPlugin) shutdown(ctx context.Context) {
 	s.sessions.ReleaseWriters()
 	_ = s.launcher.Close()
-	for _, session := range s.sessions.ListSessions() { // until what they have changed is written down
+	for _, session := range s.sessions.ListSessions() { // until their changes are recorded
 		select {
 		case <-session.Running.Done():
 		case <-ctx.Done():
@@ -54,10 +54,11 @@ func (s *shellPlugin) shutdown(ctx context.Context) {
 	}
 }
 
-// monitorCommand starts to record a command's changes for undo and to protect files from them. end completes both.
+// monitorCommand starts to record a command's changes for undo, and to protect files from the command. end completes
+// both.
 func (s *shellPlugin) monitorCommand(req *sdk.Request[execInput], profile *isolation.Profile, run *commandRun) (end func(),
 	err error) {
-	if !req.Exec.Confine || req.Grants.Workspace != sdk.WorkspaceAccess { // nothing tells of what such a command changes
+	if !req.Exec.Confine || req.Grants.Workspace != sdk.WorkspaceAccess { // the kernel reports no changes of it
 		return func() {}, nil
 	}
 	s.opening.Do(func() {
@@ -68,29 +69,30 @@ func (s *shellPlugin) monitorCommand(req *sdk.Request[execInput], profile *isola
 	if s.unopened != nil || s.store == nil && !req.Workspace.HasProtectedFiles() {
 		return func() {}, s.unopened
 	}
-	options := workspace.MonitorOptions{Approved: req.Agreed(), Paths: req.Args.ProtectedPaths, Background: req.Args.Background}
+	options := workspace.MonitorOptions{Approved: req.IsApproved(), Paths: req.Args.ProtectedPaths, Background: req.Args.Background}
 	var recorder *undo.Recorder
 	if s.store != nil {
 		recorder = s.store.NewRecorder(req.Workspace, undo.RecordOptions{
 			Tool: "exec", Summary: "exec: " + clipCommand(req.Args.Command), Observe: true,
 		})
-		options.Next = recorder.Notice
+		options.Next = recorder.BeforeChange
 	}
 	monitor := req.Workspace.MonitorChanges(options)
-	profile.Notice = monitor.Notice
+	profile.Notice = monitor.BeforeChange
 	return func() {
 		run.Protected = monitor.FinishMonitor()
 		if recorder != nil {
 			run.Changes = recorder.End()
 		}
 		if run.Protected.GitRefused && run.Changes.ID != "" {
-			run.Undone = s.undoRefusedGit(req, run.Changes.ID)
+			run.Undone = s.undoRefusedGitCommand(req, run.Changes.ID)
 		}
 	}, nil
 }
 
-// undoRefusedGit undoes all changes of a command in which git was refused one, since git would leave partial work.
-func (s *shellPlugin) undoRefusedGit(req *sdk.Request[execInput], id string) *undo.UndoResult {
+// undoRefusedGitCommand undoes all changes of a command in which a change by git was refused, because git would leave
+// partial work.
+func (s *shellPlugin) undoRefusedGitCommand(req *sdk.Request[execInput], id string) *undo.UndoResult {
 	done, err := s.store.Undo(context.Background(), req.Workspace, undo.UndoRequest{ID: id})
 	if err != nil {
 		req.Log.Warn("a command in which git was refused a change could not be undone", "undo", id, "error", err)
@@ -133,7 +135,7 @@ func (s *shellPlugin) startCommand(req *sdk.Request[execInput], out func(int, []
 	if err != nil {
 		return nil, sdk.Errorf(sdk.NotFound, "%v", err)
 	}
-	dir, err := env.Workspace.OpenDir(defaultDir(in.Cwd))
+	dir, err := env.Workspace.OpenDir(dirOrDefault(in.Cwd))
 	if err != nil {
 		return nil, explainDirError(env.Workspace, in.Cwd, err)
 	}
@@ -176,8 +178,8 @@ func explainDirError(w *workspace.Workspace, cwd string, err error) error {
 const guardOnlyNote = "note: this machine has neither a sandbox nor Landlock, so only the guard stands between commands and it; " +
 	"the guard is in its strict profile, and nothing can be written to commands in the background"
 
-// warnOnce returns guardOnlyNote in the first call that needs it, and then an empty string.
-func (s *shellPlugin) warnOnce(env sdk.Environment) (text string) {
+// guardOnlyNoteOnce returns guardOnlyNote in the first call that needs it, and then an empty string.
+func (s *shellPlugin) guardOnlyNoteOnce(env sdk.Environment) (text string) {
 	if env.Exec.Unwalled {
 		s.warned.Do(func() { text = guardOnlyNote })
 	}

@@ -99,7 +99,7 @@ func (c *manifestChecker) checkDoc(tool, what, text string) {
 
 func (c *manifestChecker) checkTool(s *pluginpb.ToolSpec) error {
 	c.checkDoc(s.Name, "the tool", s.Doc)
-	_, sites, err := s.CompileArguments()
+	_, sites, err := s.CompileInputSchema()
 	if err != nil {
 		return err
 	}

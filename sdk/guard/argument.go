@@ -36,8 +36,8 @@ var descriptorPattern = lazyregexp.New(`^(/dev/fd|/proc/self/fd)/[0-9]+$`)
 // pathPlaceholders replaces unknown parts of a path: an unset variable by "", any other by one name.
 var pathPlaceholders = strings.NewReplacer(shell.Unset, "", shell.Unknown, "unknown", shell.Item, "unknown")
 
-// replaceUnknownParts returns a path whose unknown parts are replaced by the most dangerous likely value. An unknown
-// part counts as one name, but as "." before steps to the parent, so that they lead further up.
+// replaceUnknownParts replaces the unknown parts of a path by the most dangerous likely value. That is one name, or "."
+// before steps to the parent, which then lead further up.
 func replaceUnknownParts(text string) string {
 	if !shell.HasUnknown(text) {
 		return text
@@ -51,8 +51,8 @@ func replaceUnknownParts(text string) string {
 	return pathPlaceholders.Replace(strings.Join(parts, "/"))
 }
 
-// decidePath adds a finding if the policy refuses an access to a path in a command.
-func (a *commandAnalysis) decidePath(p *shell.CommandLocation, access AccessKind, text string, glob bool, argv []string) {
+// checkPath adds a finding if the policy refuses an access to a path in a command.
+func (a *commandAnalysis) checkPath(p *shell.CommandLocation, access AccessKind, text string, glob bool, argv []string) {
 	if len(text) > 5 && strings.EqualFold(text[:5], "file:") {
 		text = fileURLPath(text)
 	}
@@ -81,7 +81,7 @@ func (a *commandAnalysis) decidePath(p *shell.CommandLocation, access AccessKind
 		if p.Dir == "" {
 			// The directory is somewhere inside, nobody knows where: steps up may leave it.
 			if a.paths && !filepath.IsLocal(text) && !a.guard.policy.Kernel {
-				a.refusePath(p, commandFinding{rule: ruleOutside, safer: saferInside, argv: argv,
+				a.addPathRefusal(p, commandFinding{rule: ruleOutside, safer: saferInside, argv: argv,
 					why: "the working directory isn't known here, so " + text + " may lie outside the workspace"})
 			}
 			return
@@ -96,10 +96,10 @@ func (a *commandAnalysis) decidePath(p *shell.CommandLocation, access AccessKind
 		if !a.paths {
 			return
 		}
-		a.refusePath(p, commandFinding{rule: ruleMalformed, why: reason, safer: saferInside, argv: argv})
+		a.addPathRefusal(p, commandFinding{rule: ruleMalformed, why: reason, safer: saferInside, argv: argv})
 		return
 	}
-	d := a.guard.decideAbsolute(&a.known, access, text, abs)
+	d := a.guard.decideAbsolutePath(&a.known, access, text, abs)
 	if d.Rule == RuleProtect {
 		a.addFinding(commandFinding{verdict: d.Verdict, rule: d.Rule, line: reasonProtected, why: text + ": " + d.Reason,
 			setting: d.Setting, span: p.Span(), argv: argv})
@@ -116,10 +116,10 @@ func (a *commandAnalysis) decidePath(p *shell.CommandLocation, access AccessKind
 	case paths.WithinAny([]string{"/tmp", "/var/tmp"}, d.Path):
 		f.safer = "use $TMPDIR, or a file or directory that mktemp makes: those are the command's own"
 	}
-	a.refusePath(p, f)
+	a.addPathRefusal(p, f)
 }
 
-func (a *commandAnalysis) refusePath(p *shell.CommandLocation, f commandFinding) {
+func (a *commandAnalysis) addPathRefusal(p *shell.CommandLocation, f commandFinding) {
 	f.verdict, f.line, f.span = Deny, reasonWorkdir, p.Span()
 	a.addFinding(f)
 }
@@ -150,12 +150,12 @@ func fileURLPath(url string) string {
 // pathSeparators separate possible paths in an argument: --opt=/x, a:/x, -Fname=@/x, type=bind,source=/x.
 const pathSeparators = "=:,@<>;"
 
-// decideUntypedArgument checks an argument of unknown purpose if it looks like a path.
-func (a *commandAnalysis) decideUntypedArgument(c *shell.SimpleCommand, name string, argv []string, text string, glob bool) {
+// checkUntypedArgument checks an argument of unknown purpose if it looks like a path.
+func (a *commandAnalysis) checkUntypedArgument(c *shell.SimpleCommand, name string, argv []string, text string, glob bool) {
 	if programs.IsRemoteFile(text) || windows.IsWindowsCommand(name) && isWindowsSwitch(text) {
 		return
 	}
-	check := func(text string) { a.decidePath(&c.CommandLocation, Read, text, glob, argv) }
+	check := func(text string) { a.checkPath(&c.CommandLocation, Read, text, glob, argv) }
 	switch {
 	case strings.ContainsAny(text, " \t\n"):
 		if looksOutsideDir(text) {

@@ -43,13 +43,13 @@ func BenchmarkCommands(b *testing.B) {
 			parsed = append(parsed, t...)
 		}
 	}
-	decided.Report(b, "long_decide-ms")
-	parsed.Report(b, "long_parse-ms")
+	decided.ReportMedian(b, "long_decide-ms")
+	parsed.ReportMedian(b, "long_parse-ms")
 	b.ReportMetric(decided.Median()/parsed.Median(), "long_decide_to_parse-ratio<=3")
 	for _, line := range corpus(b, "everyday") {
-		_ = lines.Time(func() error { decide(g, line.Cmd); return nil })
+		_ = lines.TimeRun(func() error { decide(g, line.Cmd); return nil })
 	}
-	lines.Report(b, "everyday_line-ms")
+	lines.ReportMedian(b, "everyday_line-ms")
 	b.ReportMetric(lines.Quantile(0.99), "everyday_line_p99-ms")
 }
 

@@ -9,14 +9,14 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
 )
 
-// decideCode analyses code in any language and checks its effects.
-func (a *commandAnalysis) decideCode(c *shell.SimpleCommand, language, text string, params []string) {
+// checkCode analyses code in any language and checks its effects.
+func (a *commandAnalysis) checkCode(c *shell.SimpleCommand, language, text string, params []string) {
 	switch language {
 	case "sh":
 		c.Output = c.InterpretCode(text, params)
 		return
 	case "cmd", "powershell":
-		a.decideWindowsLine(c, language, text)
+		a.checkWindowsLine(c, language, text)
 		return
 	}
 	if language != "sed" && shell.HasUnknown(text) && !strings.ContainsFunc(text, unicode.IsLetter) {
@@ -25,12 +25,12 @@ func (a *commandAnalysis) decideCode(c *shell.SimpleCommand, language, text stri
 		return
 	}
 	for _, e := range inline.FindEffects(language, text) {
-		a.decideCodeEffect(c, language, e)
+		a.checkCodeEffect(c, language, e)
 	}
 }
 
-// decideCodeEffect checks one effect of code: a started command or a file access.
-func (a *commandAnalysis) decideCodeEffect(c *shell.SimpleCommand, language string, e inline.CodeEffect) {
+// checkCodeEffect checks one effect of code: a started command or a file access.
+func (a *commandAnalysis) checkCodeEffect(c *shell.SimpleCommand, language string, e inline.CodeEffect) {
 	argv := shell.ArgumentTexts(c.Argv)
 	if e.ChangesDir {
 		c = c.WithUnknownDir()
@@ -63,13 +63,13 @@ func (a *commandAnalysis) decideCodeEffect(c *shell.SimpleCommand, language stri
 	case inline.Computed:
 		a.addComputedFinding(&c.CommandLocation, "exec.dynamic", reasonDangerous, e.Text+" that is only known when it runs", saferPlain, nil)
 	case inline.Read:
-		a.decidePath(&c.CommandLocation, Read, a.expandTilde(c, e.Text), false, argv)
+		a.checkPath(&c.CommandLocation, Read, a.expandTilde(c, e.Text), false, argv)
 	case inline.Write:
-		a.decidePath(&c.CommandLocation, Write, a.expandTilde(c, e.Text), false, argv)
+		a.checkPath(&c.CommandLocation, Write, a.expandTilde(c, e.Text), false, argv)
 	case inline.List:
-		a.decidePath(&c.CommandLocation, List, a.expandTilde(c, e.Text), false, argv)
+		a.checkPath(&c.CommandLocation, List, a.expandTilde(c, e.Text), false, argv)
 	case inline.Delete:
-		a.decidePath(&c.CommandLocation, Delete, a.expandTilde(c, e.Text), false, argv)
+		a.checkPath(&c.CommandLocation, Delete, a.expandTilde(c, e.Text), false, argv)
 	case inline.ForkBomb:
 		a.addHardFinding(c, "exec.fork-bomb", "the code multiplies without end: "+e.Text)
 	case inline.Remote:
@@ -79,34 +79,34 @@ func (a *commandAnalysis) decideCodeEffect(c *shell.SimpleCommand, language stri
 	}
 }
 
-// decideStdinCode checks a program that executes its standard input.
-func (a *commandAnalysis) decideStdinCode(c *shell.SimpleCommand, u programs.ArgumentUse) {
+// checkStdinCode checks a program that executes its standard input.
+func (a *commandAnalysis) checkStdinCode(c *shell.SimpleCommand, u programs.ArgumentUse) {
 	switch {
 	case c.Stdin.Known:
 		if argv := shell.ArgumentTexts(c.Argv); u.Lang == "sql" && a.rules {
 			a.applyCommandRules(c, programs.CanonicalProgramName(shell.ProgramName(argv[0])), append(argv, c.Stdin.Text))
 		}
-		a.decideCode(c, u.Lang, c.Stdin.Text, u.Params)
+		a.checkCode(c, u.Lang, c.Stdin.Text, u.Params)
 	case c.Stdin.File != "" && !isStdinPath(c.Stdin.File):
-		a.decideScriptFile(c, c.Stdin.File, u.Lang, u.Params)
+		a.checkScriptFile(c, c.Stdin.File, u.Lang, u.Params)
 	case c.Stdin.Piped && u.Lang != "vim" && u.Lang != "sql":
 		why := "it runs the output of another command: " + strings.Join(c.Stdin.From, ", ")
 		a.addSoftFinding(c, "exec.pipe-to-shell", why, saferSaved)
 	}
 }
 
-// decideScriptFile checks the content of a script that the same command line wrote.
-func (a *commandAnalysis) decideScriptFile(c *shell.SimpleCommand, file, language string, params []string) {
+// checkScriptFile checks the content of a script that the same command line wrote.
+func (a *commandAnalysis) checkScriptFile(c *shell.SimpleCommand, file, language string, params []string) {
 	if isStdinPath(file) {
-		a.decideStdinCode(c, programs.ArgumentUse{Lang: language, Params: params})
+		a.checkStdinCode(c, programs.ArgumentUse{Lang: language, Params: params})
 		return
 	}
 	content, written := c.FindWrittenContent(file)
 	switch {
 	case !written:
 	case content.Known:
-		a.decideCode(c, shebangLanguage(content.Text, language), content.Text, params)
-	case strings.HasPrefix(file, "/dev/fd/") || isDownloadedFrom(content.From):
+		a.checkCode(c, shebangLanguage(content.Text, language), content.Text, params)
+	case strings.HasPrefix(file, "/dev/fd/") || anyDownloadsOrDecodes(content.From):
 		why := "it runs a file that another command just created: " + strings.Join(content.From, ", ")
 		a.addSoftFinding(c, "exec.download-run", why, saferSaved)
 	}

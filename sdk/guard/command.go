@@ -51,7 +51,7 @@ func (g *Guard) DecideCommand(c Command) (d Decision) {
 		a.VisitProblem(problem.Location, *problem)
 		return a.finalDecision()
 	}
-	if why := findMalformedEnv(c.Env); why != "" {
+	if why := findEnvProblem(c.Env); why != "" {
 		a.addFinding(commandFinding{verdict: Deny, rule: "exec.malformed", line: reasonDangerous, tier: tierHard, why: why,
 			safer: "name each variable by letters, digits and _"})
 		return a.finalDecision()
@@ -74,7 +74,7 @@ func (g *Guard) DecideCommand(c Command) (d Decision) {
 	switch {
 	case !a.rules && !a.paths && len(g.deny) == 0:
 	case c.Dialect == Cmd || c.Dialect == PowerShell:
-		a.decideWindowsText(string(c.Dialect), c.Text)
+		a.checkWindowsText(string(c.Dialect), c.Text)
 	default:
 		env := c.Env
 		if env == nil {
@@ -83,7 +83,7 @@ func (g *Guard) DecideCommand(c Command) (d Decision) {
 		shell.Interpret(c.Text, shell.InterpretOptions{Dir: dir, Env: env, Stdin: c.Stdin}, a)
 		if first, _, _ := strings.Cut(strings.TrimLeft(c.Text, " \t"), " "); windows.IsWindowsCommand(strings.ToLower(first)) &&
 			strings.Contains(c.Text, `\`) {
-			a.decideWindowsText("cmd", c.Text)
+			a.checkWindowsText("cmd", c.Text)
 		}
 	}
 	if g.policy.Exec.Profile == ProfileSeedStrict {

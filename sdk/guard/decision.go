@@ -65,7 +65,7 @@ type Decision struct {
 	Path string
 
 	// Span is the deciding part of the command; nil for paths.
-	Span *TextSpan
+	Span *CommandSpan
 
 	// Argv is the canonical form of the deciding simple command; nil for paths.
 	Argv []string
@@ -74,8 +74,8 @@ type Decision struct {
 // CanonicalCommand returns the deciding simple command in the form that custom patterns match. It is empty for paths.
 func (d Decision) CanonicalCommand() string { return canonicalCommandText(d.Argv) }
 
-// TextSpan is a part of the command text: bytes Start to End (exclusive), with its position and text.
-type TextSpan struct {
+// CommandSpan is a part of the command text: bytes Start to End (exclusive), with its position and text.
+type CommandSpan struct {
 	Start, End   int
 	Line, Column int // from 1
 	Text         string

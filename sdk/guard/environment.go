@@ -11,7 +11,7 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
 )
 
-// variableEffect tells how a program uses an environment variable that can make it execute something.
+// variableEffect is the way in which an environment variable can make a program execute something.
 type variableEffect byte
 
 const (
@@ -57,8 +57,8 @@ var dangerousVariables = sync.OnceValue(func() map[string]variableEffect {
 	return all
 })
 
-// decideEnvironment checks variables that are set for a command or for all following ones.
-func (a *commandAnalysis) decideEnvironment(c *shell.SimpleCommand) {
+// checkEnvironment checks variables that are set for a command or for all following ones.
+func (a *commandAnalysis) checkEnvironment(c *shell.SimpleCommand) {
 	if len(c.Env) == 0 {
 		return
 	}
@@ -76,13 +76,13 @@ func (a *commandAnalysis) decideEnvironment(c *shell.SimpleCommand) {
 			how = useCode
 		}
 		if how != 0 && value != "" && value != shell.Unknown && value != shell.Unset {
-			a.decideDangerousVariable(c, how, name, value)
+			a.checkDangerousVariable(c, how, name, value)
 		}
 	}
 }
 
-// decideDangerousVariable checks the value of a dangerous variable by its effect.
-func (a *commandAnalysis) decideDangerousVariable(c *shell.SimpleCommand, how variableEffect, name, value string) {
+// checkDangerousVariable checks the value of a dangerous variable by its effect.
+func (a *commandAnalysis) checkDangerousVariable(c *shell.SimpleCommand, how variableEffect, name, value string) {
 	switch how {
 	case useCommand:
 		if !shell.HasUnknown(value) && !strings.HasPrefix(value, "/") {
@@ -103,11 +103,11 @@ func (a *commandAnalysis) decideDangerousVariable(c *shell.SimpleCommand, how va
 		slices.Sort(dirs)
 		for _, dir := range slices.Compact(dirs) {
 			if dir != "" && !shell.HasUnknown(dir) && !systemBins[filepath.Clean(dir)] {
-				a.decidePath(&c.CommandLocation, Read, dir, false, []string{name + "=" + value})
+				a.checkPath(&c.CommandLocation, Read, dir, false, []string{name + "=" + value})
 			}
 		}
 	case usePath:
-		a.decideUntypedArgument(c, "", []string{name + "=" + value}, strings.TrimSpace(value), false)
+		a.checkUntypedArgument(c, "", []string{name + "=" + value}, strings.TrimSpace(value), false)
 	case useArguments:
 		program := "make"
 		if strings.Contains(strings.ToUpper(name), "NODE") {
@@ -121,9 +121,9 @@ func (a *commandAnalysis) decideDangerousVariable(c *shell.SimpleCommand, how va
 	}
 }
 
-// findMalformedEnv returns the reason that an environment is invalid, or "". A name with "=" would be a shorter name to
-// the program.
-func findMalformedEnv(env map[string]string) string {
+// findEnvProblem returns the reason that an environment is invalid, or "". For example, the program would read a name
+// with "=" as a shorter name.
+func findEnvProblem(env map[string]string) string {
 	for _, name := range slices.Sorted(maps.Keys(env)) {
 		if name == "" || strings.ContainsAny(name, "=\x00") {
 			return fmt.Sprintf("%q can't be the name of a variable of the environment", name)

@@ -27,7 +27,7 @@ type commandFinding struct {
 	argv    []string
 }
 
-// commandAnalysis collects the findings on one command.
+// commandAnalysis analyses one command. Its check methods add findings; finalDecision returns the strictest one.
 type commandAnalysis struct {
 	guard     *Guard
 	text      string
@@ -41,7 +41,7 @@ type commandAnalysis struct {
 	allowed   []shell.SourceSpan // simple commands of the text that a custom allow pattern matches
 
 	arguments int // number of arguments of all commands so far
-	known     pathCache
+	known     commandPathCache
 }
 
 // addFinding keeps a finding if it is stricter than all earlier ones.
@@ -69,7 +69,7 @@ func (a *commandAnalysis) finalDecision() Decision {
 		d.Reason += "\n" + escapeUnprintable(placeholders.Replace(f.why))
 	}
 	if s := f.span; s.Line > 0 && s.Start <= s.End && s.End <= len(a.text) {
-		d.Span = &TextSpan{Start: s.Start, End: s.End, Line: s.Line, Column: s.Column, Text: a.text[s.Start:s.End]}
+		d.Span = &CommandSpan{Start: s.Start, End: s.End, Line: s.Line, Column: s.Column, Text: a.text[s.Start:s.End]}
 	}
 	return d
 }

@@ -69,7 +69,7 @@ func NewGuard(p Policy) (*Guard, error) {
 	)
 }
 
-// resolvePaths resolves the paths of one setting and appends them to into.
+// resolvePaths resolves the paths of one setting and appends them to the list into.
 func resolvePaths(key string, named []string, into *[]string) error {
 	for _, path := range named {
 		if !filepath.IsAbs(path) {

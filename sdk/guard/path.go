@@ -48,21 +48,21 @@ func (g *Guard) DecidePath(a AccessKind, path string) Decision {
 	return g.decidePathCached(nil, a, path)
 }
 
-// pathCache caches resolved paths for one command, and holds the commands' home. A nil pathCache means that the access
-// is not by a command.
-type pathCache struct {
+// commandPathCache caches resolved paths for one command, and holds the commands' home. A nil commandPathCache means
+// that the access is not by a command.
+type commandPathCache struct {
 	paths.PathResolver
 	home string // resolved [ExecPolicy.Home]
 }
 
-func (k *pathCache) resolvePath(path string) (string, error) {
+func (k *commandPathCache) resolvePath(path string) (string, error) {
 	if k == nil {
 		return paths.Resolve(path)
 	}
 	return k.Resolve(path)
 }
 
-func (g *Guard) decidePathCached(k *pathCache, a AccessKind, path string) Decision {
+func (g *Guard) decidePathCached(k *commandPathCache, a AccessKind, path string) Decision {
 	if reason := findPathProblem(path); reason != "" {
 		return Decision{Verdict: Deny, Rule: ruleMalformed, Reason: "access denied: " + reason}.withRemedy(saferInside, "")
 	}
@@ -70,11 +70,11 @@ func (g *Guard) decidePathCached(k *pathCache, a AccessKind, path string) Decisi
 	if !filepath.IsAbs(path) {
 		abs = g.workspaces[0] + string(filepath.Separator) + path
 	}
-	return g.decideAbsolute(k, a, path, abs)
+	return g.decideAbsolutePath(k, a, path, abs)
 }
 
-// decideAbsolute decides on the absolute path abs. path is its form in messages.
-func (g *Guard) decideAbsolute(k *pathCache, a AccessKind, path, abs string) Decision {
+// decideAbsolutePath decides on the absolute path abs. path is its form in messages.
+func (g *Guard) decideAbsolutePath(k *commandPathCache, a AccessKind, path, abs string) Decision {
 	clean := filepath.Clean(abs)
 	if len(g.allowed) > 0 {
 		named := paths.Rebase(clean, g.policy.WorkspaceName, g.workspaces[0])
@@ -119,7 +119,7 @@ func (g *Guard) decideAbsolute(k *pathCache, a AccessKind, path, abs string) Dec
 	return g.decideProtectedChange(k, a, itself)
 }
 
-func (g *Guard) decideResolvedTarget(k *pathCache, a AccessKind, path, clean, target string) Decision {
+func (g *Guard) decideResolvedTarget(k *commandPathCache, a AccessKind, path, clean, target string) Decision {
 	lexical := paths.WithinAny(g.workspaces, clean)
 	switch {
 	case !g.policy.Restrict:
@@ -155,7 +155,7 @@ func (g *Guard) allowsOutsideChange(path string) bool {
 
 // decideProtectedChange decides on a change of a protected path. The workspace checks files that are protected by
 // content, and the command monitor checks directories.
-func (g *Guard) decideProtectedChange(k *pathCache, a AccessKind, target string) Decision {
+func (g *Guard) decideProtectedChange(k *commandPathCache, a AccessKind, target string) Decision {
 	if a == Read || a == List {
 		return Decision{Verdict: Allow, Path: target}
 	}
@@ -164,7 +164,7 @@ func (g *Guard) decideProtectedChange(k *pathCache, a AccessKind, target string)
 		ok = false
 	}
 	if !ok && a == Delete && k == nil {
-		hits, err := g.inside.FindWithin(target, target)
+		hits, err := g.inside.FindInTree(target, target)
 		if err != nil {
 			return Decision{Verdict: Deny, Rule: RuleProtect, Path: target,
 				Reason: "access denied: protected files can't be looked for: " + escapeUnprintable(err.Error())}

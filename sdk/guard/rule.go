@@ -133,7 +133,7 @@ func (a *commandAnalysis) addHardFinding(c *shell.SimpleCommand, rule, why strin
 // values are left to the kernel, or need approval without it.
 func (a *commandAnalysis) addComputedFinding(p *shell.CommandLocation, rule, line, why, safer string, from []string) {
 	f := commandFinding{verdict: Ask, rule: rule, line: line, why: why, safer: safer, span: p.Span(), setting: settingKernel}
-	if isDownloadedFrom(from) {
+	if anyDownloadsOrDecodes(from) {
 		f.verdict, f.tier, f.setting = Deny, tierHard, settingHard
 		f.why += ": " + strings.Join(from, ", ") + " prints it"
 	} else if a.guard.policy.Kernel {

@@ -80,7 +80,7 @@ func (a *commandAnalysis) applySeedPatterns() {
 				}
 				a.addFinding(commandFinding{verdict: Deny, rule: "exec.seed-pattern", tier: tierHard, line: reasonDangerous,
 					setting: "tools.exec.custom_allow_patterns lifts this for a whole simple command; or " + setting,
-					span:    a.newTextSpan(at),
+					span:    a.newSourceSpan(at),
 					why:     fmt.Sprintf("profile seed_strict refuses whatever the pattern %q matches", re.String())})
 			}
 		}
@@ -89,18 +89,19 @@ func (a *commandAnalysis) applySeedPatterns() {
 		return
 	}
 	if at := seedTraversalPattern().FindStringIndex(a.text); at != nil {
-		a.addFinding(commandFinding{verdict: Deny, rule: ruleOutside, line: reasonWorkdir, setting: setting, span: a.newTextSpan(at),
+		a.addFinding(commandFinding{verdict: Deny, rule: ruleOutside, line: reasonWorkdir, setting: setting, span: a.newSourceSpan(at),
 			why: "profile seed_strict refuses every step to a parent directory"})
 	}
 	for _, at := range seedPathPattern().FindAllStringIndex(a.text, -1) {
 		if path := a.text[at[0]:at[1]]; !a.isSeedAllowedPath(path) && !isSeedRelativePath(a.text[:at[0]], path) {
-			a.addFinding(commandFinding{verdict: Deny, rule: ruleOutside, line: reasonWorkdir, setting: setting, span: a.newTextSpan(at),
+			a.addFinding(commandFinding{verdict: Deny, rule: ruleOutside, line: reasonWorkdir, setting: setting, span: a.newSourceSpan(at),
 				why: "profile seed_strict takes " + path + " for a path outside the workspace"})
 		}
 	}
 }
 
-// isSeedRelativePath reports whether the text before a word's first slash makes it a relative path or a URL.
+// isSeedRelativePath reports whether path, which begins at a word's first slash, is only the rest of a relative path or
+// URL. before is the text up to that slash.
 func isSeedRelativePath(before, path string) bool {
 	const separators = " \t\n'\"=:,;&|<>(){}"
 	if strings.HasPrefix(path, "//") {
@@ -120,7 +121,7 @@ func (a *commandAnalysis) isSeedAllowedPath(path string) bool {
 	return safeDevices[path] || paths.WithinAny(a.guard.workspaces, path) || a.guard.isWhitelisted(Read, path)
 }
 
-// newTextSpan returns a byte range of the text with its line and column.
-func (a *commandAnalysis) newTextSpan(at []int) shell.SourceSpan {
+// newSourceSpan returns a byte range of the text with its line and column.
+func (a *commandAnalysis) newSourceSpan(at []int) shell.SourceSpan {
 	return shell.NewLocation(a.text, at[0], at[1], "").Span()
 }

@@ -28,7 +28,7 @@ func CheckRuleExamples(own []Rule) error {
 			if !testRuleMatches(alone, line) {
 				return fmt.Errorf("%s: its hit %q isn't found; correct the conditions, or the example", r.ID, line)
 			}
-			if err := checkExample(&r, all, line); err != nil {
+			if err := checkExampleDecision(&r, all, line); err != nil {
 				return err
 			}
 		}
@@ -41,8 +41,8 @@ func CheckRuleExamples(own []Rule) error {
 	return nil
 }
 
-// checkExample returns an error if all rules together decide differently from the rule.
-func checkExample(r *Rule, all *Guard, line string) error {
+// checkExampleDecision returns an error if all rules together decide differently from the rule.
+func checkExampleDecision(r *Rule, all *Guard, line string) error {
 	d := all.DecideCommand(Command{Text: line})
 	switch {
 	case r.Decision == rules.Allow && d.Verdict != Allow:

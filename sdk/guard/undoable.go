@@ -86,7 +86,7 @@ func (a *commandAnalysis) isWorkspacePath(dir string, access AccessKind, text st
 		return false
 	}
 	workspace := Guard{policy: Policy{Restrict: true}, workspaces: a.guard.workspaces}
-	return workspace.decideAbsolute(&pathCache{PathResolver: a.known.PathResolver}, access, text, abs).Verdict == Allow
+	return workspace.decideAbsolutePath(&commandPathCache{PathResolver: a.known.PathResolver}, access, text, abs).Verdict == Allow
 }
 
 // setsGitDir reports whether a variable may make git work in another directory.

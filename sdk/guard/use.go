@@ -11,8 +11,8 @@ import (
 // maxArguments is the maximum number of arguments of all commands together.
 const maxArguments = 1 << 14
 
-// decideArguments checks all arguments of a program by their uses.
-func (a *commandAnalysis) decideArguments(c *shell.SimpleCommand, name string) {
+// checkArguments checks all arguments of a program by their uses.
+func (a *commandAnalysis) checkArguments(c *shell.SimpleCommand, name string) {
 	dir, argv := "", shell.ArgumentTexts(c.Argv)
 	if a.arguments += len(argv); a.arguments > maxArguments {
 		a.VisitProblem(&c.CommandLocation, shell.AnalysisProblem{Kind: shell.TooComplex, Reason: "the command has too many arguments to look at"})
@@ -28,32 +28,32 @@ func (a *commandAnalysis) decideArguments(c *shell.SimpleCommand, name string) {
 		case u.Kind == programs.Command && u.Dir == "":
 			u.Dir = dir
 		}
-		a.decideArgumentUse(c, name, argv, u)
+		a.checkArgumentUse(c, name, argv, u)
 	}
 }
 
-func (a *commandAnalysis) decideArgumentUse(c *shell.SimpleCommand, name string, argv []string, u programs.ArgumentUse) {
+func (a *commandAnalysis) checkArgumentUse(c *shell.SimpleCommand, name string, argv []string, u programs.ArgumentUse) {
 	switch u.Kind {
 	case programs.Read:
-		a.decidePath(&c.CommandLocation, Read, u.Text, u.Glob, argv)
+		a.checkPath(&c.CommandLocation, Read, u.Text, u.Glob, argv)
 	case programs.Write:
-		a.decidePath(&c.CommandLocation, Write, u.Text, u.Glob, argv)
+		a.checkPath(&c.CommandLocation, Write, u.Text, u.Glob, argv)
 		recordOutputFile(c, name, u.Text)
 	case programs.List, programs.Enter:
-		a.decidePath(&c.CommandLocation, List, u.Text, u.Glob, argv)
+		a.checkPath(&c.CommandLocation, List, u.Text, u.Glob, argv)
 	case programs.Delete:
-		a.decidePath(&c.CommandLocation, Delete, u.Text, u.Glob, argv)
+		a.checkPath(&c.CommandLocation, Delete, u.Text, u.Glob, argv)
 	case programs.Path:
-		a.decideUntypedArgument(c, name, argv, u.Text, u.Glob)
+		a.checkUntypedArgument(c, name, argv, u.Text, u.Glob)
 	case programs.Script:
-		a.decidePath(&c.CommandLocation, Read, u.Text, u.Glob, argv)
-		a.decideScriptFile(c, u.Text, u.Lang, u.Params)
+		a.checkPath(&c.CommandLocation, Read, u.Text, u.Glob, argv)
+		a.checkScriptFile(c, u.Text, u.Lang, u.Params)
 	case programs.Code:
-		a.decideCode(c, u.Lang, u.Text, u.Params)
+		a.checkCode(c, u.Lang, u.Text, u.Params)
 	case programs.Input:
-		a.decideStdinCode(c, u)
+		a.checkStdinCode(c, u)
 	case programs.Command:
-		a.decideStartedCommand(c, name, u)
+		a.checkStartedCommand(c, name, u)
 	}
 }
 
@@ -61,7 +61,7 @@ func (a *commandAnalysis) decideArgumentUse(c *shell.SimpleCommand, name string,
 // each.
 const maxInputLines = 16
 
-func (a *commandAnalysis) decideStartedCommand(c *shell.SimpleCommand, name string, u programs.ArgumentUse) {
+func (a *commandAnalysis) checkStartedCommand(c *shell.SimpleCommand, name string, u programs.ArgumentUse) {
 	if !u.Items {
 		dir := u.Dir
 		if dir != "" && !strings.HasPrefix(dir, "/") {
@@ -71,7 +71,7 @@ func (a *commandAnalysis) decideStartedCommand(c *shell.SimpleCommand, name stri
 		return
 	}
 	items := []string{shell.Item}
-	if isDownloadedFrom(c.Stdin.From) {
+	if anyDownloadsOrDecodes(c.Stdin.From) {
 		items[0] = shell.Unknown
 	}
 	switch {
@@ -97,8 +97,8 @@ func (a *commandAnalysis) decideStartedCommand(c *shell.SimpleCommand, name stri
 	}
 }
 
-// isDownloadedFrom reports whether one of the commands that print a text downloads or decodes it.
-func isDownloadedFrom(from []string) bool {
+// anyDownloadsOrDecodes reports whether one of the commands that print a text downloads or decodes data.
+func anyDownloadsOrDecodes(from []string) bool {
 	for _, name := range from {
 		switch name {
 		case "curl", "wget", "nc", "ncat", "http", "https", "xh", "aria2c", "fetch", "lynx", "w3m", "invoke-webrequest",
@@ -126,7 +126,7 @@ func recordOutputFile(c *shell.SimpleCommand, name, file string) {
 	switch {
 	case name == "tee":
 		c.RecordFileWrite(file, c.Stdin)
-	case isDownloadedFrom([]string{name}), name == "axel", name == "scp":
+	case anyDownloadsOrDecodes([]string{name}), name == "axel", name == "scp":
 		c.RecordFileWrite(file, shell.StreamContent{Piped: true, From: []string{name}})
 	case name == "cp", name == "mv", name == "install", name == "ln", name == "gunzip", name == "unzip":
 		for _, f := range c.Argv[1:] {
@@ -140,13 +140,13 @@ func recordOutputFile(c *shell.SimpleCommand, name, file string) {
 	}
 }
 
-// decideStdinPaths checks the paths that a program reads from known standard input.
-func (a *commandAnalysis) decideStdinPaths(c *shell.SimpleCommand) {
+// checkStdinPaths checks the paths that a program reads from known standard input.
+func (a *commandAnalysis) checkStdinPaths(c *shell.SimpleCommand) {
 	if !c.Stdin.Known {
 		return
 	}
 	for _, line := range strings.Split(c.Stdin.Text, "\n") {
-		a.decidePath(&c.CommandLocation, Read, line, false, shell.ArgumentTexts(c.Argv))
+		a.checkPath(&c.CommandLocation, Read, line, false, shell.ArgumentTexts(c.Argv))
 	}
 }
 

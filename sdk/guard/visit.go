@@ -23,7 +23,7 @@ func (a *commandAnalysis) VisitPath(p *shell.CommandLocation, use shell.PathUse,
 				"name the file", nil)
 		}
 	}
-	a.decidePath(p, access, f.Text, f.Glob, nil)
+	a.checkPath(p, access, f.Text, f.Glob, nil)
 }
 
 // VisitProblem adds a finding for text that can't be interpreted. It implements [shell.Visitor].
@@ -51,7 +51,7 @@ func (a *commandAnalysis) VisitProblem(p *shell.CommandLocation, problem shell.A
 
 // VisitCommand checks a simple command: environment, rules, program and arguments. It implements [shell.Visitor].
 func (a *commandAnalysis) VisitCommand(c *shell.SimpleCommand) {
-	a.decideEnvironment(c)
+	a.checkEnvironment(c)
 	if len(c.Argv) == 0 {
 		return
 	}
@@ -60,8 +60,8 @@ func (a *commandAnalysis) VisitCommand(c *shell.SimpleCommand) {
 		a.applyCustomDeny(c.Span(), argv, canonicalCommandText(argv), canonicalCommandText(append([]string{path.Base(argv[0])}, argv[1:]...)))
 	}
 	if head, _, ok := strings.Cut(strings.ToLower(argv[0]), "/"); ok && windows.IsWindowsCommand(head) {
-		a.decideWindowsLine(c, "cmd", c.SourceText())
-		a.decideWindowsLine(c, "cmd", strings.Join(argv, " "))
+		a.checkWindowsLine(c, "cmd", c.SourceText())
+		a.checkWindowsLine(c, "cmd", strings.Join(argv, " "))
 	}
 	name := programs.CanonicalProgramName(shell.ProgramName(argv[0]))
 	argv = append([]string{name}, argv[1:]...)
@@ -71,35 +71,35 @@ func (a *commandAnalysis) VisitCommand(c *shell.SimpleCommand) {
 			a.allowed = append(a.allowed, c.Span())
 		}
 	}
-	a.decideProgramPath(c, argv)
-	a.decideArguments(c, name)
+	a.checkProgramPath(c, argv)
+	a.checkArguments(c, name)
 	switch name {
 	case "curl", "wget", "aria2c", "axel":
 		recordDownloadedFiles(c, name)
 	}
 	if readsPathsFromStdin(argv) {
-		a.decideStdinPaths(c)
+		a.checkStdinPaths(c)
 	}
 	if windows.IsWindowsCommand(name) && a.paths {
 		for _, word := range strings.Fields(c.SourceText()) {
 			if windows.IsOutsideWorkspace(word, 0) {
-				a.refusePath(&c.CommandLocation, commandFinding{rule: ruleOutside, why: word + " leaves the workspace", safer: saferInside, argv: argv})
+				a.addPathRefusal(&c.CommandLocation, commandFinding{rule: ruleOutside, why: word + " leaves the workspace", safer: saferInside, argv: argv})
 			}
 		}
 	}
 	if !programs.KnowsAllOperands(name) {
-		a.guessNestedCommand(c)
+		a.checkGuessedCommand(c)
 	}
 }
 
-// decideProgramPath checks a program that is named by a path outside the system directories.
-func (a *commandAnalysis) decideProgramPath(c *shell.SimpleCommand, argv []string) {
+// checkProgramPath checks a program that is named by a path outside the system directories.
+func (a *commandAnalysis) checkProgramPath(c *shell.SimpleCommand, argv []string) {
 	word := c.Argv[0].Text
 	if !strings.Contains(word, "/") || systemBins[filepath.Dir(filepath.Clean(word))] {
 		return
 	}
-	a.decidePath(&c.CommandLocation, Read, word, false, argv)
-	a.decideScriptFile(c, word, "sh", nil)
+	a.checkPath(&c.CommandLocation, Read, word, false, argv)
+	a.checkScriptFile(c, word, "sh", nil)
 }
 
 // guessedPrograms are commands that an unknown program may start if they occur in its arguments.
@@ -109,9 +109,9 @@ var guessedPrograms = map[string]bool{
 	"docker": true, "bash": true, "sh": true, "zsh": true, "find": true, "git": true,
 }
 
-// guessNestedCommand analyses a command in the arguments of an unknown program. Its findings ask for approval instead
+// checkGuessedCommand analyses a command in the arguments of an unknown program. Its findings ask for approval instead
 // of denying.
-func (a *commandAnalysis) guessNestedCommand(c *shell.SimpleCommand) {
+func (a *commandAnalysis) checkGuessedCommand(c *shell.SimpleCommand) {
 	for i, f := range c.Argv[1:] {
 		bare := !strings.Contains(f.Text, "/") || systemBins[filepath.Dir(f.Text)]
 		if bare && guessedPrograms[shell.ProgramName(f.Text)] && i+2 < len(c.Argv) || strings.HasPrefix(f.Text, "mkfs.") {

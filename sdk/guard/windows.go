@@ -15,19 +15,19 @@ const maxWindowsNesting = 8
 // maxWindowsSteps is the maximum number of analysed simple commands of a Windows shell.
 const maxWindowsSteps = 256
 
-// decideWindowsText checks the whole text as code of a Windows shell.
-func (a *commandAnalysis) decideWindowsText(language, text string) {
+// checkWindowsText checks the whole text as code of a Windows shell.
+func (a *commandAnalysis) checkWindowsText(language, text string) {
 	c := &shell.SimpleCommand{CommandLocation: *shell.NewLocation(text, 0, len(text), a.guard.workspaces[0])}
-	a.decideWindowsLine(c, language, text)
+	a.checkWindowsLine(c, language, text)
 }
 
-// decideWindowsLine checks code of cmd.exe or PowerShell within a command.
-func (a *commandAnalysis) decideWindowsLine(c *shell.SimpleCommand, language, line string) {
+// checkWindowsLine checks code of cmd.exe or PowerShell within a command.
+func (a *commandAnalysis) checkWindowsLine(c *shell.SimpleCommand, language, line string) {
 	before := a.elsewhere
 	defer func() { a.elsewhere = before }()
 	a.elsewhere = true // its words are no call's
 	w := windowsAnalysis{commandAnalysis: a, call: c}
-	w.decideLine(language, line, 0)
+	w.checkLine(language, line, 0)
 }
 
 // windowsAnalysis analyses code of a Windows shell.
@@ -39,8 +39,8 @@ type windowsAnalysis struct {
 	below int // depth of the working directory below the workspace
 }
 
-// decideLine checks each simple command of a line.
-func (w *windowsAnalysis) decideLine(language, line string, depth int) {
+// checkLine checks each simple command of a line.
+func (w *windowsAnalysis) checkLine(language, line string, depth int) {
 	switch {
 	case depth > maxWindowsNesting || w.bytes > 3*MaxCommandLength/2:
 		w.addHardFinding(w.call, "exec.too-complex", "code within code within code, too deep to follow")
@@ -59,7 +59,7 @@ func (w *windowsAnalysis) decideLine(language, line string, depth int) {
 			w.addHardFinding(w.call, "exec.too-complex", "the code has too many commands to follow")
 			return
 		}
-		w.decideCommand(language, argv, depth)
+		w.checkCommand(language, argv, depth)
 	}
 }
 
@@ -67,8 +67,8 @@ func (w *windowsAnalysis) decideLine(language, line string, depth int) {
 var deleteAliases = map[string]bool{"rm": true, "ri": true, "del": true, "erase": true, "rd": true, "rmdir": true,
 	"rni": true}
 
-// decideCommand checks one simple command of a Windows shell, and code that it starts.
-func (w *windowsAnalysis) decideCommand(language string, argv []string, depth int) {
+// checkCommand checks one simple command of a Windows shell, and code that it starts.
+func (w *windowsAnalysis) checkCommand(language string, argv []string, depth int) {
 	if strings.Contains(argv[0], shell.Unknown) && (language == "cmd" || argv[0] == shell.Unknown && len(argv) == 1) {
 		w.addHardFinding(w.call, "exec.dynamic", "which program runs is only known when it runs")
 		return
@@ -80,10 +80,10 @@ func (w *windowsAnalysis) decideCommand(language string, argv []string, depth in
 	if w.rules {
 		w.applyCommandRules(w.call, name, append([]string{name}, argv[1:]...))
 	}
-	w.decideWords(language, name, argv)
+	w.checkWords(language, name, argv)
 	for i, word := range argv[:len(argv)-1] {
 		if name == "forfiles" && strings.EqualFold(word, "/c") {
-			w.decideLine("cmd", argv[i+1], depth+1)
+			w.checkLine("cmd", argv[i+1], depth+1)
 		}
 	}
 	fields := make([]shell.Argument, len(argv)-1)
@@ -93,20 +93,20 @@ func (w *windowsAnalysis) decideCommand(language string, argv []string, depth in
 	for _, use := range programs.FindArgumentUses(name, fields) {
 		switch {
 		case use.Kind == programs.Code && (use.Lang == "cmd" || use.Lang == "powershell"):
-			w.decideLine(use.Lang, use.Text, depth+1)
+			w.checkLine(use.Lang, use.Text, depth+1)
 		case use.Kind == programs.Code:
 			shell.Interpret(canonicalCommandText(argv), shell.InterpretOptions{Dir: w.guard.workspaces[0]}, w.commandAnalysis)
 			return
 		case use.Kind == programs.Input && (use.Lang == "cmd" || use.Lang == "powershell"):
 			w.addSoftFinding(w.call, "exec.pipe-to-shell", "it runs its input as code", saferSaved)
 		case use.Kind == programs.Command && len(use.Argv) > 0 && depth < maxWindowsNesting:
-			w.decideCommand(language, shell.ArgumentTexts(use.Argv), depth+1)
+			w.checkCommand(language, shell.ArgumentTexts(use.Argv), depth+1)
 		}
 	}
 }
 
-// decideWords adds findings for words that look like paths outside the workspace, and follows cd.
-func (w *windowsAnalysis) decideWords(language, name string, argv []string) {
+// checkWords adds findings for words that look like paths outside the workspace, and follows cd.
+func (w *windowsAnalysis) checkWords(language, name string, argv []string) {
 	enters := false
 	if w.arguments += len(argv); w.arguments > maxArguments {
 		w.addHardFinding(w.call, "exec.too-complex", "the code has too many words to look at")
@@ -129,7 +129,7 @@ func (w *windowsAnalysis) decideWords(language, name string, argv []string) {
 		outside := windows.IsOutsideWorkspace(word, w.below) || language == "powershell" &&
 			(word == "~" || word == "/" || len(word) > 2 && looksOutsideDir(word))
 		if (i > 0 || strings.ContainsAny(word, `\`)) && outside && w.paths {
-			w.refusePath(&w.call.CommandLocation, commandFinding{rule: ruleOutside, why: word + " leaves the workspace", safer: saferInside,
+			w.addPathRefusal(&w.call.CommandLocation, commandFinding{rule: ruleOutside, why: word + " leaves the workspace", safer: saferInside,
 				argv: argv})
 		} else if enters && i > 0 {
 			w.below = windows.DepthAfterEntering(word, w.below)

@@ -21,19 +21,19 @@ func (r *ArgumentReader) validateValues(values map[string]any) error {
 	for _, name := range names {
 		property := r.schema.Properties[name]
 		if property == nil {
-			return &ArgumentError{
+			return &InvalidArgumentsError{
 				Message: fmt.Sprintf("unknown argument %q", name),
 				Unknown: name,
 				Known:   r.known,
 			}
 		}
 		if want, ok := findTypeViolation(property, values[name]); ok {
-			return &ArgumentError{Message: fmt.Sprintf("argument %q %s", name, formatTypeMismatch(want, values[name]))}
+			return &InvalidArgumentsError{Message: fmt.Sprintf("argument %q %s", name, formatTypeMismatch(want, values[name]))}
 		}
 	}
 	for _, name := range r.schema.Required {
 		if _, ok := values[name]; !ok {
-			return &ArgumentError{Message: fmt.Sprintf("argument %q is missing", name), Known: r.known}
+			return &InvalidArgumentsError{Message: fmt.Sprintf("argument %q is missing", name), Known: r.known}
 		}
 	}
 	err := r.resolved.Validate(values)
@@ -42,10 +42,10 @@ func (r *ArgumentReader) validateValues(values map[string]any) error {
 	}
 	for _, name := range names {
 		if said, ok := describeValueError(r.schema.Properties[name], values[name], ""); ok {
-			return &ArgumentError{Message: fmt.Sprintf("argument %q%s", name, said)}
+			return &InvalidArgumentsError{Message: fmt.Sprintf("argument %q%s", name, said)}
 		}
 	}
-	return &ArgumentError{Message: "the arguments do not fit: " + stripSchemaPath(err)}
+	return &InvalidArgumentsError{Message: "the arguments do not fit: " + stripSchemaPath(err)}
 }
 
 // findTypeViolation returns the allowed types if the type of a value is wrong. wrong is false if the type is allowed.
@@ -133,7 +133,7 @@ func matchesJSONType(t string, v any) bool {
 	return false
 }
 
-func describeValue(v any, want string) string {
+func describeValueType(v any, want string) string {
 	switch v.(type) {
 	case nil:
 		return "null"

@@ -113,8 +113,8 @@ func (p *conversionSchema) narrowTo(other *conversionSchema) {
 	}
 }
 
-// newAlternativesSchema returns the conversion schema of a value that fits one of several schemas. Its fields are those
-// of the only alternative that is not null, if there is just one.
+// newAlternativesSchema returns the conversion schema of a value that fits one of several schemas. It has fields only
+// if a single alternative is not null.
 func newAlternativesSchema(root *jsonschema.Schema, all []*jsonschema.Schema) *conversionSchema {
 	if len(all) == 0 {
 		return nil
@@ -239,7 +239,7 @@ func (p *conversionSchema) completeFields(object map[string]any) map[string]any 
 		if field.fallback == nil {
 			continue
 		}
-		if v, err := decodeValue(field.fallback); err == nil && jsonTypeOf(v)&field.types != 0 {
+		if v, err := decodeStrictJSON(field.fallback); err == nil && jsonTypeOf(v)&field.types != 0 {
 			out[name] = v
 		}
 	}
@@ -258,7 +258,7 @@ func (p *conversionSchema) parseStringValue(text string) (v any, ok bool) {
 	default:
 		return nil, false
 	}
-	v, err := decodeValue([]byte(text))
+	v, err := decodeStrictJSON([]byte(text))
 	return v, err == nil && v != nil && jsonTypeOf(v)&p.types != 0
 }
 
@@ -272,7 +272,7 @@ func (c *argumentConverter) noteConversion(text string, v any, name, at string) 
 	if len(text) > maxNotedText {
 		text = strings.ToValidUTF8(text[:maxNotedText], "") + "…"
 	}
-	used := fmt.Sprintf("JSON text was used as %s", describeValue(v, ""))
+	used := fmt.Sprintf("JSON text was used as %s", describeValueType(v, ""))
 	switch v.(type) {
 	case bool, int64, float64:
 		used = fmt.Sprintf("the string %q was used as %s", text, formatShortValue(v))

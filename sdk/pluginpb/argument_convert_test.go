@@ -247,7 +247,7 @@ func FuzzConvertedArguments(f *testing.F) {
 		if err != nil {
 			return
 		}
-		value, err := decodeValue([]byte(raw))
+		value, err := decodeStrictJSON([]byte(raw))
 		if err != nil {
 			return
 		}

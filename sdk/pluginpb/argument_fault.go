@@ -84,7 +84,7 @@ func formatTypeMismatch(want string, v any) string {
 			return fmt.Sprintf("is too small: a whole number is at least %d", -maxExactInt)
 		}
 	}
-	return fmt.Sprintf("must be %s, not %s", want, describeValue(v, want))
+	return fmt.Sprintf("must be %s, not %s", want, describeValueType(v, want))
 }
 
 // stripSchemaPath removes the path of schemas from a message of the schema library.

@@ -29,14 +29,15 @@ type Arguments struct {
 	Conversions []string
 }
 
-// ArgumentError is the error for arguments that don't fit a tool's schema.
-type ArgumentError struct {
+// InvalidArgumentsError is the error for arguments that are not valid JSON, are too long, or don't fit the tool's
+// schema.
+type InvalidArgumentsError struct {
 	Message string
 	Unknown string   // unknown argument name, if that is the error
 	Known   []string // known argument names, sorted
 }
 
-func (e *ArgumentError) Error() string { return e.Message }
+func (e *InvalidArgumentsError) Error() string { return e.Message }
 
 // ArgumentReader parses and validates the arguments of one tool. It is safe for concurrent use.
 type ArgumentReader struct {
@@ -62,16 +63,16 @@ func NewArgumentReader(input *jsonschema.Schema) (*ArgumentReader, error) {
 }
 
 // Read parses and validates JSON arguments. It converts values that don't fit the schema if only one interpretation is
-// possible. Any error is an [*ArgumentError].
+// possible. Any error is an [*InvalidArgumentsError].
 func (r *ArgumentReader) Read(raw []byte) (*Arguments, error) {
 	if len(raw) > MaxArgumentBytes {
-		return nil, &ArgumentError{Message: fmt.Sprintf("the arguments are %d bytes long; at most %d are taken", len(raw),
+		return nil, &InvalidArgumentsError{Message: fmt.Sprintf("the arguments are %d bytes long; at most %d are taken", len(raw),
 			MaxArgumentBytes)}
 	}
 	if len(bytes.TrimSpace(raw)) == 0 {
 		raw = []byte("{}")
 	}
-	value, err := decodeValue(raw)
+	value, err := decodeStrictJSON(raw)
 	if err != nil {
 		return nil, err
 	}
@@ -81,8 +82,8 @@ func (r *ArgumentReader) Read(raw []byte) (*Arguments, error) {
 	return r.convertAndValidate(value, len(raw))
 }
 
-// CheckValues is Read for decoded arguments, such as those of a command line.
-func (r *ArgumentReader) CheckValues(values map[string]any) (*Arguments, error) {
+// ReadValues is Read for decoded arguments, for example from a command line.
+func (r *ArgumentReader) ReadValues(values map[string]any) (*Arguments, error) {
 	return r.convertAndValidate(values, 0)
 }
 
@@ -93,7 +94,7 @@ func (r *ArgumentReader) convertAndValidate(value any, size int) (*Arguments, er
 	var c argumentConverter
 	if !isObject || r.validateValues(values) != nil {
 		if values, isObject = c.convertValue(r.shape(), value, "", "").(map[string]any); !isObject {
-			return nil, &ArgumentError{Message: "the arguments must be a JSON object, not " + describeValue(value, "")}
+			return nil, &InvalidArgumentsError{Message: "the arguments must be a JSON object, not " + describeValueType(value, "")}
 		}
 		if err := r.validateValues(values); err != nil {
 			return nil, err
@@ -103,13 +104,13 @@ func (r *ArgumentReader) convertAndValidate(value any, size int) (*Arguments, er
 	canonical.Grow(size + size/3 + 64) // the encoder grows a buffer that has less than a quarter of its length free
 	err := jsonv2.MarshalWrite(&canonical, values, jsonv2.Deterministic(true), jsontext.AllowInvalidUTF8(true))
 	if err != nil {
-		return nil, &ArgumentError{Message: fmt.Sprintf("the arguments can't be written as JSON: %v", err)}
+		return nil, &InvalidArgumentsError{Message: fmt.Sprintf("the arguments can't be written as JSON: %v", err)}
 	}
 	return &Arguments{Values: values, Canonical: canonical.Bytes(), Conversions: c.conversionNotes()}, nil
 }
 
-// decodeValue decodes one JSON value strictly: valid UTF-8, unique names, nothing after it, and limited depth.
-func decodeValue(raw []byte) (value any, err error) {
+// decodeStrictJSON decodes one JSON value strictly: valid UTF-8, unique names, nothing after it, and limited depth.
+func decodeStrictJSON(raw []byte) (value any, err error) {
 	var wrong error // an invalid number is reported only if the text is valid JSON
 	numbers := jsonv2.UnmarshalFromFunc(func(d *jsontext.Decoder, v *any) error {
 		if d.PeekKind() != '0' {
@@ -122,7 +123,7 @@ func decodeValue(raw []byte) (value any, err error) {
 		n, err := parseNumber(token.String())
 		if err != nil && wrong == nil {
 			name, _, _ := strings.Cut(strings.TrimPrefix(string(d.StackPointer()), "/"), "/")
-			wrong = &ArgumentError{Message: fmt.Sprintf("argument %q: %v", name, err)}
+			wrong = &InvalidArgumentsError{Message: fmt.Sprintf("argument %q: %v", name, err)}
 		}
 		*v = n
 		return nil
@@ -133,15 +134,15 @@ func decodeValue(raw []byte) (value any, err error) {
 	return value, wrong
 }
 
-func newSyntaxError(raw []byte, err error) *ArgumentError {
+func newSyntaxError(raw []byte, err error) *InvalidArgumentsError {
 	if syntax, ok := errors.AsType[*jsontext.SyntacticError](err); ok && errors.Is(syntax.Err, jsontext.ErrDuplicateName) {
 		name := strings.TrimPrefix(string(syntax.JSONPointer), "/")
-		return &ArgumentError{Message: fmt.Sprintf("argument %q is given twice", name)}
+		return &InvalidArgumentsError{Message: fmt.Sprintf("argument %q is given twice", name)}
 	}
 	if strings.Contains(err.Error(), "after top-level value") {
-		return &ArgumentError{Message: "the arguments must be one JSON object; something follows it"}
+		return &InvalidArgumentsError{Message: "the arguments must be one JSON object; something follows it"}
 	}
-	return &ArgumentError{Message: "the arguments are not valid JSON: " + ExplainSyntaxError(raw, err)}
+	return &InvalidArgumentsError{Message: "the arguments are not valid JSON: " + ExplainSyntaxError(raw, err)}
 }
 
 // maxExactInt is the largest number up to which float64 represents every integer exactly.
@@ -200,7 +201,7 @@ func ExplainSyntaxError(text []byte, err error) string {
 	return fmt.Sprintf("%s at byte %d does not belong there", found, at)
 }
 
-// expectedToken returns the token that a decoder's message says was expected, or "".
+// expectedToken returns the token that a decoder's message names as expected, or "".
 func expectedToken(said string) string {
 	if strings.Contains(said, " literal ") {
 		return "" // the rest of a word is no help to who meant another

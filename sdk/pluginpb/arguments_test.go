@@ -127,7 +127,7 @@ func TestArgumentErrorIsOneLine(t *testing.T) {
 		`hello`:                                 `not valid JSON: 'h' at byte 0 does not belong there`,
 	} {
 		_, err := r.Read([]byte(in))
-		var wrong *ArgumentError
+		var wrong *InvalidArgumentsError
 		if !errors.As(err, &wrong) || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%.60s: the error is %q; want one line that says %q", in, err, want)
 		}
@@ -147,7 +147,7 @@ func FuzzArguments(f *testing.F) {
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		first, err := r.Read(raw)
 		if err != nil {
-			var wrong *ArgumentError
+			var wrong *InvalidArgumentsError
 			if !errors.As(err, &wrong) {
 				t.Fatalf("the error is a %T: %v", err, err)
 			}

@@ -7,14 +7,14 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// ClaimKey is the schema keyword whose value is a Claim.
+// ClaimKey is the schema keyword whose value is an ArgumentClaim.
 const ClaimKey = "x-picoclaw-claim"
 
 // ArgumentClaim is the role of an argument in the host's checks: a path with its access, or a command or a part of its
 // environment. It is a keyword of the input schema, so that the host can check the calls of any tool.
 type ArgumentClaim string
 
-// Claims.
+// The known claims.
 const (
 	ClaimRead      ArgumentClaim = "read"      // a path that is read
 	ClaimWrite     ArgumentClaim = "write"     // a path that is created or changed

@@ -83,7 +83,7 @@ func KindPrefix(kind string) string {
 	return kind + ":"
 }
 
-// Spec describes one tool, resource or prompt.
+// ToolSpec describes one tool, resource or prompt.
 type ToolSpec struct {
 	Name string `json:"name"`
 	Doc  string `json:"doc"`
@@ -118,8 +118,8 @@ type ToolSpec struct {
 // maxName is the maximum length of the name of a plugin or tool, in bytes.
 const maxName = 64
 
-// isValidName reports whether a name is short enough, starts with a lower-case letter and consists of lower-case
-// letters, digits and others.
+// isValidName reports whether a name is short enough, starts with a lower-case letter and has only lower-case letters,
+// digits and the characters in others.
 func isValidName(name, others string) bool {
 	return name != "" && name[0] >= 'a' && name[0] <= 'z' && len(name) <= maxName &&
 		strings.TrimLeft(name, "abcdefghijklmnopqrstuvwxyz0123456789"+others) == ""
@@ -243,7 +243,7 @@ func (s *ToolSpec) validate() error {
 
 // CheckSchemas returns an error if the input or output schema is invalid.
 func (s *ToolSpec) CheckSchemas() error {
-	_, _, err := s.CompileArguments()
+	_, _, err := s.CompileInputSchema()
 	if err == nil && s.Output != nil {
 		if _, err = s.Output.Parse(); err == nil {
 			err = s.Output.CheckValidationCost()
@@ -255,8 +255,8 @@ func (s *ToolSpec) CheckSchemas() error {
 	return err
 }
 
-// CompileArguments checks the tool's input schema. It returns a reader for arguments, and the arguments with claims.
-func (s *ToolSpec) CompileArguments() (*ArgumentReader, []ClaimedArgument, error) {
+// CompileInputSchema checks the tool's input schema. It returns a reader for arguments, and the arguments with claims.
+func (s *ToolSpec) CompileInputSchema() (*ArgumentReader, []ClaimedArgument, error) {
 	input, err := s.Input.Parse()
 	if err != nil {
 		return nil, nil, fmt.Errorf("tool %s: read the input schema: %w", s.Name, err)

@@ -1,5 +1,5 @@
-// Package pluginpolicy defines the policy that a host gives a plugin process for life. It travels as JSON in the Configure
-// request; docs/wire.md lists its fields. The package must not know how a policy is made or enforced.
+// Package pluginpolicy defines the policy that a host gives a plugin process for life. It travels as JSON in the
+// Configure request; docs/wire.md lists its fields. The package must not know how a policy is made or enforced.
 package pluginpolicy
 
 import (
@@ -33,8 +33,8 @@ type Policy struct {
 	Config json.RawMessage `json:"config,omitempty"`
 }
 
-// Request returns the Configure request that carries the policy. Equal policies have equal requests.
-func (p *Policy) Request() (*pluginpb.ConfigureRequest, error) {
+// ToConfigureRequest returns the Configure request that carries the policy. Equal policies have equal requests.
+func (p *Policy) ToConfigureRequest() (*pluginpb.ConfigureRequest, error) {
 	data, err := json.Marshal(p)
 	if err != nil {
 		return nil, fmt.Errorf("encode the plugin's policy: %w", err)
@@ -42,8 +42,8 @@ func (p *Policy) Request() (*pluginpb.ConfigureRequest, error) {
 	return &pluginpb.ConfigureRequest{Policy: data}, nil
 }
 
-// Parse returns the policy in a Configure request.
-func Parse(req *pluginpb.ConfigureRequest) (*Policy, error) {
+// ParseRequest returns the policy in a Configure request.
+func ParseRequest(req *pluginpb.ConfigureRequest) (*Policy, error) {
 	var p Policy
 	if err := json.Unmarshal(req.GetPolicy(), &p); err != nil {
 		return nil, fmt.Errorf("read the plugin's policy: %w", err)

@@ -17,11 +17,11 @@ func TestPolicyRoundTrip(t *testing.T) {
 	var want pluginpolicy.Policy
 	fill(t, reflect.ValueOf(&want).Elem())
 	want.Guard.Exec.Rules = nil // the host alone decides on commands by them
-	req, err := want.Request()
+	req, err := want.ToConfigureRequest()
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := pluginpolicy.Parse(req)
+	got, err := pluginpolicy.ParseRequest(req)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,11 +31,11 @@ func TestPolicyRoundTrip(t *testing.T) {
 }
 
 func TestParseIgnoresUnknownFields(t *testing.T) {
-	got, err := pluginpolicy.Parse(&pluginpb.ConfigureRequest{Policy: []byte(`{"guard":{"workspace":"/w"},"new":1}`)})
+	got, err := pluginpolicy.ParseRequest(&pluginpb.ConfigureRequest{Policy: []byte(`{"guard":{"workspace":"/w"},"new":1}`)})
 	if err != nil || got.Guard.Workspace != "/w" {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if _, err := pluginpolicy.Parse(&pluginpb.ConfigureRequest{}); err == nil {
+	if _, err := pluginpolicy.ParseRequest(&pluginpb.ConfigureRequest{}); err == nil {
 		t.Error("a request without a policy is accepted")
 	}
 }

@@ -55,13 +55,13 @@ func Build(t testing.TB, pkg string) Binary {
 	return Binary{Dir: dir, Isolation: true}
 }
 
-// Spec is the function [Spec] for the plugin's plugin.json.
-func (b Binary) Spec(t testing.TB, cases ...Case) {
+// CheckManifest checks the plugin's plugin.json like the function of the same name.
+func (b Binary) CheckManifest(t testing.TB, cases ...Case) {
 	t.Helper()
 	m := b.readManifest(t)
 	checkManifest(t, m)
 	if len(cases) > 0 {
-		checkExamples(t, m, cases)
+		checkCases(t, m, cases)
 	}
 }
 

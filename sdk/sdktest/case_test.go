@@ -119,7 +119,7 @@ func TestSpecWantsEveryToolShown(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			said := record(func(r testing.TB) { Spec(r, tt.plugin, tt.cases...) })
+			said := record(func(r testing.TB) { CheckManifest(r, tt.plugin, tt.cases...) })
 			switch {
 			case tt.want == "" && len(said) > 0:
 				t.Errorf("it complains: %q", said)
@@ -138,14 +138,14 @@ func TestMissingProgramIsNamed(t *testing.T) {
 }
 
 func TestMissingManifestNamesRemedy(t *testing.T) {
-	said := record(func(r testing.TB) { Binary{Dir: t.TempDir()}.Spec(r) })
+	said := record(func(r testing.TB) { Binary{Dir: t.TempDir()}.CheckManifest(r) })
 	if len(said) != 1 || !strings.Contains(said[0], "build the plugin first") {
 		t.Errorf("it complains %q", said)
 	}
 }
 
 func TestCallerSettingsAreRemoved(t *testing.T) {
-	got := withoutSettings([]string{"PATH=/bin", "PICOCLAW_HOME=/x", "PICOCLAW_TOOLS_SET=all", "PICOCLAW=/p"})
+	got := withoutPicoclawVariables([]string{"PATH=/bin", "PICOCLAW_HOME=/x", "PICOCLAW_TOOLS_SET=all", "PICOCLAW=/p"})
 	if len(got) != 1 || got[0] != "PATH=/bin" {
 		t.Errorf("what is left is %q", got)
 	}

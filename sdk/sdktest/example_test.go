@@ -64,9 +64,9 @@ func cases() []sdktest.Case {
 // A plugin's test file has three functions of one line each: this one, sdktest.Run(t, counter(), cases()...) for the
 // same calls in this process, and sdktest.Build(t, ".").Run(t, cases()...) for the built plugin in picoclaw's
 // sandbox.
-func ExampleSpec() {
+func ExampleCheckManifest() {
 	t := &testing.T{} // the test's own
-	sdktest.Spec(t, counter(), cases()...)
+	sdktest.CheckManifest(t, counter(), cases()...)
 	fmt.Println("failed:", t.Failed())
 	// Output: failed: false
 }

@@ -88,7 +88,7 @@ func (h *testHome) runCall(t testing.TB, picoclaw, tool string, arguments any) R
 	var stderr bytes.Buffer
 	cmd := exec.CommandContext(t.Context(), picoclaw, "batch")
 	cmd.Dir = h.workspace
-	cmd.Env = append(withoutSettings(os.Environ()), "PICOCLAW_HOME="+h.dir)
+	cmd.Env = append(withoutPicoclawVariables(os.Environ()), "PICOCLAW_HOME="+h.dir)
 	cmd.Stdin, cmd.Stderr = bytes.NewReader(line), &stderr
 	out, err := cmd.Output()
 	if err != nil {
@@ -104,8 +104,8 @@ func (h *testHome) runCall(t testing.TB, picoclaw, tool string, arguments any) R
 	return a.toResult()
 }
 
-// withoutSettings removes the caller's picoclaw settings from an environment.
-func withoutSettings(environ []string) []string {
+// withoutPicoclawVariables removes the caller's picoclaw settings from an environment.
+func withoutPicoclawVariables(environ []string) []string {
 	var kept []string
 	for _, pair := range environ {
 		if !strings.HasPrefix(pair, "PICOCLAW") {

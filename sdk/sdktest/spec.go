@@ -1,6 +1,6 @@
 // Package sdktest tests plugins. It is for plugin authors, and works in three steps:
 //
-//   - [Spec] reads the plugin's manifest as a host and a careful reviewer would;
+//   - [CheckManifest] reads the plugin's manifest as a host and a careful reviewer would;
 //   - [Run] makes calls that are written down as data ([Case]) in the test's own process, over a real gRPC connection,
 //     with a workspace of their own. [Start] gives the running plugin to tests that need more;
 //   - [Binary] makes the same calls to the built plugin, started by picoclaw itself in its sandbox.
@@ -17,9 +17,9 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// Spec checks a plugin's manifest: names, docs, schemas, claims, hints and grants. If there are cases, each tool must
-// have a successful one, and the arguments of all must fit the schemas.
-func Spec(t testing.TB, p sdk.Plugin, cases ...Case) {
+// CheckManifest checks a plugin's manifest: names, docs, schemas, claims, hints and grants. With cases, each tool must
+// have a successful case, and the arguments of all cases must fit the schemas.
+func CheckManifest(t testing.TB, p sdk.Plugin, cases ...Case) {
 	t.Helper()
 	m, err := served.PluginManifest(p)
 	if err != nil {
@@ -27,7 +27,7 @@ func Spec(t testing.TB, p sdk.Plugin, cases ...Case) {
 	}
 	checkManifest(t, m)
 	if len(cases) > 0 {
-		checkExamples(t, m, cases)
+		checkCases(t, m, cases)
 	}
 }
 
@@ -42,12 +42,12 @@ func checkManifest(t testing.TB, m *pluginpb.Manifest) {
 	}
 }
 
-func checkExamples(t testing.TB, m *pluginpb.Manifest, cases []Case) {
+func checkCases(t testing.TB, m *pluginpb.Manifest, cases []Case) {
 	t.Helper()
 	shown := make(map[string]bool, len(m.Tools))
 	readers := make(map[string]*pluginpb.ArgumentReader, len(m.Tools))
 	for i := range m.Tools {
-		reader, _, err := m.Tools[i].CompileArguments()
+		reader, _, err := m.Tools[i].CompileInputSchema()
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -80,7 +80,7 @@ func Start(t testing.TB, p sdk.Plugin, o Options) *Plugin {
 	for kind, specs := range map[string][]pluginpb.ToolSpec{pluginpb.ToolKind: manifest.Tools, pluginpb.ResourceKind: manifest.Resources,
 		pluginpb.PromptKind: manifest.Prompts} {
 		for _, spec := range specs {
-			if s.readers[pluginpb.KindPrefix(kind)+spec.Name], _, err = spec.CompileArguments(); err != nil {
+			if s.readers[pluginpb.KindPrefix(kind)+spec.Name], _, err = spec.CompileInputSchema(); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -137,7 +137,7 @@ func (s *Plugin) sendConfigure(m *pluginpb.Manifest, o Options) {
 		}
 		p.Config = config
 	}
-	req, err := p.Request()
+	req, err := p.ToConfigureRequest()
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -122,8 +122,8 @@ func (a *archiveWriter) finishArchive(r *operationRecord) error {
 	return errors.Join(a.writeMember(operationMember, trailer), a.flushBuffer(), a.file.Close())
 }
 
-// marshalTrailer returns an operation as JSON of the fixed trailer size. It drops names, losses and text that do not
-// fit.
+// marshalTrailer returns an operation as JSON, padded to the fixed trailer size. If the JSON is too long, it drops
+// names of changed paths first, then lost changes, then parts of the summary.
 func marshalTrailer(op *Operation) ([]byte, error) {
 	short := *op
 	for {
@@ -226,9 +226,9 @@ func readArchive(f *os.File, id string) (r *operationRecord, contents map[int]co
 
 // journalLine is one JSON line of the journal: an object with its index, or an entry.
 type journalLine struct {
-	Object *fileObject `json:"object,omitempty"`
-	Index  int         `json:"index,omitempty"`
-	Entry  *nameChange `json:"entry,omitempty"`
+	Object *fileObject  `json:"object,omitempty"`
+	Index  int          `json:"index,omitempty"`
+	Entry  *entryChange `json:"entry,omitempty"`
 }
 
 func (r *operationRecord) readJournal(from io.Reader) error {

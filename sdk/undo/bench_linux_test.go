@@ -33,7 +33,7 @@ func BenchmarkRecord(b *testing.B) {
 	r := s.NewRecorder(files, undo.RecordOptions{Tool: "exec", Observe: true})
 	b.ResetTimer()
 	for i := range b.N {
-		_ = r.Notice(mutation.FileMutation{Kind: mutation.Remove, Path: path(i), Thread: 1})
+		_ = r.BeforeChange(mutation.FileMutation{Kind: mutation.Remove, Path: path(i), Thread: 1})
 		_ = os.Remove(path(i))
 	}
 	b.StopTimer()

@@ -9,12 +9,12 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
-// A policy may open a single file whose directory stays closed. Its entry has no directory and its path as name, and it
-// is changed where it is.
+// A policy may open a single file without its directory. The entry of such a file has no directory and its path as
+// name. Undo overwrites the file in place.
 
 // entryForSingleFile returns the entry of a file that the policy opens without its directory. A new entry notes the
 // file as it was before the operation.
-func (r *Recorder) entryForSingleFile(path string) *nameChange {
+func (r *Recorder) entryForSingleFile(path string) *entryChange {
 	key := nameKey{nil, path}
 	e := r.byName[key]
 	n := statSingleFile(r.files, path)
@@ -22,7 +22,7 @@ func (r *Recorder) entryForSingleFile(path string) *nameChange {
 		if n == nil {
 			return nil
 		}
-		e = &nameChange{Dir: none, Name: rawName(path), Before: none, After: none}
+		e = &entryChange{Dir: none, Name: rawName(path), Before: none, After: none}
 		o := newObject(n)
 		r.addObject(o)
 		e.Before, e.current = o.index, o

@@ -117,7 +117,7 @@ func (w *world) path() string {
 
 // notice announces a change of the agent's.
 func (w *world) notice(thread int, kind mutation.Kind, path, to string) {
-	_ = w.recorder.Notice(mutation.FileMutation{Kind: kind, Path: path, To: to, Thread: thread})
+	_ = w.recorder.BeforeChange(mutation.FileMutation{Kind: kind, Path: path, To: to, Thread: thread})
 }
 
 // change makes a random change: as the agent, announced, or as the user.

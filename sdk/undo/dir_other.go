@@ -18,7 +18,7 @@ func (d *dirHandle) statName(name string) (*fileStat, error) {
 	if err != nil {
 		return nil, err
 	}
-	return nodeFromInfo(info, func() (*os.File, error) { return d.root.Open(name) }), nil
+	return fileStatFromInfo(info, func() (*os.File, error) { return d.root.Open(name) }), nil
 }
 
 func statOpenFile(f *os.File) (*fileStat, error) {
@@ -26,12 +26,12 @@ func statOpenFile(f *os.File) (*fileStat, error) {
 	if err != nil {
 		return nil, err
 	}
-	return nodeFromInfo(info, func() (*os.File, error) { return os.Open(f.Name()) }), nil
+	return fileStatFromInfo(info, func() (*os.File, error) { return os.Open(f.Name()) }), nil
 }
 
-// nodeFromInfo builds a fileStat from portable file information. Its identity is weaker than on Linux. That is enough
-// for tools, which know their own changes; commands are recorded on Linux only.
-func nodeFromInfo(info fs.FileInfo, open func() (*os.File, error)) *fileStat {
+// fileStatFromInfo builds a fileStat from portable file information. Its identity is weaker than on Linux. That is
+// enough for tools, which know their own changes; commands are recorded on Linux only.
+func fileStatFromInfo(info fs.FileInfo, open func() (*os.File, error)) *fileStat {
 	n := &fileStat{Mode: info.Mode(), Links: 1, Size: info.Size(), Modified: info.ModTime().UnixNano()}
 	if info.IsDir() {
 		n.Size = 0

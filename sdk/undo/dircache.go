@@ -102,7 +102,7 @@ func (c *dirCache) closeAll() {
 }
 
 // openInaccessible opens a directory and adds owner permissions where the directory or a parent lacks them. It returns
-// the directory's former state. restore sets the former modes again.
+// the directory's former state, and a function that restores the former modes.
 func (c *dirCache) openInaccessible(path string) (d *cachedDir, was *fileStat, restore func()) {
 	restore = func() {}
 	if opened := c.openDir(path); opened != nil && !opened.isInaccessible() {

@@ -21,9 +21,9 @@ func (r *Recorder) Discard() {
 	r.discardArchive()
 }
 
-// OwnTree attributes everything below a path to the operation when it ends. Use it for a tree that arrives as a whole,
-// for example by a rename.
-func (r *Recorder) OwnTree(path string) {
+// NoteCreatedTree attributes everything below a path to the operation when the operation ends. Use it for a tree that
+// arrives as a whole, for example by a rename.
+func (r *Recorder) NoteCreatedTree(path string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if e := r.entryForPath(path); e != nil {
@@ -107,17 +107,17 @@ func (r *Recorder) completeArchive(changes ChangeSummary) OperationResult {
 			return OperationResult{}
 		}
 	}
-	if out.Missing == "" && len(r.record.Lost) > 0 && !r.record.canRestore() {
+	if out.Missing == "" && len(r.record.Lost) > 0 && !r.record.canRestoreAny() {
 		r.record.Missing = r.record.Lost[0]
 		out.Missing = r.record.Missing
 	}
 	r.record.Changes = &changes
 	if !r.tool && !unchanged {
-		r.record.Summary += changes.formatSummary(r.files.Dir())
+		r.record.Summary += changes.formatChanges(r.files.Dir())
 	}
 	if out.Missing != "" { // the history says at least that it took place
 		r.discardArchive()
-		r.record.ID, r.record.Time = r.store.newID(), time.Now().UTC().Truncate(time.Millisecond)
+		r.record.ID, r.record.Time = r.store.newOperationID(), time.Now().UTC().Truncate(time.Millisecond)
 		r.record.Objects, r.record.Entries = nil, nil
 		r.store.addLatestID(r.record.ID)
 		if a, err := r.store.createArchive(&r.record.Operation); err == nil {
@@ -132,14 +132,15 @@ func (r *Recorder) completeArchive(changes ChangeSummary) OperationResult {
 	}
 	r.store.addLatestID(r.record.ID)
 	r.store.countWritten(r.out.written)
-	if !r.record.changedNothing() {
+	if !r.record.leftFilesUnchanged() {
 		out.ID = r.record.ID
 	}
 	return out
 }
 
-// dropAndCountChanges removes entries of names that the operation did not change, and counts the others.
-func (r *Recorder) dropAndCountChanges() ChangeSummary {
+// dropUnchangedAndCount removes the entries of names that the operation did not change, and counts the changes of the
+// others.
+func (r *Recorder) dropUnchangedAndCount() ChangeSummary {
 	var c ChangeSummary
 	exist, moved := map[int]bool{}, map[int]bool{} // objects with a name after the operation, and with a new one
 	linked := map[int]bool{}                       // objects of which a name was added or taken away
@@ -170,7 +171,7 @@ func (r *Recorder) dropAndCountChanges() ChangeSummary {
 		if e.After != none {
 			after = r.record.Objects[e.After]
 		}
-		switch now, before := r.record.entryPath(e, (*operationRecord).afterPath), r.record.entryPath(e, (*operationRecord).beforePath); {
+		switch now, before := r.record.entryPath(e, (*operationRecord).afterDirPath), r.record.entryPath(e, (*operationRecord).beforeDirPath); {
 		case e.Before == e.After, e.Foreign:
 			if !counted[e.Before] {
 				c.countPath(&c.Changed, now)
@@ -213,15 +214,15 @@ func (o *fileObject) hasChanged() bool {
 	return other || o.After.Changed != o.Changed && (o.Written || o.Attributed)
 }
 
-// canRestore reports whether undo can restore at least one entry.
-func (r *operationRecord) canRestore() bool {
+// canRestoreAny reports whether undo can restore at least one entry.
+func (r *operationRecord) canRestoreAny() bool {
 	exist := map[int]bool{}
 	for _, e := range r.Entries {
 		if e.After != none {
 			exist[e.After] = true
 		}
 	}
-	return slices.ContainsFunc(r.Entries, func(e *nameChange) bool {
+	return slices.ContainsFunc(r.Entries, func(e *entryChange) bool {
 		if e.Before == none {
 			return true
 		}

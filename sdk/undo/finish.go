@@ -15,11 +15,11 @@ import (
 // finishRecord finds the object that each touched name has after the operation, and counts the changes.
 func (r *Recorder) finishRecord() ChangeSummary {
 	r.record.Ended = time.Now().UnixNano()
-	f := recordFinisher{Recorder: r, found: map[*fileObject]string{}, children: map[int][]*fileObject{}, entries: map[int][]*nameChange{},
+	f := recordFinisher{Recorder: r, found: map[*fileObject]string{}, children: map[int][]*fileObject{}, entries: map[int][]*entryChange{},
 		located: map[*fileObject]bool{}, claimed: map[*fileObject]bool{}}
-	f.findAllObjects()
+	f.findAllAfterObjects()
 	r.record.setBeforePaths()
-	return r.dropAndCountChanges()
+	return r.dropUnchangedAndCount()
 }
 
 // recordFinisher completes a record at the end of an operation. It walks from the workspace directories to every
@@ -30,13 +30,13 @@ type recordFinisher struct {
 	queue    []*fileObject
 	found    map[*fileObject]string // current path of each directory
 	children map[int][]*fileObject  // directories by the index of their first parent
-	entries  map[int][]*nameChange  // by index of their directory
+	entries  map[int][]*entryChange // by index of their directory
 	located  map[*fileObject]bool   // files at a name that the operation touched
 	claimed  map[*fileObject]bool   // directories that arrived with all their contents
 	opened   []visitedDir           // directories in the order of their visits
 }
 
-func (f *recordFinisher) findAllObjects() {
+func (f *recordFinisher) findAllAfterObjects() {
 	for _, o := range f.record.Objects {
 		switch {
 		case !o.isDir():
@@ -118,7 +118,7 @@ func (f *recordFinisher) retainCreatedDir(dir *fileObject) {
 		}
 		e := f.byName[key]
 		if e == nil {
-			e = &nameChange{Dir: key.dir.index, Name: rawName(key.name), Before: none, After: none}
+			e = &entryChange{Dir: key.dir.index, Name: rawName(key.name), Before: none, After: none}
 			if string(dir.Now) == filepath.Join(string(key.dir.Now), key.name) {
 				e.After = dir.index
 			}
@@ -219,7 +219,7 @@ func (f *recordFinisher) addDirEntries(d *cachedDir) {
 		if f.byName[nameKey{d.object, name}] != nil {
 			continue
 		}
-		e := &nameChange{Dir: d.object.index, Name: rawName(name), Before: none, After: none}
+		e := &entryChange{Dir: d.object.index, Name: rawName(name), Before: none, After: none}
 		f.byName[nameKey{d.object, name}] = e
 		f.record.Entries = append(f.record.Entries, e)
 		e.whole = true
@@ -232,7 +232,7 @@ func (f *recordFinisher) addDirEntries(d *cachedDir) {
 }
 
 // findAfterObject notes the object that a name has after the operation.
-func (f *recordFinisher) findAfterObject(d *cachedDir, e *nameChange) {
+func (f *recordFinisher) findAfterObject(d *cachedDir, e *entryChange) {
 	name := string(e.Name)
 	n, err := d.statName(name)
 	if err != nil {
@@ -251,9 +251,9 @@ func (f *recordFinisher) findAfterObject(d *cachedDir, e *nameChange) {
 	}
 }
 
-// findSingleFileAfter does the same as findAfterObject for an entry without a directory: a file, or a directory's own
+// findSingleFileAfter is findAfterObject for an entry without a directory: a single file, or a directory's own
 // metadata.
-func (f *recordFinisher) findSingleFileAfter(e *nameChange) {
+func (f *recordFinisher) findSingleFileAfter(e *entryChange) {
 	if o := f.record.Objects[e.Before]; o.isDir() {
 		e.After = e.Before
 		return
@@ -272,8 +272,8 @@ func (f *recordFinisher) findSingleFileAfter(e *nameChange) {
 	f.noteAfterState(e, o, n, func() (io.ReadCloser, error) { return openSingleFile(f.files, string(e.Name)) })
 }
 
-// recentChange is the granularity of file times: two changes within it may have equal times. No supported file system
-// has a coarser clock, except those that store whole seconds.
+// recentChange is the granularity of file times: two changes within it may have equal times. Of the supported file
+// systems, only those that store whole seconds have a coarser clock.
 const recentChange = 20 * time.Millisecond
 
 var errTooMany = errors.New("it changed more paths than are kept of one operation")
@@ -283,7 +283,7 @@ const maxHashed = 256 << 10
 
 // noteAfterState notes the state of an object after the operation. A small file that changed very recently is also
 // hashed.
-func (f *recordFinisher) noteAfterState(e *nameChange, o *fileObject, n *fileStat, open func() (io.ReadCloser, error)) {
+func (f *recordFinisher) noteAfterState(e *entryChange, o *fileObject, n *fileStat, open func() (io.ReadCloser, error)) {
 	f.located[o] = true
 	if o.last != 0 && o.last != n.Changed && o.opens == 0 && !o.isDir() {
 		o.Foreign = true // no event told of it: somebody changed it by another name
@@ -323,7 +323,7 @@ func (f *recordFinisher) findRemainingLinks() {
 			return true
 		}
 		delete(lost, n.ID)
-		e := &nameChange{Dir: d.object.index, Name: rawName(name), Before: o.index, After: o.index, current: o, Foreign: o.Foreign}
+		e := &entryChange{Dir: d.object.index, Name: rawName(name), Before: o.index, After: o.index, current: o, Foreign: o.Foreign}
 		f.byName[nameKey{d.object, name}] = e
 		f.record.Entries = append(f.record.Entries, e)
 		f.noteAfterState(e, o, n, func() (io.ReadCloser, error) { return d.openChild(name) })

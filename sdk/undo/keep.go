@@ -14,7 +14,7 @@ import (
 )
 
 // keepContents copies the contents of a regular file to the archive, at most once. It notes a loss if it can't.
-func (r *Recorder) keepContents(e *nameChange, o *fileObject) {
+func (r *Recorder) keepContents(e *entryChange, o *fileObject) {
 	if !o.isRegular() || o.Created || o.tried || r.broken != nil {
 		if o.isUnrestorable() && !o.Created && !o.tried {
 			o.tried = true
@@ -61,7 +61,7 @@ func (r *Recorder) keepContents(e *nameChange, o *fileObject) {
 }
 
 // openEntryFile opens the file at a name for reading, and fails if the name has a different object.
-func (r *Recorder) openEntryFile(e *nameChange, o *fileObject) (*os.File, error) {
+func (r *Recorder) openEntryFile(e *entryChange, o *fileObject) (*os.File, error) {
 	if e.Dir == none {
 		return r.openSingleFile(string(e.Name))
 	}
@@ -92,12 +92,13 @@ func (r *Recorder) beginArchive() {
 	if r.out != nil || r.broken != nil {
 		return
 	}
-	r.record.ID, r.record.Time = r.store.newID(), time.Now().UTC().Truncate(time.Millisecond)
+	r.record.ID, r.record.Time = r.store.newOperationID(), time.Now().UTC().Truncate(time.Millisecond)
 	r.out, r.broken = r.store.createArchive(&r.record.Operation)
 	r.writeJournal()
 }
 
-// addJournalLine adds a line to the journal buffer. The journal describes an operation whose process is killed.
+// addJournalLine adds a line to the journal buffer. Undo reads the journal if the process is killed before the
+// operation ends.
 func (r *Recorder) addJournalLine(line journalLine) {
 	data, err := json.Marshal(line)
 	if err != nil {
@@ -131,8 +132,8 @@ func (r *Recorder) writeJournal() {
 	}
 	r.objects = r.objects[:0]
 	if r.broken == nil && r.journal.Len() > 0 {
-		if r.out.bytesWritten() > r.store.MaxOperation() {
-			r.broken = fmt.Errorf("it changed more than %s can tell of", formatSize(r.store.MaxOperation()))
+		if r.out.bytesWritten() > r.store.MaxOperationBytes() {
+			r.broken = fmt.Errorf("it changed more than %s can tell of", formatSize(r.store.MaxOperationBytes()))
 		} else if err := r.out.writeMember(journalMember, r.journal.Bytes()); err != nil {
 			r.broken = err
 		} else {
@@ -145,9 +146,9 @@ func (r *Recorder) writeJournal() {
 // remainingBytes returns the number of bytes that the operation may still keep.
 func (r *Recorder) remainingBytes() int64 {
 	if r.out == nil {
-		return r.store.MaxOperation()
+		return r.store.MaxOperationBytes()
 	}
-	return r.store.MaxOperation() - r.out.bytesWritten()
+	return r.store.MaxOperationBytes() - r.out.bytesWritten()
 }
 
 // noteLostKind notes one example path for a reason that many paths share.
@@ -161,7 +162,7 @@ func (r *Recorder) noteLostKind(path, kind string) {
 	r.noteLost(what)
 }
 
-// noteLost notes a change that undo does not restore. After maxLost of them it only says that there are more.
+// noteLost notes a change that undo does not restore. Above maxLost changes, it only notes that there are more.
 func (r *Recorder) noteLost(what string) {
 	switch {
 	case slices.Contains(r.record.Lost, what):
@@ -173,8 +174,8 @@ func (r *Recorder) noteLost(what string) {
 }
 
 // entryPath returns the path of an entry when the operation first touched it.
-func (r *Recorder) entryPath(e *nameChange) string {
-	return r.record.entryPath(e, (*operationRecord).firstPath)
+func (r *Recorder) entryPath(e *entryChange) string {
+	return r.record.entryPath(e, (*operationRecord).firstDirPath)
 }
 
 // truncateBaseName returns the last path element, cut to the length allowed in archive member names.

@@ -45,7 +45,7 @@ func (s *Store) prepareLatestFile() error {
 }
 
 func (s *Store) openLatestFile() (*os.File, error) {
-	return filelock.Open(filepath.Join(s.dir, latestName), filelock.Wait)
+	return filelock.OpenLocked(filepath.Join(s.dir, latestName), filelock.LockWaiting)
 }
 
 // addLatestID adds the id of an ended operation to the file latest.

@@ -12,8 +12,8 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
-// FileIdentity identifies a file, directory or symlink, even if a later one reuses its inode number. It is the file handle
-// or, without handles, device, inode and birth time. It is empty on file systems that have neither.
+// FileIdentity identifies a file, directory or symlink, even if a later one reuses its inode number. It is the file
+// handle or, without handles, device, inode and birth time. It is empty on file systems that have neither.
 type FileIdentity string
 
 // fileStat is the stat result of a file, directory or symlink.
@@ -37,7 +37,8 @@ type afterState struct {
 	Mode     uint32 `json:"mode"`
 	UID      int    `json:"uid"`
 	GID      int    `json:"gid"`
-	// Hash is the SHA-256 of the contents of a file that changed so recently that a later change could have the same time.
+	// Hash is the SHA-256 of the contents of a file that changed so recently that a later change could have the same
+	// time.
 	Hash string `json:"hash,omitempty"`
 }
 
@@ -133,7 +134,7 @@ func (o *fileObject) isUnrestorable() bool {
 func (o *fileObject) toFileMeta() workspace.FileMeta {
 	m := workspace.FileMeta{Mode: o.Mode, Modified: time.Unix(0, o.Modified)}
 	if o.UID != nobody && o.GID != nobody {
-		m.Owner = &workspace.Owner{UID: o.UID, GID: o.GID}
+		m.Owner = &workspace.OwnerIDs{UID: o.UID, GID: o.GID}
 	}
 	if o.Attributes != nil {
 		m.Attributes = make(map[string]string, len(o.Attributes))
@@ -144,8 +145,8 @@ func (o *fileObject) toFileMeta() workspace.FileMeta {
 	return m
 }
 
-// nameChange is a name in a directory that an operation touched, with the objects at that name before and after.
-type nameChange struct {
+// entryChange is a name in a directory that an operation touched, with the objects at that name before and after.
+type entryChange struct {
 	Dir     int     `json:"dir"` // index of the directory; -1 if Name is an absolute path whose directory the policy does not open
 	Name    rawName `json:"name"`
 	Before  int     `json:"before"`            // index of the object at the name before the operation; -1 for none

@@ -17,14 +17,14 @@ type pendingSyscall struct {
 	at      time.Time
 	effects []syscallEffect
 	kind    mutation.Kind
-	from    *nameChange
-	to      *nameChange
+	from    *entryChange
+	to      *entryChange
 	object  *fileObject // the object that a rename moves or that the call opened
 }
 
 // syscallEffect is an expected event at a name.
 type syscallEffect struct {
-	entry *nameChange
+	entry *entryChange
 	kind  eventKind
 }
 
@@ -62,8 +62,8 @@ func (r *Recorder) expireCalls(before time.Time) {
 	}
 }
 
-// expectEffects notes the effects that a thread's announced call may have. Effects not observed before the thread's
-// next call did not happen.
+// expectEffects notes the effects that a thread's announced call may have. An effect that is not observed before the
+// thread's next call did not happen.
 func (r *Recorder) expectEffects(thread int, c *pendingSyscall) {
 	if r.observer == nil {
 		return
@@ -102,9 +102,9 @@ func (c *pendingSyscall) dropEffect(at int) {
 	}
 }
 
-// takeExplainingCalls returns the calls that may have caused an event at a name. If only one call matches, it no longer
+// takeMatchingCalls returns the calls that may have caused an event at a name. If only one call matches, it no longer
 // expects the effect. If several match, all keep expecting it until they end.
-func (e *nameChange) takeExplainingCalls(kind eventKind) []*pendingSyscall {
+func (e *entryChange) takeMatchingCalls(kind eventKind) []*pendingSyscall {
 	var all []*pendingSyscall
 	for _, c := range e.pending {
 		if slices.Contains(c.effects, syscallEffect{e, kind}) {
@@ -118,16 +118,16 @@ func (e *nameChange) takeExplainingCalls(kind eventKind) []*pendingSyscall {
 }
 
 // expectsEffect reports whether a pending call may cause an event of a kind at the name.
-func (e *nameChange) expectsEffect(kind eventKind) bool {
+func (e *entryChange) expectsEffect(kind eventKind) bool {
 	return slices.ContainsFunc(e.pending, func(c *pendingSyscall) bool { return slices.Contains(c.effects, syscallEffect{e, kind}) })
 }
 
 // isNameFree reports whether the name has no object and no pending call of another thread.
-func (e *nameChange) isNameFree() bool { return e.current == nil && len(e.pending) == 0 }
+func (e *entryChange) isNameFree() bool { return e.current == nil && len(e.pending) == 0 }
 
-// Notice keeps file contents and metadata that an announced change is about to destroy. It never refuses a change.
-// [Recorder.End] lists losses.
-func (r *Recorder) Notice(m mutation.FileMutation) error {
+// BeforeChange keeps the file contents and metadata that a change is about to destroy. Call it before each change. It
+// never refuses a change. [Recorder.End] lists losses.
+func (r *Recorder) BeforeChange(m mutation.FileMutation) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.ended {
@@ -139,9 +139,9 @@ func (r *Recorder) Notice(m mutation.FileMutation) error {
 	case mutation.Unseen:
 		r.noteLost(fmt.Sprintf("changes that could not be noticed: %v", m.Err))
 	case mutation.Write:
-		r.noticeWrite(m)
+		r.beforeWrite(m)
 	case mutation.Make:
-		r.noticeCreate(m.Thread, m.Path)
+		r.beforeCreate(m.Thread, m.Path)
 	case mutation.Attribute:
 		if e := r.entryForPath(m.Path); e != nil && e.current != nil {
 			r.keepAttributes(e)
@@ -149,32 +149,32 @@ func (r *Recorder) Notice(m mutation.FileMutation) error {
 			r.expectEffects(m.Thread, &pendingSyscall{kind: m.Kind, effects: []syscallEffect{{e, attributed}}})
 		}
 	case mutation.Remove:
-		r.noticeRemove(m)
+		r.beforeRemove(m)
 	case mutation.Rename:
-		r.noticeRename(m)
+		r.beforeRename(m)
 	case mutation.Exchange:
-		r.noticeExchange(m)
+		r.beforeExchange(m)
 	case mutation.Link:
 		source := r.entryForPath(m.Path)
 		if source != nil && source.current != nil {
 			source.current.last, source.current.used = 0, true
 		}
 		if source == nil || !source.isNameFree() {
-			r.noticeCreate(m.Thread, m.To)
+			r.beforeCreate(m.Thread, m.To)
 		}
 	}
 	r.flushJournal()
 	return nil
 }
 
-// noticeCreate expects a new object at a name. A call for a name that exists fails, so nothing is expected there.
-func (r *Recorder) noticeCreate(thread int, path string) {
+// beforeCreate expects a new object at a name. It expects nothing at a name that exists, because the call fails there.
+func (r *Recorder) beforeCreate(thread int, path string) {
 	if e := r.entryForPath(path); e != nil && (e.current == nil || len(e.pending) > 0) {
 		r.expectEffects(thread, &pendingSyscall{kind: mutation.Make, effects: []syscallEffect{{e, appeared}}})
 	}
 }
 
-func (r *Recorder) noticeWrite(m mutation.FileMutation) {
+func (r *Recorder) beforeWrite(m mutation.FileMutation) {
 	e := r.entryForPath(m.Path)
 	if e == nil {
 		return
@@ -198,7 +198,7 @@ func (r *Recorder) noticeWrite(m mutation.FileMutation) {
 
 // uncountFailedOpen uncounts the descriptor of a call that left no file open for writing: the call failed, or it only
 // truncated the file. Otherwise a later close by another program would be attributed to the operation.
-func (r *Recorder) uncountFailedOpen(e *nameChange, o *fileObject) {
+func (r *Recorder) uncountFailedOpen(e *entryChange, o *fileObject) {
 	if o == nil || o.opens == 0 || e.current != o || r.isOpenForWriting(e) {
 		return
 	}
@@ -229,7 +229,7 @@ func (c *pendingSyscall) moveOpenCounts() {
 	c.from = nil
 }
 
-func (r *Recorder) noticeRemove(m mutation.FileMutation) {
+func (r *Recorder) beforeRemove(m mutation.FileMutation) {
 	e := r.entryForPath(m.Path)
 	if e == nil || e.isNameFree() {
 		return // it will fail
@@ -241,13 +241,13 @@ func (r *Recorder) noticeRemove(m mutation.FileMutation) {
 
 // keepIncomingFile keeps a file that another thread may be renaming to a name at the same moment. It returns the file,
 // or nil for none.
-func (r *Recorder) keepIncomingFile(e *nameChange) (o *fileObject) {
+func (r *Recorder) keepIncomingFile(e *entryChange) (o *fileObject) {
 	for _, c := range r.calls {
 		if c.from == nil || c.kind != mutation.Rename || c.to != e || !c.object.isRegular() || c.object == e.current {
 			continue
 		}
 		o = c.object
-		for _, at := range []*nameChange{c.from, c.to} {
+		for _, at := range []*entryChange{c.from, c.to} {
 			if f, err := r.openEntryFile(at, o); err == nil {
 				_ = f.Close()
 				r.keepContents(at, o)
@@ -258,7 +258,7 @@ func (r *Recorder) keepIncomingFile(e *nameChange) (o *fileObject) {
 }
 
 // keepBeforeRemoval keeps the object at a name that is about to be deleted or replaced.
-func (r *Recorder) keepBeforeRemoval(e *nameChange) {
+func (r *Recorder) keepBeforeRemoval(e *entryChange) {
 	r.keepIncomingFile(e)
 	o := e.current
 	if o == nil {
@@ -271,7 +271,7 @@ func (r *Recorder) keepBeforeRemoval(e *nameChange) {
 	}
 }
 
-func (r *Recorder) noticeRename(m mutation.FileMutation) {
+func (r *Recorder) beforeRename(m mutation.FileMutation) {
 	if paths.Within(m.Path, m.To) {
 		return // it will fail, or change nothing
 	}
@@ -316,7 +316,7 @@ func (r *Recorder) noticeRename(m mutation.FileMutation) {
 	r.expectEffects(m.Thread, c)
 }
 
-func (r *Recorder) noticeExchange(m mutation.FileMutation) {
+func (r *Recorder) beforeExchange(m mutation.FileMutation) {
 	a, b := r.entryForPath(m.Path), r.entryForPath(m.To)
 	if a != nil && a.isNameFree() || b != nil && b.isNameFree() {
 		return // it will fail
@@ -325,7 +325,7 @@ func (r *Recorder) noticeExchange(m mutation.FileMutation) {
 	if a == nil || b == nil {
 		c.from = nil
 	}
-	for _, e := range []*nameChange{a, b} {
+	for _, e := range []*entryChange{a, b} {
 		if e == nil {
 			continue
 		}
@@ -341,7 +341,7 @@ func (r *Recorder) noticeExchange(m mutation.FileMutation) {
 }
 
 // keepIfContended keeps the file at a name that another thread is changing at the same moment.
-func (r *Recorder) keepIfContended(e *nameChange) {
+func (r *Recorder) keepIfContended(e *entryChange) {
 	for _, c := range r.calls {
 		if c.from == e || c.to == e {
 			r.keepContents(e, e.current)

@@ -22,13 +22,13 @@ const (
 // processEvents reads new file events and separates the operation's changes from changes by other programs. A foreign
 // change becomes part of the state before the operation.
 func (r *Recorder) processEvents() {
-	var closed []*nameChange
+	var closed []*entryChange
 	for _, ev := range r.observer.readEvents() {
 		if ev.movedDir {
 			r.dirs.closeAll()
 		}
 		if ev.name == "" { // the directory itself, of which the one above it is not observed
-			if e := r.byName[nameKey{nil, string(ev.dir.Name)}]; (e == nil || e.takeExplainingCalls(attributed) == nil) && ev.dir.Parent == none {
+			if e := r.byName[nameKey{nil, string(ev.dir.Name)}]; (e == nil || e.takeMatchingCalls(attributed) == nil) && ev.dir.Parent == none {
 				r.resetDirBaseline(ev.dir, true)
 			}
 			continue
@@ -55,7 +55,7 @@ func (r *Recorder) processEvents() {
 
 // matchOwnEvent reports whether an announced call of the operation explains an event. If so, the current object at the
 // name becomes the operation's result.
-func (r *Recorder) matchOwnEvent(e *nameChange, kind eventKind) bool {
+func (r *Recorder) matchOwnEvent(e *entryChange, kind eventKind) bool {
 	if kind == written {
 		if e.current == nil || e.current.opens == 0 || e.opens == 0 {
 			return false
@@ -65,7 +65,7 @@ func (r *Recorder) matchOwnEvent(e *nameChange, kind eventKind) bool {
 		r.adoptCurrentObject(e)
 		return true
 	}
-	calls := e.takeExplainingCalls(kind)
+	calls := e.takeMatchingCalls(kind)
 	if len(calls) == 0 {
 		return false
 	}
@@ -84,7 +84,7 @@ func (r *Recorder) matchOwnEvent(e *nameChange, kind eventKind) bool {
 }
 
 // isOpenForWriting reports whether any program has the file at a name open for writing.
-func (r *Recorder) isOpenForWriting(e *nameChange) bool {
+func (r *Recorder) isOpenForWriting(e *entryChange) bool {
 	f, err := r.openCurrentFile(e)
 	if err != nil || f == nil {
 		return true
@@ -93,7 +93,7 @@ func (r *Recorder) isOpenForWriting(e *nameChange) bool {
 	return checkNoWriter(f) != nil
 }
 
-func (r *Recorder) openCurrentFile(e *nameChange) (*os.File, error) {
+func (r *Recorder) openCurrentFile(e *entryChange) (*os.File, error) {
 	if e.Dir == none {
 		return r.openSingleFile(string(e.Name))
 	}
@@ -105,7 +105,7 @@ func (r *Recorder) openCurrentFile(e *nameChange) (*os.File, error) {
 }
 
 // adoptCurrentObject attributes the current object at a name to the operation.
-func (r *Recorder) adoptCurrentObject(e *nameChange) {
+func (r *Recorder) adoptCurrentObject(e *entryChange) {
 	if e.Dir == none {
 		return // its object never changes
 	}
@@ -151,7 +151,7 @@ func (r *Recorder) processForeignEvent(ev dirEvent) {
 
 // resetBaseline handles a change by another program to a touched name. The new state counts as the state before the
 // operation, and undo reports the former state as a conflict.
-func (r *Recorder) resetBaseline(e *nameChange, ev dirEvent) {
+func (r *Recorder) resetBaseline(e *entryChange, ev dirEvent) {
 	o := e.current
 	if ev.kind == attributed && o != nil && o.isDir() {
 		r.resetDirBaseline(o, true)
@@ -184,7 +184,7 @@ func (r *Recorder) resetFileBaseline(o *fileObject) {
 
 // resetEntryBaseline makes the current object of a name the one before the operation. A foreign copy of the entry keeps
 // the former state.
-func (r *Recorder) resetEntryBaseline(e *nameChange) {
+func (r *Recorder) resetEntryBaseline(e *entryChange) {
 	if e.touched {
 		former := *e
 		former.Foreign, former.current = true, nil
@@ -207,7 +207,7 @@ func (r *Recorder) resetEntryBaseline(e *nameChange) {
 }
 
 // statEntry describes the file that a name has now. It returns nil if there is none.
-func (r *Recorder) statEntry(e *nameChange) (*cachedDir, *fileStat) {
+func (r *Recorder) statEntry(e *entryChange) (*cachedDir, *fileStat) {
 	if e.Dir == none {
 		return nil, nil
 	}
@@ -257,7 +257,8 @@ func (r *Recorder) resetDirBaseline(o *fileObject, metadata bool) {
 	}
 }
 
-// openDirObject opens a directory at its last known path. It returns nil if the path is missing, or has another directory.
+// openDirObject opens a directory at its last known path. It returns nil if the path is missing, or has another
+// directory.
 func (r *Recorder) openDirObject(o *fileObject) *cachedDir {
 	for _, d := range r.dirs.all {
 		if d.object == o {

@@ -21,8 +21,8 @@ type dirWatcher struct {
 	buffer  [64 << 10]byte
 }
 
-// IN_MODIFY only keeps two descriptors that are closed one after the other apart: the kernel makes one event of several
-// that are the same.
+// observed are the watched events. IN_MODIFY only separates two IN_CLOSE_WRITE events, because the kernel merges equal
+// consecutive events.
 const observed = unix.IN_CREATE | unix.IN_DELETE | unix.IN_MOVED_FROM | unix.IN_MOVED_TO | unix.IN_CLOSE_WRITE |
 	unix.IN_MODIFY | unix.IN_ATTRIB | unix.IN_ONLYDIR | unix.IN_EXCL_UNLINK
 

@@ -29,9 +29,9 @@ type ChangeSummary struct {
 	Names   []string `json:"names,omitempty"` // absolute paths of some of them
 }
 
-// changedNothing reports whether an operation left all files as they were, for example by moving a file and back.
+// leftFilesUnchanged reports whether an operation left all files as they were, for example by moving a file and back.
 // History hides such an operation, but its new change times are still needed.
-func (op *Operation) changedNothing() bool {
+func (op *Operation) leftFilesUnchanged() bool {
 	return op.Changes != nil && op.Changes.Total() == 0 && len(op.Lost) == 0 && op.Missing == "" && op.Undoes == ""
 }
 
@@ -47,7 +47,8 @@ const (
 // UndoExtents maps operation ids to the extent of their undo. Call Add for operations from newest to oldest.
 type UndoExtents map[string]UndoExtent
 
-// Add notes the effect of an operation that may be an undo, and returns the extent of its own undo.
+// Add returns the extent to which an operation is undone. If the operation is an undo itself, Add notes the extent for
+// the operation that it undid.
 func (e UndoExtents) Add(op *Operation) UndoExtent {
 	extent := e[op.ID]
 	if op.Undoes != "" && extent != ExtentWhole {
@@ -73,8 +74,8 @@ func (c *ChangeSummary) countPath(count *int, path string) {
 	}
 }
 
-// formatSummary lists counts and some names relative to a directory: ": made 1, deleted 2 (a, b, c)".
-func (c *ChangeSummary) formatSummary(dir string) string {
+// formatChanges lists counts and some names relative to a directory: ": made 1, deleted 2 (a, b, c)".
+func (c *ChangeSummary) formatChanges(dir string) string {
 	var parts []string
 	for _, part := range []struct {
 		verb string
@@ -100,9 +101,9 @@ func (c *ChangeSummary) formatSummary(dir string) string {
 type operationRecord struct {
 	Operation
 
-	Objects []*fileObject `json:"objects,omitempty"`
-	Entries []*nameChange `json:"entries,omitempty"`
-	Ended   int64         `json:"ended,omitempty"` // nanoseconds since 1970
+	Objects []*fileObject  `json:"objects,omitempty"`
+	Entries []*entryChange `json:"entries,omitempty"`
+	Ended   int64          `json:"ended,omitempty"` // nanoseconds since 1970
 	// Restored lists objects that are equal to former objects: those that an undo recreated and those that returned to
 	// their former state. The record of an undo includes the list of the operation that it undid.
 	Restored []restoredObject `json:"restored,omitempty"`
@@ -114,7 +115,8 @@ type objectVersion struct {
 	Changed int64        `json:"changed"`
 }
 
-// restoredObject says that the version Now has the contents and metadata of the version Was.
+// restoredObject is a pair of versions with the same contents and metadata: undo restored the version Was as the
+// version Now.
 type restoredObject struct {
 	Was objectVersion `json:"was"`
 	Now objectVersion `json:"now"`

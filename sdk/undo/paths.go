@@ -8,8 +8,8 @@ import (
 // maxDepth is the maximum number of parents that a path has. It stops loops in damaged records.
 const maxDepth = 4096
 
-// entryPath returns the path of an entry. The function of returns its directory's path, before or after the operation.
-func (r *operationRecord) entryPath(e *nameChange, of func(*operationRecord, *fileObject) string) string {
+// entryPath returns the path of an entry. of returns the path of its directory, before or after the operation.
+func (r *operationRecord) entryPath(e *entryChange, of func(*operationRecord, *fileObject) string) string {
 	if e.Dir == none {
 		return string(e.Name)
 	}
@@ -17,15 +17,15 @@ func (r *operationRecord) entryPath(e *nameChange, of func(*operationRecord, *fi
 }
 
 // keyForEntry returns the directory and name of an entry as a map key.
-func (r *operationRecord) keyForEntry(e *nameChange) nameKey {
+func (r *operationRecord) keyForEntry(e *entryChange) nameKey {
 	if e.Dir == none {
 		return nameKey{nil, string(e.Name)}
 	}
 	return nameKey{r.Objects[e.Dir], string(e.Name)}
 }
 
-// firstPath returns the path of a directory when the operation first touched it.
-func (r *operationRecord) firstPath(o *fileObject) string {
+// firstDirPath returns the path of a directory when the operation first touched it.
+func (r *operationRecord) firstDirPath(o *fileObject) string {
 	names := []string{string(o.Name)}
 	for len(names) < maxDepth && o.Parent != none {
 		o = r.Objects[o.Parent]
@@ -37,7 +37,7 @@ func (r *operationRecord) firstPath(o *fileObject) string {
 
 // setBeforePaths sets the path that each directory had before the operation. It is empty for created directories.
 func (r *operationRecord) setBeforePaths() {
-	homes := map[int]*nameChange{} // where objects were
+	homes := map[int]*entryChange{} // where objects were
 	for _, e := range r.Entries {
 		if e.Before != none && e.Dir != none && !e.Foreign {
 			homes[e.Before] = e
@@ -73,16 +73,17 @@ func (r *operationRecord) setBeforePaths() {
 	}
 }
 
-// beforePath returns the path of a directory before the operation. For a created directory it returns the path after.
-func (r *operationRecord) beforePath(o *fileObject) string {
+// beforeDirPath returns the path of a directory before the operation. For a created directory it returns the path
+// after.
+func (r *operationRecord) beforeDirPath(o *fileObject) string {
 	if o.Before == "" {
 		return string(o.Now)
 	}
 	return string(o.Before)
 }
 
-// afterPath returns the path of a directory after the operation. For a deleted directory it returns the path before.
-func (r *operationRecord) afterPath(o *fileObject) string {
+// afterDirPath returns the path of a directory after the operation. For a deleted directory it returns the path before.
+func (r *operationRecord) afterDirPath(o *fileObject) string {
 	if o.Now == "" {
 		return string(o.Before)
 	}

@@ -41,7 +41,7 @@ func FormatConflicts(all []PathConflict) string {
 
 // undoStep is an entry to restore, with the current state of its name.
 type undoStep struct {
-	*nameChange
+	*entryChange
 
 	now     *fileStat // file at the name now; nil for none
 	done    bool      // the name already has its former object
@@ -84,7 +84,7 @@ const (
 	appearedThen = "is there again"
 )
 
-func newPlan(r *operationRecord, files *workspace.Workspace, force bool) *undoPlan {
+func newUndoPlan(r *operationRecord, files *workspace.Workspace, force bool) *undoPlan {
 	return &undoPlan{
 		operationRecord: r, files: files, force: force, homes: map[int][]*undoStep{}, places: map[int][]*undoStep{}, inside: map[int][]*undoStep{},
 		versions: map[objectVersion][]objectVersion{}, former: map[FileIdentity]FileIdentity{}, nodes: map[int]*fileStat{}, gone: map[FileIdentity]bool{}, dirs: newDirCache(files),
@@ -149,8 +149,8 @@ func (p *undoPlan) makeSteps(check func(path string) error) {
 			lost.Before = none
 			e = &lost
 		}
-		s := &undoStep{nameChange: e}
-		s.path, s.at = p.entryPath(e, (*operationRecord).beforePath), p.entryPath(e, (*operationRecord).afterPath)
+		s := &undoStep{entryChange: e}
+		s.path, s.at = p.entryPath(e, (*operationRecord).beforeDirPath), p.entryPath(e, (*operationRecord).afterDirPath)
 		if e.Before == none {
 			s.path = s.at
 		}
@@ -250,9 +250,9 @@ func (p *undoPlan) blockIfChanged(s *undoStep) {
 	case s.After != none && !p.force && !p.isUnchangedSince(s.now, p.Objects[s.After], open):
 		s.blockStep(changedSince)
 	case s.After != none && (s.now == nil || s.Before != none && !p.isSameObject(s.now.ID, p.Objects[s.After].ID)): // by force
-		other := *s.nameChange
+		other := *s.entryChange
 		other.After = none
-		s.nameChange = &other
+		s.entryChange = &other
 	}
 }
 
@@ -289,7 +289,8 @@ func (p *undoPlan) restoreDirModes() {
 	}
 }
 
-// isSameObject reports whether an identity is the one meant, or belongs to an object that an undo recreated for it.
+// isSameObject reports whether an identity is the meant one, or the one of an object that an undo recreated in its
+// place.
 func (p *undoPlan) isSameObject(id, meant FileIdentity) bool {
 	for range maxDepth {
 		if id == meant {
@@ -318,7 +319,8 @@ func (p *undoPlan) isUnchangedSince(n *fileStat, o *fileObject, open func() (*os
 	return p.matchesVersion(objectVersion{n.ID, n.Changed}, func(v objectVersion) bool { return v == objectVersion{o.ID, o.After.Changed} })
 }
 
-// matchesVersion reports whether is accepts a version, or an earlier version that a later undo restored as this one.
+// matchesVersion reports whether is returns true for a version or for an earlier equal version. Undos create such
+// pairs: they give a file the contents of the earlier version.
 func (p *undoPlan) matchesVersion(v objectVersion, is func(objectVersion) bool) bool {
 	seen := map[objectVersion]bool{}
 	for queue := []objectVersion{v}; len(queue) > 0; queue = queue[1:] {

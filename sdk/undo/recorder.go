@@ -23,8 +23,8 @@ type RecordOptions struct {
 
 // Recorder keeps file contents and metadata that one operation is about to change. It is safe for concurrent use.
 //
-// Call [Recorder.Notice] before each change. The recorder opens files only through the workspace, so it neither reads
-// nor keeps a file that the policy does not open.
+// Call [Recorder.BeforeChange] before each change. The recorder opens files only through the workspace, so it neither
+// reads nor keeps a file that the policy does not open.
 type Recorder struct {
 	store *Store
 	files *workspace.Workspace
@@ -33,7 +33,7 @@ type Recorder struct {
 	mu       sync.Mutex
 	record   operationRecord
 	byID     map[FileIdentity]*fileObject
-	byName   map[nameKey]*nameChange
+	byName   map[nameKey]*entryChange
 	dirs     dirCache
 	observer *dirWatcher
 	calls    map[int]*pendingSyscall // last call of each thread
@@ -63,7 +63,7 @@ func (s *Store) NewRecorder(files *workspace.Workspace, o RecordOptions) *Record
 	r := &Recorder{
 		store: s, files: files, tool: !o.Observe,
 		record: operationRecord{Operation: Operation{Tool: o.Tool, Summary: o.Summary}},
-		byID:   map[FileIdentity]*fileObject{}, byName: map[nameKey]*nameChange{}, calls: map[int]*pendingSyscall{},
+		byID:   map[FileIdentity]*fileObject{}, byName: map[nameKey]*entryChange{}, calls: map[int]*pendingSyscall{},
 	}
 	r.dirs = newDirCache(files)
 	if o.Observe {
@@ -76,7 +76,7 @@ func (s *Store) NewRecorder(files *workspace.Workspace, o RecordOptions) *Record
 
 // entryForPath returns the entry of a path and updates its current object. A new entry notes the object at the path as
 // the one before the operation. It returns nil where the policy opens nothing.
-func (r *Recorder) entryForPath(path string) *nameChange {
+func (r *Recorder) entryForPath(path string) *entryChange {
 	if path == "" {
 		return nil
 	}
@@ -107,14 +107,14 @@ func (r *Recorder) entryForPath(path string) *nameChange {
 	key := nameKey{dir.object, name}
 	e := r.byName[key]
 	if e == nil {
-		e = &nameChange{Dir: dir.object.index, Name: rawName(name), Before: none, After: none, touched: true}
+		e = &entryChange{Dir: dir.object.index, Name: rawName(name), Before: none, After: none, touched: true}
 		if n != nil {
 			was := r.byID[n.ID]
 			e.current = r.findOrAddObject(dir, name, n, false)
 			e.Before = e.current.index
 			if was != nil && was != e.current && was.Written && !was.Created { // its former contents stay away
 				r.record.Entries = append(r.record.Entries,
-					&nameChange{Dir: e.Dir, Name: e.Name, Before: was.index, After: none, Foreign: true})
+					&entryChange{Dir: e.Dir, Name: e.Name, Before: was.index, After: none, Foreign: true})
 			}
 		}
 		r.byName[key] = e
@@ -130,18 +130,18 @@ func (r *Recorder) entryForPath(path string) *nameChange {
 }
 
 // entryForTopDir returns the entry of a directory whose parent the policy does not open. Only its metadata can change.
-func (r *Recorder) entryForTopDir(dir *cachedDir) *nameChange {
+func (r *Recorder) entryForTopDir(dir *cachedDir) *entryChange {
 	key := nameKey{nil, string(dir.object.Name)}
 	e := r.byName[key]
 	if e == nil {
-		e = &nameChange{Dir: none, Name: dir.object.Name, Before: dir.object.index, After: none, current: dir.object}
+		e = &entryChange{Dir: none, Name: dir.object.Name, Before: dir.object.index, After: none, current: dir.object}
 		r.byName[key] = e
 		r.addEntry(e)
 	}
 	return e
 }
 
-func (r *Recorder) addEntry(e *nameChange) {
+func (r *Recorder) addEntry(e *entryChange) {
 	r.record.Entries = append(r.record.Entries, e)
 	if len(r.record.Entries) > maxEntries && r.broken == nil {
 		r.broken = fmt.Errorf("it changed more than %d paths", maxEntries)
@@ -151,7 +151,7 @@ func (r *Recorder) addEntry(e *nameChange) {
 
 // addEntryToJournal adds an entry and its created parents to the journal. It skips new names in new directories,
 // because the end of the operation finds those.
-func (r *Recorder) addEntryToJournal(e *nameChange) {
+func (r *Recorder) addEntryToJournal(e *entryChange) {
 	if e.Dir == none {
 		r.addJournalLine(journalLine{Entry: e})
 		return
@@ -166,9 +166,9 @@ func (r *Recorder) addEntryToJournal(e *nameChange) {
 	r.addJournalLine(journalLine{Entry: e})
 }
 
-// findOrAddObject returns the object of a file that was found at a name, and adds an unknown object to the record.
-// known says that the name was touched before: then the operation created an unknown object. At an unknown name, an
-// object that the operation created or another program changed counts as foreign.
+// findOrAddObject returns the object of a file that was found at a name. It adds an unknown object to the record. If
+// the operation touched the name before (known), the operation created that object. At another name, an object that the
+// operation created, or that another program changed, counts as foreign.
 func (r *Recorder) findOrAddObject(dir *cachedDir, name string, n *fileStat, known bool) *fileObject {
 	was := r.byID[n.ID]
 	if was != nil && was.isDir() {
@@ -234,7 +234,7 @@ func (d *cachedDir) holdsObject(name string, o *fileObject) bool {
 }
 
 // keepAttributes notes the extended attributes of a regular file before the operation changes them.
-func (r *Recorder) keepAttributes(e *nameChange) {
+func (r *Recorder) keepAttributes(e *entryChange) {
 	if o := e.current; e.Dir != none && o.isRegular() && !o.Created && o.Attributes == nil {
 		if d := r.openDirObject(r.record.Objects[e.Dir]); d != nil {
 			if attributes, err := d.readAttributes(string(e.Name)); d.holdsObject(string(e.Name), o) {

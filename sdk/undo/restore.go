@@ -34,7 +34,7 @@ func (u *undoRun) restoreFiles() error {
 		}
 		if alive && !done[s.Before] {
 			done[s.Before] = true
-			if place := u.findUnblockedStep(u.places[s.Before]); o.contentsMayDiffer() && !u.hasFormerContents(&undoStep{nameChange: &nameChange{Dir: at.dir, Name: rawName(at.name)}, now: place.now}, o) {
+			if place := u.findUnblockedStep(u.places[s.Before]); o.contentsMayDiffer() && !u.hasFormerContents(&undoStep{entryChange: &entryChange{Dir: at.dir, Name: rawName(at.name)}, now: place.now}, o) {
 				if err := u.restoreContents(at, s, o); err != nil {
 					return err
 				}
@@ -255,12 +255,12 @@ func (u *undoRun) restoreSingleFile(s *undoStep) error {
 	}
 	u.recordChange(mutation.Write, string(s.Name), "")
 	meta := o.toFileMeta()
-	return u.files.ApplyEdits(nil, workspace.Edit{Path: string(s.Name), Meta: &meta, Change: func(*workspace.OldFile) ([]byte, error) {
+	return u.files.ApplyChanges(nil, workspace.FileChange{Path: string(s.Name), Meta: &meta, Change: func(*workspace.OldFile) ([]byte, error) {
 		return data, nil
 	}})
 }
 
-// listRestoredObjects returns current versions of restored objects with the former versions that they equal.
+// listRestoredObjects returns the current versions of restored objects, each with the equal former version.
 func (u *undoRun) listRestoredObjects() []restoredObject {
 	all := slices.Clone(u.Restored)
 	seen := map[int]bool{}

@@ -78,12 +78,12 @@ func Open(o StoreOptions) (*Store, error) {
 // Close waits for pruning to finish.
 func (s *Store) Close() { s.pruning.Wait() }
 
-// MaxOperation returns the maximum number of bytes that one operation may keep.
-func (s *Store) MaxOperation() int64 { return s.options.MaxBytes / operationShare }
+// MaxOperationBytes returns the maximum number of bytes that one operation may keep.
+func (s *Store) MaxOperationBytes() int64 { return s.options.MaxBytes / operationShare }
 
-// newID returns a new operation id: the time, so that ids sort, and random letters, so that ids of several processes
-// differ.
-func (s *Store) newID() string {
+// newOperationID returns a new operation id. It begins with the time, so that ids sort, and ends with random letters,
+// so that ids of several processes differ.
+func (s *Store) newOperationID() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.last = max(time.Now().UnixNano(), s.last+1)
@@ -192,7 +192,7 @@ func (s *Store) EachOperation(fn func(*Operation) bool) error {
 		case err != nil:
 			op = &Operation{ID: id, Time: timeOfID(id), Summary: "an unreadable archive", Missing: err.Error() + "; put back a copy"}
 		}
-		if !op.changedNothing() && !fn(op) {
+		if !op.leftFilesUnchanged() && !fn(op) {
 			return nil
 		}
 	}

@@ -45,7 +45,7 @@ func change(t *testing.T, s *Store, files *workspace.Workspace, summary string, 
 		t.Fatal(err)
 	}
 	r := s.NewRecorder(files, RecordOptions{Tool: "test", Summary: summary})
-	_ = r.Notice(mutation.FileMutation{Kind: mutation.Write, Path: path})
+	_ = r.BeforeChange(mutation.FileMutation{Kind: mutation.Write, Path: path})
 	if err := os.WriteFile(path, []byte("new"), 0o640); err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +85,7 @@ func TestDiscardedOperationIsUnlisted(t *testing.T) {
 	s, files := openStore(t, t.TempDir(), StoreOptions{}), openFiles(t)
 	change(t, s, files, "first", []byte("x"))
 	r := s.NewRecorder(files, RecordOptions{Summary: "discarded"})
-	_ = r.Notice(mutation.FileMutation{Kind: mutation.Write, Path: filepath.Join(files.Dir(), "f")})
+	_ = r.BeforeChange(mutation.FileMutation{Kind: mutation.Write, Path: filepath.Join(files.Dir(), "f")})
 	r.Discard()
 	if got := summaries(t, s); !slices.Equal(got, []string{"first"}) {
 		t.Errorf("%v", got)
@@ -175,7 +175,7 @@ func FuzzArchive(f *testing.F) {
 	path := filepath.Join(files.Dir(), "f")
 	_ = os.WriteFile(path, []byte("was"), 0o600)
 	r := s.NewRecorder(files, RecordOptions{Tool: "test", Summary: "seed"})
-	_ = r.Notice(mutation.FileMutation{Kind: mutation.Remove, Path: path})
+	_ = r.BeforeChange(mutation.FileMutation{Kind: mutation.Remove, Path: path})
 	_ = os.Remove(path)
 	ended := r.End()
 	good, err := os.ReadFile(filepath.Join(dir, ended.ID+suffix))

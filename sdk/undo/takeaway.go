@@ -32,9 +32,9 @@ func (u *undoRun) clearNames() error {
 			if s.Before == none {
 				return nil // deleted when it is empty
 			}
-			return u.stageObject(d, s, path)
+			return u.moveToTempName(d, s, path)
 		case after.isDir(), !after.Created && len(u.homes[s.After]) > 0 && u.staged[s.After].name == "" && u.needsMoveBack(s.After):
-			return u.stageObject(d, s, path)
+			return u.moveToTempName(d, s, path)
 		case u.replacesFile(s):
 			return nil // the former file takes its place at once
 		default:
@@ -73,7 +73,8 @@ func (u *undoRun) replacesFile(s *undoStep) bool {
 	return before.isRegular() && after.isRegular() && after.Created && s.now.Mode.IsRegular()
 }
 
-// recheckStep returns a conflict if the name of a step changed after the plan was made.
+// recheckStep returns the current file at the name of a step. It returns a conflict if the name changed after the plan
+// was made.
 func (u *undoRun) recheckStep(d *cachedDir, s *undoStep) (*fileStat, error) {
 	now, err := d.statName(string(s.Name))
 	if err != nil {
@@ -85,8 +86,8 @@ func (u *undoRun) recheckStep(d *cachedDir, s *undoStep) (*fileStat, error) {
 	return now, nil
 }
 
-// stageObject renames an object to a temporary name in the same directory.
-func (u *undoRun) stageObject(d *cachedDir, s *undoStep, path string) error {
+// moveToTempName renames an object to a temporary name in the same directory.
+func (u *undoRun) moveToTempName(d *cachedDir, s *undoStep, path string) error {
 	temp := newTempName()
 	u.touched[s.now.ID] = true
 	u.recordChange(mutation.Rename, path, filepath.Join(d.path, temp))
@@ -196,7 +197,7 @@ func (u *undoRun) forceRemoveTree(d *cachedDir, name, path string) error {
 // removeCreatedDirs deletes directories that the operation created. It puts staged objects back that could not be
 // moved.
 func (u *undoRun) removeCreatedDirs() error {
-	u.unstageObjects(func(o *fileObject) bool { return !o.Created })
+	u.moveBackFromTempNames(func(o *fileObject) bool { return !o.Created })
 	err := u.eachStep(compareInnermost, func(s *undoStep) error {
 		if s.After == none || s.Before == s.After || !u.Objects[s.After].isDir() || !u.Objects[s.After].Created || s.now == nil {
 			return nil
@@ -224,20 +225,20 @@ func (u *undoRun) removeCreatedDirs() error {
 		}
 		return &PathConflict{s.at, "has something in it that the operation did not put there"}
 	})
-	u.unstageObjects(func(*fileObject) bool { return true })
+	u.moveBackFromTempNames(func(*fileObject) bool { return true })
 	return err
 }
 
-// unstageObjects moves selected staged objects back to the names that they had before this undo.
-func (u *undoRun) unstageObjects(which func(*fileObject) bool) {
+// moveBackFromTempNames moves selected staged objects back to the names that they had before this undo.
+func (u *undoRun) moveBackFromTempNames(which func(*fileObject) bool) {
 	for index, from := range u.staged {
 		if which(u.Objects[index]) {
-			u.unstageObject(index, from)
+			u.moveBackFromTempName(index, from)
 		}
 	}
 }
 
-func (u *undoRun) unstageObject(index int, from nameInDir) {
+func (u *undoRun) moveBackFromTempName(index int, from nameInDir) {
 	for _, s := range u.places[index] {
 		d, err := u.openCurrentDir(from.dir)
 		if err != nil {

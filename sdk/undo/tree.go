@@ -63,7 +63,7 @@ func (r *Recorder) NoteCreatedDir(path string) {
 	if err != nil || n == nil || r.byName[key] != nil {
 		return
 	}
-	e := &nameChange{Dir: parent.object.index, Name: rawName(name), Before: none, After: none}
+	e := &entryChange{Dir: parent.object.index, Name: rawName(name), Before: none, After: none}
 	r.byName[key] = e
 	e.current = r.findOrAddObject(parent, name, n, true)
 	r.addEntry(e)
@@ -73,7 +73,7 @@ func (r *Recorder) NoteCreatedDir(path string) {
 // NoteAppend notes that a file is about to be appended to. Its former contents stay as a prefix of the new ones, so
 // they are not kept.
 func (r *Recorder) NoteAppend(path string) {
-	_ = r.Notice(mutation.FileMutation{Kind: mutation.Attribute, Path: path})
+	_ = r.BeforeChange(mutation.FileMutation{Kind: mutation.Attribute, Path: path})
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if e := r.entryForPath(path); e != nil && e.current != nil && e.current.isRegular() && !e.current.Created {

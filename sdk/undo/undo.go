@@ -67,7 +67,7 @@ func (s *Store) Undo(ctx context.Context, files *workspace.Workspace, q UndoRequ
 		}
 		r = s.finishKilledRecord(r, files)
 	}
-	p := newPlan(r, files, q.Force)
+	p := newUndoPlan(r, files, q.Force)
 	if err = s.addLaterUndos(p, q.ID); err != nil {
 		return UndoResult{}, err
 	}
@@ -112,7 +112,7 @@ func (s *Store) addLaterUndos(p *undoPlan, since string) error {
 			break
 		}
 		op, err := s.ReadOperation(id)
-		if err != nil || op.Undoes == "" && !op.changedNothing() {
+		if err != nil || op.Undoes == "" && !op.leftFilesUnchanged() {
 			continue
 		}
 		f, err := os.Open(s.archivePath(id))
@@ -194,7 +194,7 @@ func (u *undoRun) runPhases() error {
 	}
 	for _, phase := range []func() error{u.makeDirsAccessible, u.stageFiles, u.clearNames, u.restoreDirs, u.restoreFiles, u.removeCreatedDirs, u.restoreFileMeta, u.restoreDirMeta} {
 		if err := phase(); err != nil {
-			u.unstageObjects(func(*fileObject) bool { return true })
+			u.moveBackFromTempNames(func(*fileObject) bool { return true })
 			return err
 		}
 	}
@@ -290,7 +290,7 @@ func (u *undoRun) checkPermitted(kind mutation.Kind, path, to string, dir bool) 
 }
 
 func (u *undoRun) recordChange(kind mutation.Kind, path, to string) {
-	_ = u.recorder.Notice(mutation.FileMutation{Kind: kind, Path: path, To: to})
+	_ = u.recorder.BeforeChange(mutation.FileMutation{Kind: kind, Path: path, To: to})
 }
 
 // restoreDirs recreates deleted directories and moves staged objects back to their former names.

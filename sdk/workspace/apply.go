@@ -12,16 +12,16 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard"
 )
 
-// ApplyEdits applies all edits or none. Each file has its old or its new contents at any time, even if the process is
+// ApplyChanges applies all changes or none. Each file has its old or its new contents at any time, even if the process is
 // killed. If it is killed between two files, only the first one is changed. A lock serialises changes in one directory,
-// also between processes. Edits of one file are applied in order.
+// also between processes. Changes of one file are applied in order.
 //
 // If last is not nil, it is called with the computed changes while the files are locked and unchanged. Its error
-// cancels all edits. It runs in another goroutine while the new contents are written to temporary files.
-func (w *Workspace) ApplyEdits(last func([]PlannedChange) error, edits ...Edit) (err error) {
-	tx := editTransaction{w: w}
+// cancels all changes. It runs in another goroutine while the new contents are written to temporary files.
+func (w *Workspace) ApplyChanges(last func([]PlannedChange) error, changes ...FileChange) (err error) {
+	tx := changeTransaction{w: w}
 	defer func() { tx.cleanUp(!IsUnchanged(err)) }()
-	if err := tx.prepareEdits(edits); err != nil {
+	if err := tx.prepareChanges(changes); err != nil {
 		return err
 	}
 	if err := tx.stageNewContents(last); err != nil {
@@ -30,30 +30,30 @@ func (w *Workspace) ApplyEdits(last func([]PlannedChange) error, edits ...Edit) 
 	return tx.commitAll()
 }
 
-// PreviewEdits computes the changes like ApplyEdits and passes them to show, without applying them.
-func (w *Workspace) PreviewEdits(show func([]PlannedChange) error, edits ...Edit) error {
-	tx := editTransaction{w: w, dry: true}
+// PreviewChanges computes the changes like ApplyChanges and passes them to show, without applying them.
+func (w *Workspace) PreviewChanges(show func([]PlannedChange) error, changes ...FileChange) error {
+	tx := changeTransaction{w: w, dry: true}
 	defer tx.cleanUp(false)
-	if err := tx.prepareEdits(edits); err != nil {
+	if err := tx.prepareChanges(changes); err != nil {
 		return err
 	}
 	return show(tx.listPlannedChanges())
 }
 
-// editTransaction is the state of one ApplyEdits or PreviewEdits call.
-type editTransaction struct {
+// changeTransaction is the state of one ApplyChanges or PreviewChanges call.
+type changeTransaction struct {
 	w           *Workspace
 	dry         bool // change nothing, not even directories
-	files       []*fileChange
+	files       []*pendingChange
 	createdDirs []createdDir
 	unlock      func()
 }
 
-// prepareEdits opens the targets, locks their directories and computes the new contents.
-func (tx *editTransaction) prepareEdits(edits []Edit) error {
-	for _, e := range edits {
-		if err := tx.addEditTarget(e); err != nil {
-			return withFile(e.Path, err)
+// prepareChanges opens the targets, locks their directories and computes the new contents.
+func (tx *changeTransaction) prepareChanges(changes []FileChange) error {
+	for _, c := range changes {
+		if err := tx.addChange(c); err != nil {
+			return withFailedFile(c.Path, err)
 		}
 	}
 	if err := tx.lockDirs(); err != nil {
@@ -62,10 +62,10 @@ func (tx *editTransaction) prepareEdits(edits []Edit) error {
 	return tx.computeContents()
 }
 
-// fileChange is the change of one file in a transaction.
-type fileChange struct {
+// pendingChange is the change of one file in a transaction.
+type pendingChange struct {
 	*changeTarget
-	edits     []Edit
+	changes   []FileChange
 	old       OldFile
 	data      []byte
 	temp      *tempFile // temporary file with the new contents, before the rename
@@ -73,30 +73,30 @@ type fileChange struct {
 	committed bool
 }
 
-// addEditTarget opens the target of an edit and adds it to the transaction. It creates missing parents if the edit asks
+// addChange opens the target of a change and adds it to the transaction. It creates missing parents if the change asks
 // for them.
-func (tx *editTransaction) addEditTarget(e Edit) error {
-	if endsInSlash(e.Path) {
-		return &Error{Code: DirectoryName, Path: e.Path}
+func (tx *changeTransaction) addChange(c FileChange) error {
+	if endsInSlash(c.Path) {
+		return &Error{Code: DirectoryName, Path: c.Path}
 	}
-	t, err := tx.w.openTarget(guard.Write, e.Path)
+	t, err := tx.w.openTarget(guard.Write, c.Path)
 	var none *missingParentError
-	if errors.As(err, &none) && e.Parents {
+	if errors.As(err, &none) && c.Parents {
 		// Create directories only for a possible change.
-		if _, err = e.Change(&OldFile{Path: none.at.fullPath(), asked: e.Path}); err != nil {
+		if _, err = c.Change(&OldFile{Path: none.at.fullPath(), asked: c.Path}); err != nil {
 			return err
 		}
 		if tx.dry {
-			t, err = &changeTarget{path: none.at.fullPath(), written: e.Path}, nil
-		} else if t, err = tx.makeParents(none.at, e.Path); err != nil {
+			t, err = &changeTarget{path: none.at.fullPath(), written: c.Path}, nil
+		} else if t, err = tx.makeParents(none.at, c.Path); err != nil {
 			return err
 		}
 	}
-	if none == nil && e.Parents && errors.Is(err, fs.ErrNotExist) {
-		t, err = tx.makeWhitelistedParents(e, err)
+	if none == nil && c.Parents && errors.Is(err, fs.ErrNotExist) {
+		t, err = tx.makeWhitelistedParents(c, err)
 	}
 	if isReadOnlyDirError(err) {
-		t, err = tx.w.openInPlaceTarget(e.Path)
+		t, err = tx.w.openInPlaceTarget(c.Path)
 	}
 	if err != nil {
 		return err
@@ -104,15 +104,15 @@ func (tx *editTransaction) addEditTarget(e Edit) error {
 	for _, f := range tx.files {
 		if f.isSameTarget(t) {
 			t.closeHandles()
-			f.edits = append(f.edits, e)
+			f.changes = append(f.changes, c)
 			return nil
 		}
 	}
-	tx.files = append(tx.files, &fileChange{changeTarget: t, edits: []Edit{e}})
+	tx.files = append(tx.files, &pendingChange{changeTarget: t, changes: []FileChange{c}})
 	return nil
 }
 
-func (tx *editTransaction) lockDirs() error {
+func (tx *changeTransaction) lockDirs() error {
 	dirs := make([]*os.File, 0, len(tx.files))
 	for _, f := range tx.files {
 		if f.handle != nil {
@@ -125,16 +125,16 @@ func (tx *editTransaction) lockDirs() error {
 }
 
 // computeContents reads the old contents of all files and computes the new ones.
-func (tx *editTransaction) computeContents() error {
+func (tx *changeTransaction) computeContents() error {
 	for _, f := range tx.files {
 		if err := f.computeNewContents(tx.w); err != nil {
-			return withFile(f.written, err)
+			return withFailedFile(f.written, err)
 		}
 	}
 	return nil
 }
 
-func (f *fileChange) computeNewContents(w *Workspace) (err error) {
+func (f *pendingChange) computeNewContents(w *Workspace) (err error) {
 	f.old = OldFile{Path: f.path, w: w, asked: f.written}
 	f.old.file, f.old.Info, err = f.openOldFile()
 	switch {
@@ -145,8 +145,8 @@ func (f *fileChange) computeNewContents(w *Workspace) (err error) {
 		return &Error{Code: ReadOnly, Path: f.written}
 	}
 	current := f.old
-	for _, e := range f.edits {
-		if f.data, err = e.Change(&current); err != nil {
+	for _, c := range f.changes {
+		if f.data, err = c.Change(&current); err != nil {
 			return err
 		}
 		if limit := w.MaxFileSize(); limit > 0 && int64(len(f.data)) > limit {
@@ -160,7 +160,7 @@ func (f *fileChange) computeNewContents(w *Workspace) (err error) {
 	return w.refuseProtectedContent(f.written, f.path, f.data)
 }
 
-func (tx *editTransaction) listPlannedChanges() []PlannedChange {
+func (tx *changeTransaction) listPlannedChanges() []PlannedChange {
 	all := make([]PlannedChange, len(tx.files))
 	for i, f := range tx.files {
 		all[i] = PlannedChange{Old: &f.old, Data: f.data}
@@ -173,7 +173,7 @@ func (tx *editTransaction) listPlannedChanges() []PlannedChange {
 	return all
 }
 
-func (f *fileChange) openOldFile() (*os.File, fs.FileInfo, error) {
+func (f *pendingChange) openOldFile() (*os.File, fs.FileInfo, error) {
 	switch {
 	case f.inPlace != nil:
 		info, err := f.inPlace.file.Stat()
@@ -185,10 +185,10 @@ func (f *fileChange) openOldFile() (*os.File, fs.FileInfo, error) {
 }
 
 // commitAll renames the new files into place. After an error it restores the old ones.
-func (tx *editTransaction) commitAll() error {
+func (tx *changeTransaction) commitAll() error {
 	for i, f := range tx.files {
 		if err := f.commitFile(len(tx.files) > 1); err != nil {
-			err = withFile(f.written, err)
+			err = withFailedFile(f.written, err)
 			for _, before := range slices.Backward(tx.files[:i]) {
 				if back := before.rollBackFile(); back != nil {
 					err = &Error{Code: Halfway, Path: before.written, Err: errors.Join(err, back)}
@@ -204,7 +204,7 @@ func (tx *editTransaction) commitAll() error {
 	return err
 }
 
-func (f *fileChange) commitFile(keep bool) error {
+func (f *pendingChange) commitFile(keep bool) error {
 	if f.inPlace != nil {
 		return f.inPlace.overwriteOrRestore(f.data, &f.old)
 	}
@@ -231,7 +231,7 @@ func (f *fileChange) commitFile(keep bool) error {
 	return nil
 }
 
-func (f *fileChange) rollBackFile() error {
+func (f *pendingChange) rollBackFile() error {
 	if f.inPlace != nil {
 		old, err := f.old.Bytes()
 		return errors.Join(err, f.inPlace.overwriteFile(old))
@@ -248,9 +248,9 @@ func (f *fileChange) rollBackFile() error {
 }
 
 // cleanUp closes and unlocks everything, and removes temporary files. Without ok it also removes created directories.
-func (tx *editTransaction) cleanUp(ok bool) {
+func (tx *changeTransaction) cleanUp(ok bool) {
 	for _, f := range tx.files {
-		for _, file := range []*os.File{f.old.file, f.inPlace.openFile()} {
+		for _, file := range []*os.File{f.old.file, f.inPlace.fileOrNil()} {
 			if file != nil && file != f.handle {
 				_ = file.Close()
 			}

@@ -11,27 +11,27 @@ import (
 )
 
 // becoming is an edit that makes data the contents of a file.
-func becoming(path, data string) Edit {
-	return Edit{Path: path, Parents: true, Change: func(*OldFile) ([]byte, error) { return []byte(data), nil }}
+func becoming(path, data string) FileChange {
+	return FileChange{Path: path, Parents: true, Change: func(*OldFile) ([]byte, error) { return []byte(data), nil }}
 }
 
 func TestSeveralEditsAreAtomic(t *testing.T) {
 	broken := errors.New("broken")
-	failing := Edit{Path: "b", Change: func(*OldFile) ([]byte, error) { return nil, broken }}
+	failing := FileChange{Path: "b", Change: func(*OldFile) ([]byte, error) { return nil, broken }}
 	for name, test := range map[string]struct {
 		last  func([]PlannedChange) error
-		edits []Edit
+		edits []FileChange
 		want  error
 	}{
-		"a change fails": {nil, []Edit{becoming("a", "new"), failing}, broken},
-		"the last word is no": {func([]PlannedChange) error { return broken }, []Edit{becoming("a", "new"), becoming("b", "new")},
+		"a change fails": {nil, []FileChange{becoming("a", "new"), failing}, broken},
+		"the last word is no": {func([]PlannedChange) error { return broken }, []FileChange{becoming("a", "new"), becoming("b", "new")},
 			broken},
-		"one is a directory":    {nil, []Edit{becoming("a", "new"), becoming("dir", "new")}, NotRegular},
-		"one may not be":        {nil, []Edit{becoming("a", "new"), becoming("../work2/secret.txt", "new")}, Refused},
-		"one is read-only":      {nil, []Edit{becoming("a", "new"), becoming("closed", "new")}, ReadOnly},
-		"one is too large":      {nil, []Edit{becoming("a", "new"), becoming("b", "more than ten")}, TooLarge},
-		"one has no directory":  {nil, []Edit{becoming("a", "new"), {Path: "no/b", Change: failing.Change}}, os.ErrNotExist},
-		"dirs were made before": {nil, []Edit{becoming("made/here/a", "new"), failing}, broken},
+		"one is a directory":    {nil, []FileChange{becoming("a", "new"), becoming("dir", "new")}, NotRegular},
+		"one may not be":        {nil, []FileChange{becoming("a", "new"), becoming("../work2/secret.txt", "new")}, Refused},
+		"one is read-only":      {nil, []FileChange{becoming("a", "new"), becoming("closed", "new")}, ReadOnly},
+		"one is too large":      {nil, []FileChange{becoming("a", "new"), becoming("b", "more than ten")}, TooLarge},
+		"one has no directory":  {nil, []FileChange{becoming("a", "new"), {Path: "no/b", Change: failing.Change}}, os.ErrNotExist},
+		"dirs were made before": {nil, []FileChange{becoming("made/here/a", "new"), failing}, broken},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := newGround(t, func(p *guard.Policy) { p.MaxFileSize = 10 })
@@ -42,7 +42,7 @@ func TestSeveralEditsAreAtomic(t *testing.T) {
 				os.Chmod(filepath.Join(g.w, "closed"), 0o444)); err != nil {
 				t.Fatal(err)
 			}
-			err := g.ApplyEdits(test.last, test.edits...)
+			err := g.ApplyChanges(test.last, test.edits...)
 			if !errors.Is(err, test.want) {
 				t.Errorf("the error is %v; want one like %T %v", err, test.want, test.want)
 			}
@@ -72,7 +72,7 @@ func TestFailedCommitIsRolledBack(t *testing.T) {
 		return info
 	}
 	before := inode("a")
-	err := g.ApplyEdits(func([]PlannedChange) error {
+	err := g.ApplyChanges(func([]PlannedChange) error {
 		// Between the look at b and its replacement somebody makes it a directory, which no file can replace.
 		b := filepath.Join(g.w, "b")
 		return errors.Join(os.Remove(b), os.Mkdir(b, 0o755))
@@ -95,13 +95,13 @@ func TestEditsOfOneFileFollowOneAnother(t *testing.T) {
 	g := newGround(t)
 	g.put(filepath.Join(g.w, "f"), "1")
 	g.link("f", "link")
-	add := func(path, what string) Edit {
-		return Edit{Path: path, Change: func(old *OldFile) ([]byte, error) {
+	add := func(path, what string) FileChange {
+		return FileChange{Path: path, Change: func(old *OldFile) ([]byte, error) {
 			data, err := old.Bytes()
 			return append(append([]byte{}, data...), what...), err
 		}}
 	}
-	if err := g.ApplyEdits(nil, add("f", "2"), add("link", "3"), add("./f", "4")); err != nil {
+	if err := g.ApplyChanges(nil, add("f", "2"), add("link", "3"), add("./f", "4")); err != nil {
 		t.Fatal(err)
 	}
 	if got := g.contents(filepath.Join(g.w, "f")); got != "1234" {
@@ -117,7 +117,7 @@ func TestDeepParentsAreCreated(t *testing.T) {
 	g := newGround(t)
 	deep := strings.Repeat("p/", (maxPathLength-len(g.w))/2-8) + "x"
 	broken := errors.New("broken")
-	err := g.ApplyEdits(func([]PlannedChange) error { return broken }, Edit{Path: deep[len("p/")*1500:], Parents: true,
+	err := g.ApplyChanges(func([]PlannedChange) error { return broken }, FileChange{Path: deep[len("p/")*1500:], Parents: true,
 		Change: func(*OldFile) ([]byte, error) { return nil, nil }})
 	if entries, _ := os.ReadDir(g.w); !errors.Is(err, broken) || len(entries) > 0 {
 		t.Errorf("%v, and there are %v", err, entries)
@@ -129,9 +129,9 @@ func TestDeepParentsAreCreated(t *testing.T) {
 		t.Errorf("%q, %v", got, err)
 	}
 	tried := 0
-	err = g.PreviewEdits(func(all []PlannedChange) error { tried = len(all); return nil },
-		Edit{Path: "new/f", Parents: true, Change: func(*OldFile) ([]byte, error) { return []byte("1"), nil }},
-		Edit{Path: "new/f", Parents: true, Change: func(old *OldFile) ([]byte, error) {
+	err = g.PreviewChanges(func(all []PlannedChange) error { tried = len(all); return nil },
+		FileChange{Path: "new/f", Parents: true, Change: func(*OldFile) ([]byte, error) { return []byte("1"), nil }},
+		FileChange{Path: "new/f", Parents: true, Change: func(old *OldFile) ([]byte, error) {
 			data, err := old.Bytes()
 			return append(data, '2'), err
 		}})

@@ -22,7 +22,7 @@ func (w *Workspace) CopyTree(source, destination string, o TransferOptions) erro
 		defer done()
 		to, err := w.openTarget(guard.Write, destination)
 		if err != nil {
-			return refuseRootChange(err, destination)
+			return explainRootChangeError(err, destination)
 		}
 		defer to.closeHandles()
 		unlock, err := w.locks.lockDirs([]*os.File{to.handle})

@@ -11,7 +11,7 @@ import (
 
 // hasHoles reports whether a file is sparse.
 func hasHoles(info fs.FileInfo) bool {
-	const block = 512 // bytes, whatever the file system's own are
+	const block = 512 // unit of Blocks in bytes, on every file system
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	return ok && info.Mode().IsRegular() && stat.Blocks*block < info.Size()
 }

@@ -112,14 +112,14 @@ func TestOutsideGitDirectoryIsProtected(t *testing.T) {
 		t.Error("a file outside that is no git directory's:", err)
 	}
 	monitor := g.MonitorChanges(MonitorOptions{})
-	if monitor.Notice(mutation.FileMutation{Kind: mutation.Write, Path: filepath.Join(main, ".git/hooks/post-commit")}) == nil {
+	if monitor.BeforeChange(mutation.FileMutation{Kind: mutation.Write, Path: filepath.Join(main, ".git/hooks/post-commit")}) == nil {
 		t.Error("a command may write a hook")
 	}
 }
 
 // monitored makes a change as a command would, if the monitor lets it.
 func monitored(m *ChangeMonitor, c mutation.FileMutation, do func() error) error {
-	if err := m.Notice(c); err != nil {
+	if err := m.BeforeChange(c); err != nil {
 		return err
 	}
 	return do()
@@ -133,7 +133,7 @@ func TestMonitorJudgesSettledContent(t *testing.T) {
 	try := func(text string, prepare func()) error {
 		g.put(lock, text)
 		prepare()
-		return g.MonitorChanges(MonitorOptions{}).Notice(move)
+		return g.MonitorChanges(MonitorOptions{}).BeforeChange(move)
 	}
 	if err := try("[core]\nbare = false\n", func() {}); err != nil {
 		t.Error("harmless:", err)
@@ -204,7 +204,7 @@ func TestMonitorCoversNamedPathsOnly(t *testing.T) {
 	g.all(".git/HEAD", ".vscode/tasks.json", ".idea/x")
 	monitor := g.MonitorChanges(MonitorOptions{Approved: true, Paths: []string{".vscode", ".git/config", ".envrc"}})
 	for path, allowed := range map[string]bool{".vscode/tasks.json": true, ".git/config": true, ".idea/x": false, ".envrc": false, ".git/hooks/x": false} {
-		err := monitor.Notice(mutation.FileMutation{Kind: mutation.Write, Path: filepath.Join(g.w, path)})
+		err := monitor.BeforeChange(mutation.FileMutation{Kind: mutation.Write, Path: filepath.Join(g.w, path)})
 		if (err == nil) != allowed {
 			t.Errorf("%s: %v", path, err)
 		}
@@ -238,7 +238,7 @@ func TestMonitorTellsOfGit(t *testing.T) {
 	g.deep(".git/HEAD")
 	refuse := mutation.FileMutation{Kind: mutation.Write, Path: filepath.Join(g.w, ".git/hooks/x"), Thread: os.Getpid()}
 	monitor := g.MonitorChanges(MonitorOptions{})
-	_ = monitor.Notice(refuse)
+	_ = monitor.BeforeChange(refuse)
 	if monitor.FinishMonitor().GitRefused {
 		t.Error("this test is taken for git")
 	}
@@ -250,7 +250,7 @@ func TestMonitorTellsOfGit(t *testing.T) {
 	if err := os.WriteFile("/proc/self/comm", []byte("git-merge"), 0); err != nil {
 		t.Fatal(err)
 	}
-	_ = monitor.Notice(refuse)
+	_ = monitor.BeforeChange(refuse)
 	if !monitor.FinishMonitor().GitRefused {
 		t.Error("git is not told")
 	}
@@ -303,7 +303,7 @@ func TestMonitorChecksEachKindOfChange(t *testing.T) {
 		"chmod settings":                {one(mutation.Attribute, ".git/config"), false},
 	} {
 		monitor := g.MonitorChanges(MonitorOptions{})
-		if err := monitor.Notice(c.FileMutation); (err == nil) != c.allowed {
+		if err := monitor.BeforeChange(c.FileMutation); (err == nil) != c.allowed {
 			t.Errorf("%s: %v, %+v", name, err, monitor.FinishMonitor())
 		}
 	}
@@ -333,10 +333,10 @@ func TestMonitorLetsMadeRepositoriesBeDeleted(t *testing.T) {
 	monitor.FinishMonitor()
 	later := g.MonitorChanges(MonitorOptions{})
 	file := filepath.Join(dir, ".vscode/x")
-	if later.Notice(mutation.FileMutation{Kind: mutation.Write, Path: file}) == nil {
+	if later.BeforeChange(mutation.FileMutation{Kind: mutation.Write, Path: file}) == nil {
 		t.Error("it may be changed")
 	}
-	if err := later.Notice(mutation.FileMutation{Kind: mutation.Remove, Path: file}); err != nil {
+	if err := later.BeforeChange(mutation.FileMutation{Kind: mutation.Remove, Path: file}); err != nil {
 		t.Error(err)
 	}
 }

@@ -24,8 +24,7 @@ const (
 	TooLarge      ErrorCode = "too_large"      // a file exceeds the policy's limit
 	Busy          ErrorCode = "busy"           // another process holds the lock
 
-	// a directory is deleted, except for some content
-	Leftover  ErrorCode = "leftover"  // a directory is deleted, while something that was in it could not be
+	Leftover  ErrorCode = "leftover"  // a directory is deleted, except for some content
 	Unsettled ErrorCode = "unsettled" // the change is made, but may not survive a crash
 	Torn      ErrorCode = "torn"      // a file is partly written; the next process completes it
 	Halfway   ErrorCode = "halfway"   // of several changes one failed, and an earlier one could not be rolled back
@@ -103,7 +102,7 @@ func IsUnchanged(err error) bool {
 	return err != nil
 }
 
-// FailedFile returns the path that failed among several edits, as written by the caller. It returns "" if unknown.
+// FailedFile returns the path that failed among several changes, as written by the caller. It returns "" if unknown.
 func FailedFile(err error) string {
 	var about *failedFileError
 	if errors.As(err, &about) {
@@ -121,8 +120,8 @@ type failedFileError struct {
 func (e *failedFileError) Error() string { return e.err.Error() }
 func (e *failedFileError) Unwrap() error { return e.err }
 
-// withFile adds the path of the failed file to an error, unless the error has one.
-func withFile(path string, err error) error {
+// withFailedFile adds the path of the failed file to an error, unless the error has one.
+func withFailedFile(path string, err error) error {
 	if errors.As(err, new(*failedFileError)) {
 		return err
 	}

@@ -48,7 +48,7 @@ func TestErrorMessages(t *testing.T) {
 		if test.err.Error() != test.says {
 			t.Errorf("%q; want %q", test.err, test.says)
 		}
-		wrapped := fmt.Errorf("wrapped: %w", withFile("file", test.err))
+		wrapped := fmt.Errorf("wrapped: %w", withFailedFile("file", test.err))
 		for _, target := range []error{Refused, Exists, Halfway, fs.ErrPermission, fs.ErrExist, fs.ErrNotExist, cause,
 			test.is[0]} {
 			want := slices.Contains(test.is, target)

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// dirOnlyFlag makes open fail for anything but a directory.
+// dirOnlyFlag makes open fail for a file that is not a directory.
 const dirOnlyFlag = unix.O_DIRECTORY
 
 // openNoSymlinks opens a path and fails if any component is a symlink.

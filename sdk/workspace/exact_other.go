@@ -62,7 +62,7 @@ func openDirNoSymlinks(path string) (*os.Root, error) {
 	if err != nil {
 		return nil, err
 	}
-	rest, _ := paths.Below(volume, path)
+	rest, _ := paths.RelativeWithin(volume, path)
 	for rest != "." {
 		name, tail := rest, "."
 		for i := range rest {

@@ -19,10 +19,10 @@ func linkCount(os.FileInfo) uint64 { return 1 }
 // inodeNumber returns the inode of a file, which differs from that of a later file with the same name.
 func inodeNumber(os.FileInfo) string { return "" }
 
-func fileOwner(os.FileInfo) *Owner { return nil }
+func fileOwner(os.FileInfo) *OwnerIDs { return nil }
 
-// duplicateDirHandle returns a second handle of an open directory. Reading entries through it needs no stat call for
-// each.
+// duplicateDirHandle returns a second handle of an open directory. Unlike a handle of os.Root, it reads entries without
+// a stat call for each.
 func duplicateDirHandle(d *os.File) (*os.File, error) { return os.Open(d.Name()) }
 
 // nonblockFlag makes opening a FIFO return at once.

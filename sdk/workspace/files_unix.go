@@ -53,15 +53,15 @@ func inodeNumber(info os.FileInfo) string {
 	return ""
 }
 
-func fileOwner(info os.FileInfo) *Owner {
+func fileOwner(info os.FileInfo) *OwnerIDs {
 	if s, ok := info.Sys().(*syscall.Stat_t); ok {
-		return &Owner{UID: int(s.Uid), GID: int(s.Gid)}
+		return &OwnerIDs{UID: int(s.Uid), GID: int(s.Gid)}
 	}
 	return nil
 }
 
-// duplicateDirHandle returns a second handle of an open directory. Reading entries through it needs no stat call for
-// each.
+// duplicateDirHandle returns a second handle of an open directory. Unlike a handle of os.Root, it reads entries without
+// a stat call for each.
 func duplicateDirHandle(d *os.File) (*os.File, error) {
 	var fd int
 	var err error

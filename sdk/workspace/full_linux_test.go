@@ -54,14 +54,14 @@ func fillDisk(dir string) error {
 	if err := w.WriteFile("g", old); err != nil {
 		return err
 	}
-	replacing := func(path string, data []byte) Edit {
-		return Edit{Path: path, Parents: true, Change: func(*OldFile) ([]byte, error) { return data, nil }}
+	replacing := func(path string, data []byte) FileChange {
+		return FileChange{Path: path, Parents: true, Change: func(*OldFile) ([]byte, error) { return data, nil }}
 	}
 	long := bytes.Repeat([]byte("new\n"), 64<<10)
 	changes := map[string]func() error{
 		"one file":      func() error { return w.WriteFile("f", long) },
 		"a new file":    func() error { return w.WriteFile("made/n", long) },
-		"several files": func() error { return w.ApplyEdits(nil, replacing("f", []byte("new")), replacing("g", long)) },
+		"several files": func() error { return w.ApplyChanges(nil, replacing("f", []byte("new")), replacing("g", long)) },
 		"a copy":        func() error { return w.CopyTree("f", "h", TransferOptions{}) },
 	}
 	for _, state := range []struct {

@@ -80,8 +80,8 @@ func (p *inPlaceWrite) overwriteFile(data []byte) error {
 	return errors.Join(p.file.Truncate(int64(len(data))), p.file.Sync())
 }
 
-// openFile returns the open file. It returns nil for a nil inPlaceWrite.
-func (p *inPlaceWrite) openFile() *os.File {
+// fileOrNil returns the open file, or nil for a nil inPlaceWrite.
+func (p *inPlaceWrite) fileOrNil() *os.File {
 	if p == nil {
 		return nil
 	}

@@ -60,12 +60,12 @@ func TestFileInReadOnlyDirectoryIsWrittenInPlace(t *testing.T) {
 	}
 	// Of several, one that fails takes it back.
 	broken := errors.New("broken")
-	err = w.ApplyEdits(func([]PlannedChange) error { return os.Mkdir(filepath.Join(g.w, "f"), 0o755) }, becoming(file, "newer"),
+	err = w.ApplyChanges(func([]PlannedChange) error { return os.Mkdir(filepath.Join(g.w, "f"), 0o755) }, becoming(file, "newer"),
 		becoming("f", "x"))
 	if err == nil || g.contents(file) != "new" {
 		t.Errorf("the file has %q in it, %v", g.contents(file), err)
 	}
-	if err := w.ApplyEdits(func([]PlannedChange) error { return broken }, becoming(file, "newer")); !errors.Is(err, broken) ||
+	if err := w.ApplyChanges(func([]PlannedChange) error { return broken }, becoming(file, "newer")); !errors.Is(err, broken) ||
 		g.contents(file) != "new" {
 		t.Errorf("the file has %q in it, %v", g.contents(file), err)
 	}

@@ -18,7 +18,7 @@ func (w *Workspace) HasProtectedFiles() bool {
 // WithoutProtection opens the same workspace without protected files, for undo. Close it when done.
 func (w *Workspace) WithoutProtection() (*Workspace, error) {
 	if w.refused != nil {
-		return NewRefusing(*w.refused), nil
+		return NewRefusingWorkspace(*w.refused), nil
 	}
 	p := w.policy
 	p.WorkspaceDeny, p.WorkspaceAsk = nil, nil
@@ -48,14 +48,14 @@ func (w *Workspace) refuseProtected(access guard.AccessKind, path, real string) 
 		}
 		first = on
 	}
-	hits, _, err := w.inside.FindWithAddedName(filepath.Dir(first), filepath.Base(first))
+	hits, _, err := w.inside.FindProtectedByNewName(filepath.Dir(first), filepath.Base(first))
 	return w.refuseProtectedHits(path, hits, err, false)
 }
 
-// refuseProtectedTree returns an error if moving the tree at to the path as changes protected files. asked says that
-// the guard has already asked for approval.
+// refuseProtectedTree returns an error if protected files would change when the tree at moves to the path as. asked
+// reports whether the guard has already asked for approval.
 func (w *Workspace) refuseProtectedTree(path, at, as string, asked bool) error {
-	hits, err := w.inside.FindWithin(at, as)
+	hits, err := w.inside.FindInTree(at, as)
 	if hit, ok := w.inside.Match(as); ok && hit.Ask && hit.ContentRule == "" {
 		asked = true
 	}
@@ -74,8 +74,8 @@ func (w *Workspace) refuseProtectedHits(path string, hits []protect.ProtectedPat
 	return nil
 }
 
-// refuseProtectedContent returns an error if new content changes how git uses a file. nil means that the file is
-// deleted.
+// refuseProtectedContent returns an error if new content changes how git uses a file. The content nil stands for a
+// deletion.
 func (w *Workspace) refuseProtectedContent(path, real string, after []byte) error {
 	hit, ok := w.inside.Match(real)
 	if !ok || hit.ContentRule == "" {

@@ -42,8 +42,8 @@ func (w *Workspace) ReadDir(path string) ([]fs.DirEntry, error) {
 	return page.Entries, err
 }
 
-// ReadDirPage lists the first limit entries whose names sort after the name after. Memory use is proportional to limit.
-// A limit of 0 lists all.
+// ReadDirPage lists limit entries in the order of their names, beginning after the name after. Memory use is
+// proportional to limit. A limit of 0 lists all.
 func (w *Workspace) ReadDirPage(path, after string, limit int) (DirPage, error) {
 	var page DirPage
 	err := w.withTarget(guard.List, path, func(at accessTarget) error {

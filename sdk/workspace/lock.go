@@ -62,8 +62,8 @@ func (l *dirLocks) lockDirs(dirs []*os.File) (unlock func(), err error) {
 }
 
 func (l *dirLocks) lockDir(id string, dir *os.File, deadline time.Time) (unlock func(), err error) {
-	h := l.acquireDirLock(id)
-	leave := func() { l.releaseDirLock(id, h) }
+	h := l.addLockUser(id)
+	leave := func() { l.removeLockUser(id, h) }
 	select {
 	case <-h.token:
 	default:
@@ -99,7 +99,7 @@ func (l *dirLocks) lockDir(id string, dir *os.File, deadline time.Time) (unlock 
 	}, nil
 }
 
-func (l *dirLocks) acquireDirLock(id string) *dirLock {
+func (l *dirLocks) addLockUser(id string) *dirLock {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.held == nil {
@@ -115,7 +115,7 @@ func (l *dirLocks) acquireDirLock(id string) *dirLock {
 	return h
 }
 
-func (l *dirLocks) releaseDirLock(id string, h *dirLock) {
+func (l *dirLocks) removeLockUser(id string, h *dirLock) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if h.users--; h.users == 0 {

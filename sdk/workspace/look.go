@@ -10,12 +10,12 @@ import (
 // InspectTree opens the file or directory tree at a path and passes it to fn. It does not follow a symlink at the end
 // of the path.
 func (w *Workspace) InspectTree(access guard.AccessKind, path string, fn func(*FileTree) error) error {
-	t, err := w.openTargetAs(access, false, path)
+	t, err := w.openTargetFollow(access, false, path)
 	if isReadOnlyDirError(err) {
 		return w.inspectWhitelistedFile(access, path, fn)
 	}
 	if err != nil {
-		return refuseRootChange(err, path)
+		return explainRootChangeError(err, path)
 	}
 	defer t.closeHandles()
 	tree, err := t.openTree()

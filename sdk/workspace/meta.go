@@ -12,15 +12,15 @@ import (
 type FileMeta struct {
 	Mode     fs.FileMode // permission bits; for a directory also setgid and sticky
 	Modified time.Time   // zero for the current time
-	Owner    *Owner      // nil for the user of this process
+	Owner    *OwnerIDs   // nil for the user of this process
 
 	// Attributes are all extended attributes, as returned by [ReadAttributes]; nil keeps the existing ones. File
 	// systems without attributes ignore them.
 	Attributes map[string]string
 }
 
-// Owner is a file's user and group.
-type Owner struct{ UID, GID int }
+// OwnerIDs is the user id and group id of a file.
+type OwnerIDs struct{ UID, GID int }
 
 // restorableMode returns the mode bits to set. It drops setuid.
 func (m FileMeta) restorableMode() fs.FileMode {

@@ -30,10 +30,10 @@ type MonitorOptions struct {
 	Next func(mutation.FileMutation) error
 }
 
-// ChangeMonitor refuses changes of protected paths by a command. Pass each change to [ChangeMonitor.Notice] before it
-// happens. It is safe for concurrent use.
+// ChangeMonitor refuses changes of protected paths by a command. Pass each change to [ChangeMonitor.BeforeChange]
+// before it happens. It is safe for concurrent use.
 //
-// A thread that replaces the arguments of a system call during the check evades Notice. So
+// A thread that replaces the arguments of a system call during the check evades BeforeChange. So
 // [ChangeMonitor.FinishMonitor] rechecks the files that git acts on.
 type ChangeMonitor struct {
 	files   *Workspace
@@ -60,7 +60,8 @@ type riskCheckedFile struct {
 	byGit   bool // git created it
 }
 
-// ProtectedChanges lists a command's attempts to change protected paths, relative to the workspace.
+// ProtectedChanges lists a command's changes of protected paths, refused ones and others. Paths are relative to the
+// workspace.
 type ProtectedChanges struct {
 	Refused    []string // paths whose change was refused
 	Reasons    []string // one sentence per refusal
@@ -124,16 +125,17 @@ func newChangeRefusal(path, format string, args ...any) error {
 	return &changeRefusedError{path, fmt.Sprintf(format, args...)}
 }
 
-// newEntryRefusal returns the refusal of a change to a protected path.
-func newEntryRefusal(hit protect.ProtectedPath) error {
+// newProtectedChangeRefusal returns the refusal of a change to a protected path.
+func newProtectedChangeRefusal(hit protect.ProtectedPath) error {
 	if hit.Ask {
 		return newChangeRefusal(hit.Path, "it is protected (%s); name it in protected_paths to ask a person", hit.Entry)
 	}
 	return newChangeRefusal(hit.Path, "it is protected (%s)", hit.Entry)
 }
 
-// Notice returns EPERM for a change of a protected path. It passes allowed changes to Next.
-func (c *ChangeMonitor) Notice(m mutation.FileMutation) error {
+// BeforeChange returns EPERM if a change would change a protected path. It passes allowed changes to Next. Call it
+// before each change.
+func (c *ChangeMonitor) BeforeChange(m mutation.FileMutation) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.thread = m.Thread
@@ -218,16 +220,16 @@ func (c *ChangeMonitor) wasCreated(dir string) bool {
 	return false
 }
 
-// noteNewEntry notes a new directory entry. It refuses an entry such as .git that turns existing files into protected
-// ones.
+// noteNewEntry notes a new directory entry. It refuses an entry such as .git if files that exist would thereby become
+// protected.
 func (c *ChangeMonitor) noteNewEntry(path string, isDir bool) error {
-	hits, completes, err := c.files.inside.FindWithAddedName(filepath.Dir(path), filepath.Base(path))
+	hits, completes, err := c.files.inside.FindProtectedByNewName(filepath.Dir(path), filepath.Base(path))
 	if err != nil {
 		return newChangeRefusal(path, "%v", err)
 	}
 	for _, hit := range hits {
 		if !c.permitsChange(hit, hit.Path) {
-			return newEntryRefusal(hit)
+			return newProtectedChangeRefusal(hit)
 		}
 	}
 	if completes && (filepath.Base(path) != protect.GitDir || !c.wasCreated(filepath.Dir(path))) {
@@ -275,7 +277,8 @@ func (c *ChangeMonitor) rememberFile(hit protect.ProtectedPath, path string, own
 	return f, nil
 }
 
-// isHarmlessContent reports whether git acts on new content in the same way as before.
+// isHarmlessContent reports whether git uses the new content of a file in the same way as the content before the
+// command.
 func (c *ChangeMonitor) isHarmlessContent(f *riskCheckedFile, path string, after []byte) bool {
 	return f.hit.HasSameRisks(f.risks, c.files.inside.FindRisks(f.hit, path, after))
 }

@@ -24,7 +24,7 @@ func (c *ChangeMonitor) checkWrite(path string) error {
 	switch {
 	case !ok, c.permitsChange(hit, path), exists && mode.IsDir():
 	case hit.ContentRule == "":
-		return newEntryRefusal(hit)
+		return newProtectedChangeRefusal(hit)
 	case hit.IsEditedInPlace():
 		if _, err := c.rememberFile(hit, path, true); err != nil {
 			return err
@@ -55,13 +55,13 @@ func (c *ChangeMonitor) checkCreate(path string, isDir bool) error {
 	if isDir {
 		mode = fs.ModeDir
 	}
-	hit, ok := c.files.inside.MatchType(path, mode)
+	hit, ok := c.files.inside.MatchWithType(path, mode)
 	switch {
-	case !ok, hit.IsInertDir(path, mode), c.permitsChange(hit, path):
+	case !ok, hit.ProtectsOnlyFilesIn(path, mode), c.permitsChange(hit, path):
 	case hit.Entry == protect.GitDir && !isDir && isSymlinkProbe(filepath.Base(path)):
 		c.probes = append(c.probes, path)
 	default:
-		return newEntryRefusal(hit)
+		return newProtectedChangeRefusal(hit)
 	}
 	return c.noteNewEntry(path, isDir)
 }
@@ -75,15 +75,15 @@ func (c *ChangeMonitor) checkRemove(path string) error {
 	if !exists {
 		return nil
 	}
-	hit, ok := c.files.inside.MatchType(path, mode)
+	hit, ok := c.files.inside.MatchWithType(path, mode)
 	switch {
-	case !ok, hit.IsInertDir(path, mode), c.permitsChange(hit, path), c.files.isInCreatedRepo(hit), slices.Contains(c.probes, path):
+	case !ok, hit.ProtectsOnlyFilesIn(path, mode), c.permitsChange(hit, path), c.files.isInCreatedRepo(hit), slices.Contains(c.probes, path):
 	case hit.ContentRule == "" || !mode.IsRegular():
-		return newEntryRefusal(hit)
+		return newProtectedChangeRefusal(hit)
 	default:
 		before, err := c.rememberFile(hit, path, false)
 		if err != nil || !c.isHarmlessContent(before, path, nil) {
-			return newEntryRefusal(hit)
+			return newProtectedChangeRefusal(hit)
 		}
 	}
 	if mode.IsDir() {
@@ -99,13 +99,13 @@ func (c *ChangeMonitor) refuseGitDirRemoval(path string) error {
 	if filepath.Base(path) != protect.GitDir || top == c.files.policy.Workspace || c.wasCreated(top) {
 		return nil
 	}
-	hits, err := c.files.inside.FindWithin(top, top)
+	hits, err := c.files.inside.FindInTree(top, top)
 	if err != nil {
 		return newChangeRefusal(path, "%v", err)
 	}
 	for _, hit := range hits {
 		if !hit.IsInGitDir() && hit.Top == top && !c.permitsChange(hit, hit.Path) && !c.files.isInCreatedRepo(hit) {
-			return newEntryRefusal(hit)
+			return newProtectedChangeRefusal(hit)
 		}
 	}
 	return nil
@@ -145,8 +145,9 @@ func (c *ChangeMonitor) checkRename(from, to string) error {
 	return nil
 }
 
-// CheckPlacement refuses to put the file or directory at from at the path to, if that changes a protected path.
-func (c *ChangeMonitor) CheckPlacement(from, to string) error {
+// CheckMoveTarget returns an error if a file or directory that moves from one path to another would change a protected
+// path there.
+func (c *ChangeMonitor) CheckMoveTarget(from, to string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	mode, exists := statFileType(from)
@@ -156,13 +157,13 @@ func (c *ChangeMonitor) CheckPlacement(from, to string) error {
 	if !mode.IsDir() {
 		return c.checkMovedFile(from, to, mode)
 	}
-	hits, err := c.files.inside.FindWithin(from, to)
+	hits, err := c.files.inside.FindInTree(from, to)
 	if err != nil {
 		return newChangeRefusal(to, "%v", err)
 	}
 	for _, hit := range hits {
 		if !c.permitsChange(hit, hit.Path) {
-			return newEntryRefusal(hit)
+			return newProtectedChangeRefusal(hit)
 		}
 	}
 	return c.noteNewEntry(to, false)
@@ -171,17 +172,17 @@ func (c *ChangeMonitor) CheckPlacement(from, to string) error {
 // checkMovedTree refuses to move a directory if protected files in it would change.
 func (c *ChangeMonitor) checkMovedTree(from, to string) error {
 	for _, as := range []string{from, to} {
-		hits, err := c.files.inside.FindWithin(from, as)
+		hits, err := c.files.inside.FindInTree(from, as)
 		if err != nil {
 			return newChangeRefusal(as, "%v", err)
 		}
 		for _, hit := range hits {
 			before := hit // new location of its repository
-			if below, ok := paths.Below(as, hit.Top); ok {
+			if below, ok := paths.RelativeWithin(as, hit.Top); ok {
 				before.Top = filepath.Join(from, below)
 			}
 			if !c.permitsChange(hit, hit.Path) && (c.wasRemoved(to) || !c.permitsChange(before, hit.Path)) {
-				return newEntryRefusal(hit)
+				return newProtectedChangeRefusal(hit)
 			}
 		}
 	}
@@ -191,11 +192,11 @@ func (c *ChangeMonitor) checkMovedTree(from, to string) error {
 // checkMovedFile refuses to put a file at a protected path.
 func (c *ChangeMonitor) checkMovedFile(from, to string, mode fs.FileMode) error {
 	rules := c.files.inside
-	hit, ok := rules.MatchType(to, mode)
+	hit, ok := rules.MatchWithType(to, mode)
 	switch {
 	case !ok, c.permitsChange(hit, to):
 	case hit.ContentRule == "":
-		return newEntryRefusal(hit)
+		return newProtectedChangeRefusal(hit)
 	default:
 		before, err := c.rememberFile(hit, to, false)
 		if err != nil {
@@ -249,7 +250,7 @@ func (c *ChangeMonitor) checkHardLink(from, to string) error {
 			continue
 		}
 		if hit, ok := c.files.inside.Match(path); ok && !c.permitsChange(hit, path) {
-			return newEntryRefusal(hit)
+			return newProtectedChangeRefusal(hit)
 		}
 	}
 	return c.noteNewEntry(to, false)
@@ -258,12 +259,12 @@ func (c *ChangeMonitor) checkHardLink(from, to string) error {
 // checkMetadataChange refuses to set mode, owner, times or extended attributes of a protected path.
 func (c *ChangeMonitor) checkMetadataChange(path string) error {
 	mode, _ := statFileType(path)
-	hit, ok := c.files.inside.MatchType(path, mode)
+	hit, ok := c.files.inside.MatchWithType(path, mode)
 	if !ok || hit.ContentRule == "gitlink" && mode.IsDir() || hit.IsEditedInPlace() || c.permitsChange(hit, path) || c.wasCreated(path) {
 		return nil
 	}
 	if known := c.judged[path]; known != nil && known.created {
 		return nil
 	}
-	return newEntryRefusal(hit)
+	return newProtectedChangeRefusal(hit)
 }

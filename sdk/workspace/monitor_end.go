@@ -14,8 +14,8 @@ import (
 	"github.com/picoclaw/picoclaw/internal/protect"
 )
 
-// FinishMonitor rechecks protected files after the command. It restores files with harmful content and quarantines new
-// ones, then returns the result.
+// FinishMonitor rechecks protected files after the command, and returns the result. It restores files with harmful
+// content and quarantines new files.
 func (c *ChangeMonitor) FinishMonitor() ProtectedChanges {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -27,7 +27,7 @@ func (c *ChangeMonitor) FinishMonitor() ProtectedChanges {
 	}
 	for path, info := range c.statTopEntryPoints() {
 		before := c.initialTop[path]
-		hit, ok := c.files.inside.MatchType(path, info.Mode())
+		hit, ok := c.files.inside.MatchWithType(path, info.Mode())
 		switch {
 		case !ok, c.permitsChange(hit, path):
 		case before == nil && !hit.Ask:
@@ -37,7 +37,7 @@ func (c *ChangeMonitor) FinishMonitor() ProtectedChanges {
 		}
 	}
 	for _, dir := range c.moved {
-		hits, _ := c.files.inside.FindWithin(dir, dir)
+		hits, _ := c.files.inside.FindInTree(dir, dir)
 		for _, hit := range hits {
 			if c.judged[hit.Path] == nil && !c.permitsChange(hit, hit.Path) {
 				c.quarantine(hit.Path)
@@ -49,7 +49,7 @@ func (c *ChangeMonitor) FinishMonitor() ProtectedChanges {
 	}
 	for dir := range c.created {
 		c.files.made.addRepo(dir)
-		c.listNewRepoEntryPoints(dir)
+		c.addNewRepoEntryPoints(dir)
 	}
 	slices.Sort(c.result.Brought)
 	return c.result
@@ -58,12 +58,12 @@ func (c *ChangeMonitor) FinishMonitor() ProtectedChanges {
 // maxBrought is the maximum number of listed protected files in new repositories.
 const maxBrought = 10
 
-// listNewRepoEntryPoints adds the protected files of a repository that the command created to the result.
-func (c *ChangeMonitor) listNewRepoEntryPoints(dir string) {
+// addNewRepoEntryPoints adds the protected files of a repository that the command created to the result.
+func (c *ChangeMonitor) addNewRepoEntryPoints(dir string) {
 	if _, exists := statFileType(filepath.Join(dir, protect.GitDir)); !exists {
 		return
 	}
-	hits, _ := c.files.inside.FindWithin(dir, dir) // uninspectable ones were refused
+	hits, _ := c.files.inside.FindInTree(dir, dir) // uninspectable ones were refused
 	for _, hit := range hits {
 		if name := c.files.inside.RelativeName(hit.Path); !hit.IsInGitDir() && hit.Top == dir && len(c.result.Brought) < maxBrought {
 			c.result.Brought = append(c.result.Brought, name)
@@ -92,7 +92,7 @@ func (p ProtectedChanges) FormatNotes() (notes []string) {
 
 // recheckFile restores a file if the command gave it harmful content.
 func (c *ChangeMonitor) recheckFile(path string, f *riskCheckedFile) {
-	if mode, _ := statFileType(path); c.permitsChange(f.hit, path) || f.hit.IsInertDir(path, mode) {
+	if mode, _ := statFileType(path); c.permitsChange(f.hit, path) || f.hit.ProtectsOnlyFilesIn(path, mode) {
 		return
 	}
 	name := c.files.inside.RelativeName(path)
@@ -153,7 +153,7 @@ func (c *ChangeMonitor) notifyNext(m mutation.FileMutation) {
 	}
 }
 
-// quarantine renames a new protected file whose creation went undetected.
+// quarantine renames a new protected file that the monitor did not see when it was created.
 func (c *ChangeMonitor) quarantine(path string) {
 	if _, exists := statFileType(path); !exists {
 		return

@@ -10,7 +10,7 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard"
 )
 
-// TransferPlan is a move or copy that was checked but not made.
+// TransferPlan is a checked move or copy, before it is made.
 type TransferPlan struct {
 	Source      *FileTree
 	Destination string    // absolute and resolved
@@ -33,12 +33,12 @@ type TransferOptions struct {
 func (w *Workspace) MoveTree(source, destination string, o TransferOptions) error {
 	from, err := w.openTarget(guard.Delete, source)
 	if err != nil {
-		return refuseRootChange(err, source)
+		return explainRootChangeError(err, source)
 	}
 	defer from.closeHandles()
-	to, err := w.openTargetAs(guard.Write, false, destination)
+	to, err := w.openTargetFollow(guard.Write, false, destination)
 	if err != nil {
-		return refuseRootChange(err, destination)
+		return explainRootChangeError(err, destination)
 	}
 	defer to.closeHandles()
 	unlock, err := w.locks.lockDirs([]*os.File{from.handle, to.handle})

@@ -94,7 +94,7 @@ func changeOthers(dir, state string) error {
 		}
 	}
 	// Of several, one that fails takes those back that were written in place.
-	if err := w.ApplyEdits(nil, becoming("open", "newer"), becoming("named", "newer")); !errors.Is(err, Foreign) {
+	if err := w.ApplyChanges(nil, becoming("open", "newer"), becoming("named", "newer")); !errors.Is(err, Foreign) {
 		return fmt.Errorf("several were not refused: %w", err)
 	}
 	for name, want := range map[string]string{"open": "new", "target": "mine", "closed": "old", "named": "old",

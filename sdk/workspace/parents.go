@@ -16,9 +16,9 @@ type createdDir struct {
 // removeEmpty removes the directory if it is empty.
 func (d createdDir) removeEmpty() { _ = d.root.Remove(d.name) }
 
-// makeParents creates missing parent directories, each in the previous one, and opens the target. Resolving each from
-// the top would take hours for very long paths.
-func (tx *editTransaction) makeParents(at accessTarget, asked string) (*changeTarget, error) {
+// makeParents creates missing parent directories, each in the previous one, and opens the target. Resolving each
+// directory from the top would take hours for very long paths.
+func (tx *changeTransaction) makeParents(at accessTarget, asked string) (*changeTarget, error) {
 	step := at
 	above, base := filepath.Split(at.name)
 	name := ""

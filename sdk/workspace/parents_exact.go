@@ -12,8 +12,8 @@ import (
 
 // makeWhitelistedParents creates missing parents of a whitelisted path and opens the target. The parents must be
 // whitelisted too. tried is the original error; it is returned if missing parents are not its cause.
-func (tx *editTransaction) makeWhitelistedParents(e Edit, tried error) (*changeTarget, error) {
-	abs, err := tx.w.AbsPath(e.Path)
+func (tx *changeTransaction) makeWhitelistedParents(c FileChange, tried error) (*changeTarget, error) {
+	abs, err := tx.w.AbsPath(c.Path)
 	if err != nil {
 		return nil, tried
 	}
@@ -34,22 +34,22 @@ func (tx *editTransaction) makeWhitelistedParents(e Edit, tried error) (*changeT
 	if len(wanted) == 0 {
 		return nil, tried
 	}
-	if _, err := e.Change(&OldFile{Path: real, asked: e.Path}); err != nil {
+	if _, err := c.Change(&OldFile{Path: real, asked: c.Path}); err != nil {
 		return nil, err
 	}
 	if tx.dry {
-		return &changeTarget{path: real, written: e.Path}, nil
+		return &changeTarget{path: real, written: c.Path}, nil
 	}
 	for _, dir := range slices.Backward(wanted) {
 		if err := tx.w.withTarget(guard.Write, dir, tx.makeWhitelistedDir); err != nil {
 			return nil, err
 		}
 	}
-	return tx.w.openTarget(guard.Write, e.Path)
+	return tx.w.openTarget(guard.Write, c.Path)
 }
 
 // makeWhitelistedDir creates one directory unless it exists.
-func (tx *editTransaction) makeWhitelistedDir(at accessTarget) error {
+func (tx *changeTransaction) makeWhitelistedDir(at accessTarget) error {
 	dir, err := at.dir.OpenRoot(".") // the place's handle closes earlier
 	if err != nil {
 		return err

@@ -25,19 +25,19 @@ func TestParentsBelowAWhitelistedDirectory(t *testing.T) {
 		p.AllowWritePaths = []string{"^" + open + "/", "^" + outside + "/single/deep/f$"}
 	})
 	file := filepath.Join(open, "a", "b", "f")
-	edit := Edit{Path: file, Parents: true, Change: func(*OldFile) ([]byte, error) { return []byte("x"), nil }}
-	if err := g.PreviewEdits(func([]PlannedChange) error { return nil }, edit); err != nil {
+	edit := FileChange{Path: file, Parents: true, Change: func(*OldFile) ([]byte, error) { return []byte("x"), nil }}
+	if err := g.PreviewChanges(func([]PlannedChange) error { return nil }, edit); err != nil {
 		t.Errorf("tried: %v", err)
 	}
 	refused := errors.New("refused")
-	if err := g.ApplyEdits(func([]PlannedChange) error { return refused }, edit); !errors.Is(err, refused) {
+	if err := g.ApplyChanges(func([]PlannedChange) error { return refused }, edit); !errors.Is(err, refused) {
 		t.Errorf("%v", err)
 	}
 	if _, err := os.Lstat(filepath.Join(open, "a")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a directory is left of a change that was not made: %v", err)
 	}
 	var made []string
-	if err := g.ApplyEdits(func(c []PlannedChange) error { made = c[0].Dirs; return nil }, edit); err != nil {
+	if err := g.ApplyChanges(func(c []PlannedChange) error { made = c[0].Dirs; return nil }, edit); err != nil {
 		t.Fatal(err)
 	}
 	if got := g.contents(file); got != "x" || strings.Join(made, " ") != filepath.Join(open, "a")+" "+filepath.Join(open,

@@ -58,14 +58,14 @@ type accessTarget struct {
 // withTarget calls op with the target of a path, if the policy permits the access.
 //
 // A read first tries the path as written: os.Root follows symlinks inside and refuses others. After a refusal, and for
-// every change, withTarget resolves the symlinks once and checks the result. os.Root then refuses a symlink that was
-// swapped in meanwhile.
+// every change, withTarget resolves the symlinks once and checks the result. A symlink that is swapped in after that is
+// refused by os.Root.
 func (w *Workspace) withTarget(access guard.AccessKind, path string, op func(accessTarget) error) error {
-	return w.withTargetAs(access, access != guard.Delete, path, op)
+	return w.withTargetFollow(access, access != guard.Delete, path, op)
 }
 
-// withTargetAs is withTarget with a choice whether to follow a symlink at the end of the path.
-func (w *Workspace) withTargetAs(access guard.AccessKind, follow bool, path string, op func(accessTarget) error) error {
+// withTargetFollow is withTarget with a choice whether to follow a symlink at the end of the path.
+func (w *Workspace) withTargetFollow(access guard.AccessKind, follow bool, path string, op func(accessTarget) error) error {
 	abs, err := w.AbsPath(path)
 	if err != nil {
 		return err
@@ -122,7 +122,7 @@ func (w *Workspace) hasNoSymlinks(abs string) bool {
 		return false // Windows names have alternative forms
 	}
 	for _, r := range w.roots {
-		name, ok := paths.Below(r.dir, abs)
+		name, ok := paths.RelativeWithin(r.dir, abs)
 		if !ok {
 			continue
 		}
@@ -156,7 +156,7 @@ func (w *Workspace) findAllowedRoot(access guard.AccessKind, abs string) *allowe
 }
 
 func (r *allowedRoot) relativeName(abs string) string {
-	name, _ := paths.Below(r.dir, abs)
+	name, _ := paths.RelativeWithin(r.dir, abs)
 	return name
 }
 

@@ -34,8 +34,8 @@ func (w *Workspace) ReadFile(path string) ([]byte, error) {
 	return w.readLimited(f, info, path)
 }
 
-// CheckSize returns an error if a size exceeds the policy's file size limit.
-func (w *Workspace) CheckSize(path string, size int64) error {
+// CheckFileSize returns an error if a size exceeds the policy's file size limit.
+func (w *Workspace) CheckFileSize(path string, size int64) error {
 	if limit := w.MaxFileSize(); limit > 0 && size > limit {
 		return tooLargeError(path, size, limit)
 	}

@@ -19,7 +19,7 @@ import (
 func (w *Workspace) RemoveTree(ctx context.Context, path string, recursive bool, last func(*FileTree) error) error {
 	t, err := w.openTarget(guard.Delete, path)
 	if err != nil {
-		return refuseRootChange(err, path)
+		return explainRootChangeError(err, path)
 	}
 	defer t.closeHandles()
 	unlock, err := w.locks.lockDirs([]*os.File{t.handle})
@@ -90,9 +90,9 @@ func (w *Workspace) removeDir(ctx context.Context, t *changeTarget) error {
 	return nil
 }
 
-// refuseRootChange turns the error of moving or deleting an allowed directory itself into a refusal. It returns other
-// errors unchanged.
-func refuseRootChange(err error, path string) error {
+// explainRootChangeError replaces the error of moving or deleting an allowed directory itself by a refusal. It returns
+// other errors unchanged.
+func explainRootChangeError(err error, path string) error {
 	var what fileTypeError
 	if errors.As(err, &what) && fs.FileMode(what).IsDir() {
 		return newRefusal(path, "workspace.root", fmt.Sprintf("access denied: %s is the workspace itself", path))

@@ -112,7 +112,7 @@ func (s *dirScanner) readDir(at queuedDir) ([]queuedDir, error) {
 	entries, err := d.ReadDir(-1)
 	if err != nil && len(entries) == 0 {
 		_ = d.Close()
-		return nil, nil //nolint:nilerr // the same
+		return nil, nil //nolint:nilerr // inaccessible or deleted
 	}
 	into, err := s.visit(at.path, entries)
 	if err != nil || len(into) == 0 {

@@ -12,7 +12,7 @@ import (
 // queuedDir is a directory waiting to be read.
 type queuedDir struct {
 	in   *sharedDirHandle
-	name string // there
+	name string // in this directory
 	path string // relative to the top of the scan
 }
 

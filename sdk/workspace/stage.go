@@ -7,7 +7,7 @@ import (
 )
 
 // stageNewContents writes all new contents to temporary files, and runs last meanwhile.
-func (tx *editTransaction) stageNewContents(last func([]PlannedChange) error) error {
+func (tx *changeTransaction) stageNewContents(last func([]PlannedChange) error) error {
 	wait := func() error { return nil }
 	if last != nil {
 		wait = startConcurrently(func() error { return last(tx.listPlannedChanges()) })
@@ -24,20 +24,20 @@ func (tx *editTransaction) stageNewContents(last func([]PlannedChange) error) er
 			continue
 		}
 		if err := f.prepareInPlaceWrite(tx.w); err != nil {
-			return withFile(f.written, err)
+			return withFailedFile(f.written, err)
 		}
 	}
 	return nil
 }
 
 // stageTempFiles writes the temporary file of each change that is not in place.
-func (tx *editTransaction) stageTempFiles() error {
+func (tx *changeTransaction) stageTempFiles() error {
 	for _, f := range tx.files {
 		if f.inPlace != nil {
 			continue
 		}
 		if err := f.writeTempFile(tx.w); err != nil {
-			return withFile(f.written, err)
+			return withFailedFile(f.written, err)
 		}
 	}
 	return nil
@@ -70,13 +70,13 @@ func startConcurrently(f func() error) (wait func() error) {
 
 // writeTempFile writes new contents and metadata to a temporary file and syncs it. If no temporary file is possible, or
 // it can't have the owner, the change becomes a write in place.
-func (f *fileChange) writeTempFile(w *Workspace) error {
+func (f *pendingChange) writeTempFile(w *Workspace) error {
 	var err error
 	if f.temp, err = f.reserveTempName(w); err != nil {
 		return err
 	}
 	mode := fs.FileMode(newFileMode)
-	if wanted := f.edits[0].Mode; wanted != 0 && !f.old.Exists() {
+	if wanted := f.changes[0].Mode; wanted != 0 && !f.old.Exists() {
 		mode = wanted
 	}
 	file, err := f.dir.OpenFile(f.temp.name, os.O_WRONLY|os.O_CREATE|os.O_EXCL|nonblockFlag, mode)
@@ -106,7 +106,7 @@ func (f *fileChange) writeTempFile(w *Workspace) error {
 	return err
 }
 
-func writeContentsAndMetadata(file *os.File, f *fileChange) error {
+func writeContentsAndMetadata(file *os.File, f *pendingChange) error {
 	if _, err := file.Write(f.data); err != nil {
 		return err
 	}
@@ -115,7 +115,7 @@ func writeContentsAndMetadata(file *os.File, f *fileChange) error {
 			return err
 		}
 	}
-	if meta := f.edits[0].Meta; meta != nil {
+	if meta := f.changes[0].Meta; meta != nil {
 		if err := meta.ApplyTo(f.dir, f.temp.name); err != nil {
 			return err
 		}
@@ -124,7 +124,7 @@ func writeContentsAndMetadata(file *os.File, f *fileChange) error {
 }
 
 // prepareInPlaceWrite reads the old contents for a rollback and writes the intent file.
-func (f *fileChange) prepareInPlaceWrite(w *Workspace) error {
+func (f *pendingChange) prepareInPlaceWrite(w *Workspace) error {
 	if _, err := f.old.Bytes(); err != nil {
 		return err
 	}

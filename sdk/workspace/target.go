@@ -35,12 +35,12 @@ func (e *missingParentError) Unwrap() error { return e.err }
 // openTarget opens the directory of a path to change. A write follows a symlink at the end of the path; moving or
 // deleting does not.
 func (w *Workspace) openTarget(access guard.AccessKind, path string) (*changeTarget, error) {
-	return w.openTargetAs(access, access != guard.Delete, path)
+	return w.openTargetFollow(access, access != guard.Delete, path)
 }
 
-func (w *Workspace) openTargetAs(access guard.AccessKind, follow bool, path string) (*changeTarget, error) {
+func (w *Workspace) openTargetFollow(access guard.AccessKind, follow bool, path string) (*changeTarget, error) {
 	var t *changeTarget
-	err := w.withTargetAs(access, follow, path, func(at accessTarget) (err error) {
+	err := w.withTargetFollow(access, follow, path, func(at accessTarget) (err error) {
 		real := filepath.Join(at.dir.Name(), at.name)
 		if err = w.refuseProtected(access, path, real); err != nil {
 			return err

@@ -118,7 +118,7 @@ func walkTreeEntry(e *TreeEntry, fn func(*TreeEntry) error) error {
 		return nil // replaced meanwhile, perhaps by a symlink
 	}
 	for after := ""; ; {
-		page, err := listDirPage(dir, after)
+		page, err := readWalkPage(dir, after)
 		if err != nil {
 			return err
 		}
@@ -142,7 +142,7 @@ func walkTreeEntry(e *TreeEntry, fn func(*TreeEntry) error) error {
 	}
 }
 
-func listDirPage(dir *os.Root, after string) (DirPage, error) {
+func readWalkPage(dir *os.Root, after string) (DirPage, error) {
 	d, err := dir.Open(".")
 	if err != nil {
 		return DirPage{}, err

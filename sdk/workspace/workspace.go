@@ -57,8 +57,8 @@ type Workspace struct {
 	refused  *Error // refuses everything; nil in an open workspace
 }
 
-// NewRefusing returns a workspace that refuses every access with an error.
-func NewRefusing(with Error) *Workspace { return &Workspace{refused: &with} }
+// NewRefusingWorkspace returns a workspace that refuses every access with an error.
+func NewRefusingWorkspace(with Error) *Workspace { return &Workspace{refused: &with} }
 
 // allowedRoot is a directory whose contents the policy allows.
 type allowedRoot struct {

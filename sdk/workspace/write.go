@@ -13,8 +13,8 @@ const (
 	newDirMode  = 0o700
 )
 
-// Edit is a change to the contents and metadata of one file.
-type Edit struct {
+// FileChange is a change of one file: new contents, computed from the old ones, and metadata.
+type FileChange struct {
 	Path string
 
 	// Change returns the new contents. It has no side effects, and may be called again with a newer state of the file.
@@ -60,7 +60,7 @@ func (o *OldFile) LinkCount() uint64 {
 	return linkCount(o.Info)
 }
 
-// MaxOldBytes is the maximum size of a file whose new contents depend on the old ones: both are in memory.
+// MaxOldBytes is the maximum size of a file whose new contents depend on the old ones, because both are in memory.
 const MaxOldBytes = 64 << 20
 
 // Bytes returns the contents, or nil if the file does not exist. Do not modify them.
@@ -109,14 +109,14 @@ func (o *OldFile) closeFile() {
 // owner and extended attributes; a new one is accessible only to its owner. The file is on disk when WriteFile returns.
 // After a crash it has either the old or the new contents.
 func (w *Workspace) WriteFile(path string, data []byte) error {
-	return w.ApplyEdits(nil, Edit{Path: path, Parents: true, Change: func(*OldFile) ([]byte, error) { return data, nil }})
+	return w.ApplyChanges(nil, FileChange{Path: path, Parents: true, Change: func(*OldFile) ([]byte, error) { return data, nil }})
 }
 
 // UpdateFile replaces the contents of a file with the result of change. If the file does not exist, old is nil and
 // exists is false. An error of change leaves the file unchanged. A lock serialises updates of one file, also between
 // workspaces and processes.
 func (w *Workspace) UpdateFile(path string, change func(old []byte, exists bool) ([]byte, error)) error {
-	return w.ApplyEdits(nil, Edit{Path: path, Parents: true, Change: func(old *OldFile) ([]byte, error) {
+	return w.ApplyChanges(nil, FileChange{Path: path, Parents: true, Change: func(old *OldFile) ([]byte, error) {
 		data, err := old.Bytes()
 		if err != nil {
 			return nil, err

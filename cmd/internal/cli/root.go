@@ -35,7 +35,7 @@ func RunCommand(args []string, f *Factory, newRoot func(*Factory) *cobra.Command
 	}
 	if err != nil && err.Error() != "" {
 		text := err.Error()
-		if fulldisk.IsFull(err) {
+		if fulldisk.IsFullDiskError(err) {
 			text += "; " + fulldisk.Remedy
 		}
 		fmt.Fprintln(f.Err, "picoclaw: "+terminal.NewWriter(f.Err).Clean(text))

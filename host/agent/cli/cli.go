@@ -170,7 +170,7 @@ func (c *ProgramModel) runProgram(ctx context.Context, args []string, input []by
 		<-process.Done()
 		pipes.SetReadDeadlines()
 	}()
-	said := stdio.NewTail(maxMessageBytes)
+	said := stdio.NewTailBuffer(maxMessageBytes)
 	var listening sync.WaitGroup
 	listening.Go(func() { _, _ = io.Copy(said, pipes.Err) })
 	go func() {

@@ -110,7 +110,7 @@ func (h *Hub) save(r *Register) error {
 // lock has one process at a time do something with the hub's files.
 func (h *Hub) lock(name string) (unlock func(), err error) {
 	for end := time.Now().Add(lockPatience); ; time.Sleep(20 * time.Millisecond) {
-		f, err := filelock.Open(h.path(name), filelock.Lock)
+		f, err := filelock.OpenLocked(h.path(name), filelock.Lock)
 		if err == nil {
 			return func() { _ = f.Close() }, nil
 		}

@@ -115,12 +115,12 @@ func (s *supervisor) watchChanges(files *workspace.Workspace, profile *isolation
 			return nil, err
 		}
 		recorder = store.NewRecorder(files, undo.RecordOptions{Tool: "run", Summary: s.start.Summary, Observe: true})
-		options.Next = recorder.Notice
+		options.Next = recorder.BeforeChange
 	} else {
 		out.NoHistory = "tools.undo.enabled is off, or the program could write to its own history"
 	}
 	monitor := files.MonitorChanges(options)
-	profile.Notice = monitor.Notice
+	profile.Notice = monitor.BeforeChange
 	return func() {
 		protected := monitor.FinishMonitor()
 		out.Refused, out.Found = protected.Reasons, protected.Found

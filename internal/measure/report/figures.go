@@ -43,7 +43,7 @@ func (f benchMetric) moreIsBetter() bool {
 	return f.metricUnit() == "speed" || strings.HasSuffix(f.metricUnit(), "/s")
 }
 
-// isDifference reports whether a figure is the difference of two others, which are compared instead.
+// isDifference reports whether a figure is the difference of two other figures. Comparisons use the two others instead.
 func (f benchMetric) isDifference() bool { return strings.HasSuffix(f.metricName(), "cost") }
 
 var (
@@ -51,9 +51,9 @@ var (
 	metric        = lazyregexp.New(`\t\s*([-+0-9.e]+) ([^\s<>]+)([<>]=[0-9.]+)?`)
 )
 
-// parseFigures parses the output of `go test -bench`. Tested programs may print between a benchmark's name and its
+// parseMetrics parses the output of `go test -bench`. Tested programs may print between a benchmark's name and its
 // metrics.
-func parseFigures(output string) (all []benchMetric) {
+func parseMetrics(output string) (all []benchMetric) {
 	benchmark := ""
 	for line := range strings.Lines(output) {
 		if name := benchmarkName().FindStringSubmatch(line); name != nil {

@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// parts are what `make bench` measures. A part is the benchmark of that name in each of its packages.
+// parts are the parts of `make bench`. A part runs the benchmark of its name in each of its packages.
 var parts = []struct {
 	name     string
 	packages []string
@@ -66,7 +66,7 @@ func runBenchmarks(only, file string, runs int, save, check bool) error {
 	if err != nil {
 		return err
 	}
-	now, err := newRunResults()
+	now, err := newEmptyResults()
 	if err != nil {
 		return err
 	}
@@ -112,7 +112,7 @@ func measurePart(part, pkg string, all map[string][]benchMetric) error {
 		return fmt.Errorf("%w\n%s", err, out)
 	}
 	benchmark, found := "", 0
-	for _, f := range parseFigures(string(out)) {
+	for _, f := range parseMetrics(string(out)) {
 		if name, _, _ := strings.Cut(f.key, "."); name != benchmark {
 			benchmark = name
 			fmt.Println(" ", name)

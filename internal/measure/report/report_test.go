@@ -8,7 +8,7 @@ import (
 )
 
 func TestParseReadsMetricsAndBounds(t *testing.T) {
-	got := parseFigures("goos: linux\ncpu: any\n" +
+	got := parseMetrics("goos: linux\ncpu: any\n" +
 		"BenchmarkCall-2   \t    5000\t         0 ns/op\t         0.4213 call-ms\t         0.39 cost-ms<=0.15\n" +
 		"BenchmarkMCP/start-2 \tthe server writes a line\n" +
 		"      25\t        31.50 picoclaw_first_read-ms\t  1.2e-05 exec-speed>=0.5\nPASS\n")

@@ -34,8 +34,8 @@ type benchMachine struct {
 	Go     string `json:"go"`
 }
 
-// newRunResults returns results without figures for this machine and commit.
-func newRunResults() (*benchResults, error) {
+// newEmptyResults returns results without figures for this machine and commit.
+func newEmptyResults() (*benchResults, error) {
 	r := &benchResults{Machine: benchMachine{CPU: runtime.GOARCH, Cores: runtime.NumCPU(), Go: runtime.Version()},
 		Figures: map[string]float64{}}
 	cpus, err := os.ReadFile("/proc/cpuinfo")
@@ -89,7 +89,8 @@ func (r *benchResults) saveResults(file string, saved *benchResults, unmeasured 
 	return errors.Join(err, os.WriteFile(file, append(data, '\n'), 0o644))
 }
 
-// compareResults prints figures worse than the saved ones, except differences, whose operands are compared.
+// compareResults prints figures that are worse than the saved ones. It skips differences of two figures, because it
+// compares those two figures.
 func compareResults(saved, now *benchResults, all map[string][]benchMetric) error {
 	if saved.Machine.CPU != now.Machine.CPU || saved.Machine.Cores != now.Machine.Cores {
 		return fmt.Errorf("figures were saved on another machine: %v", saved)

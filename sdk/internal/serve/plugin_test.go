@@ -100,7 +100,7 @@ func TestWorkspaceWithoutGrantIsRefused(t *testing.T) {
 func configure(t *testing.T, s pluginpb.PluginServer, grants pluginpb.Grant) {
 	t.Helper()
 	policy := pluginpolicy.Policy{Guard: guard.Policy{Workspace: t.TempDir(), Restrict: true}, Grants: grants}
-	req, err := policy.Request()
+	req, err := policy.ToConfigureRequest()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -65,11 +65,11 @@ func exitWithHost(stdin io.Reader, s *pluginService) {
 	case <-gone:
 	case <-terminate:
 	}
-	exitProcess(s)
+	stopAndExit(s)
 }
 
-// exitProcess stops running work and exits.
-func exitProcess(s *pluginService) {
+// stopAndExit stops running work and exits.
+func stopAndExit(s *pluginService) {
 	ctx, cancel := context.WithTimeout(context.Background(), stopGrace)
 	s.stopOnce(ctx)
 	cancel()

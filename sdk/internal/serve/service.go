@@ -83,7 +83,7 @@ func (s *pluginService) Describe(context.Context, *pluginpb.DescribeRequest) (*p
 }
 
 func (s *pluginService) Configure(_ context.Context, req *pluginpb.ConfigureRequest) (*pluginpb.ConfigureResponse, error) {
-	policy, err := pluginpolicy.Parse(req)
+	policy, err := pluginpolicy.ParseRequest(req)
 	if err != nil {
 		return nil, status.Error(codes.InvalidArgument, err.Error())
 	}
@@ -117,7 +117,7 @@ func (s *pluginService) newEnvironment(p *pluginpolicy.Policy) (*Environment, er
 		}
 	}
 	if access := env.Grants.Workspace; access == pluginpb.NoWorkspace || access == "" {
-		env.Workspace = workspace.NewRefusing(s.workspaceError())
+		env.Workspace = workspace.NewRefusingWorkspace(s.noWorkspaceGrantError())
 		return env, nil
 	}
 	env.Workspace, err = workspace.OpenWorkspace(p.Guard, workspace.Options{
@@ -127,8 +127,8 @@ func (s *pluginService) newEnvironment(p *pluginpolicy.Policy) (*Environment, er
 	return env, err
 }
 
-// workspaceError returns the error for a plugin without workspace grant.
-func (s *pluginService) workspaceError() workspace.Error {
+// noWorkspaceGrantError returns the error for a plugin without workspace grant.
+func (s *pluginService) noWorkspaceGrantError() workspace.Error {
 	setting := "plugins." + s.plugin.ID + ".grants.workspace"
 	refused := workspace.Error{
 		Code: workspace.Refused, Rule: "grant.workspace", Hint: "the operator grants it with " + setting,

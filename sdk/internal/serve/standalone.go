@@ -98,7 +98,7 @@ func parseCallCommand(args []string) (*standaloneCall, error) {
 
 // validateArguments validates JSON arguments like a host and returns their canonical form.
 func validateArguments(spec *pluginpb.ToolSpec, text string) ([]byte, error) {
-	reader, _, err := spec.CompileArguments()
+	reader, _, err := spec.CompileInputSchema()
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +106,7 @@ func validateArguments(spec *pluginpb.ToolSpec, text string) ([]byte, error) {
 	if err == nil {
 		return args.Canonical, nil
 	}
-	var wrong *pluginpb.ArgumentError
+	var wrong *pluginpb.InvalidArgumentsError
 	suggestion := ""
 	if errors.As(err, &wrong) && wrong.Unknown != "" {
 		suggestion = suggest.DidYouMean(wrong.Unknown, wrong.Known)
@@ -151,7 +151,7 @@ func (c *standaloneCall) runToolStandalone(p Plugin, m *pluginpb.Manifest, argum
 	if result.AgentText() != "" {
 		fmt.Fprintln(stdout, result.AgentText())
 	}
-	return formatCallError(c.tool, result.GetError())
+	return newCallError(c.tool, result.GetError())
 }
 
 // printEvent prints an output or progress event of a running call.
@@ -168,8 +168,8 @@ func printEvent(w io.Writer, e *pluginpb.CallEvent) {
 	}
 }
 
-// formatCallError returns a call's error with code, rule and hint; nil without error.
-func formatCallError(tool string, e *pluginpb.Error) error {
+// newCallError returns a call's error with code, rule and hint; nil without error.
+func newCallError(tool string, e *pluginpb.Error) error {
 	if e == nil {
 		return nil
 	}

@@ -35,8 +35,8 @@ func sample() sdk.Plugin {
 		Tools: []sdk.Tool{
 			sdk.NewTool("greet_file", "Greets what is in a file.", func(_ context.Context,
 				req *sdk.Request[sampleInput]) (string, error) {
-				req.Progress(1, 2, "reading")
-				req.Stderr([]byte("a line of output\n"))
+				req.ReportProgress(1, 2, "reading")
+				req.SendStderr([]byte("a line of output\n"))
 				for _, dir := range []string{req.StateDir, req.Takeback.Dir} {
 					if _, err := os.Stat(dir); err != nil {
 						return "", err

@@ -1,5 +1,5 @@
-// Package served converts an author's plugin for package serve, for test packages. It must not know its use; sdk.Main
-// can't import it.
+// Package served converts an author's plugin for package serve, as sdk.Main does. Only test packages import it, because
+// sdk would import itself through it. It must not know the tests.
 package served
 
 import (

@@ -111,7 +111,7 @@ func work(b *testing.B, workers []*mcp.ClientSession, long time.Duration) (all m
 		wg.Go(func() {
 			for n := rand.N(len(calls)); time.Now().Before(until); n++ {
 				var once measure.RunDurations
-				if err := once.Time(func() error { return callAgent(b.Context(), w, calls[n%len(calls)]) }); err != nil {
+				if err := once.TimeRun(func() error { return callAgent(b.Context(), w, calls[n%len(calls)]) }); err != nil {
 					b.Error(err)
 					return
 				}

@@ -88,7 +88,7 @@ func compareStarts(b *testing.B, i *installation, names []string, servers []*ser
 		}
 		b.Cleanup(func() { _ = end() })
 		cases = append(cases, measure.BenchCase{Name: names[n] + "_first_read", Prepare: end, Run: func() error {
-			if err := initialized[n].Time(func() (err error) { c, err = s.start(); return err }); err != nil {
+			if err := initialized[n].TimeRun(func() (err error) { c, err = s.start(); return err }); err != nil {
 				return err
 			}
 			return c.read(filepath.Join(i.workspace, "1k"), 1<<10)
@@ -100,7 +100,7 @@ func compareStarts(b *testing.B, i *installation, names []string, servers []*ser
 		if n == 0 {
 			bound = "<=15"
 		}
-		times.Report(b, names[n]+"_initialize-ms"+bound)
+		times.ReportMedian(b, names[n]+"_initialize-ms"+bound)
 	}
 }
 

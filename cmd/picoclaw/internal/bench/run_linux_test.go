@@ -58,7 +58,7 @@ func BenchmarkRun(b *testing.B) {
 			}
 			for b.Loop() {
 				for i, command := range [][]string{{picoclaw, "run", "--", "sh", "-c", script}, {"sh", "-c", script}} {
-					if err := times[i].Time(func() error { return start(command[0], command[1:]...) }); err != nil {
+					if err := times[i].TimeRun(func() error { return start(command[0], command[1:]...) }); err != nil {
 						b.Fatal(err)
 					}
 					if m.repeat > 0 {
@@ -70,8 +70,8 @@ func BenchmarkRun(b *testing.B) {
 					}
 				}
 			}
-			times[0].Report(b, "run-ms")
-			times[1].Report(b, "bare-ms")
+			times[0].ReportMedian(b, "run-ms")
+			times[1].ReportMedian(b, "bare-ms")
 			if m.repeat > 0 {
 				b.ReportMetric(times[0].Median()/times[1].Median(), "run_to_bare-ratio"+m.bound)
 			} else {

@@ -63,9 +63,9 @@ func BenchmarkScale(b *testing.B) {
 			later[tool] = append(later[tool], times...)
 		}
 	}
-	first.Report(b, "first_call-ms")
+	first.ReportMedian(b, "first_call-ms")
 	for tool, times := range later {
-		times.Report(b, tool+"-ms")
+		times.ReportMedian(b, tool+"-ms")
 	}
 	report("calling")
 }
@@ -99,7 +99,7 @@ func startGateway(b *testing.B, i *installation) (pid int, address string) {
 		b.Fatal(err)
 	}
 	var started measure.RunDurations
-	err = started.Time(func() error {
+	err = started.TimeRun(func() error {
 		if err := cmd.Start(); err != nil {
 			return err
 		}
@@ -120,7 +120,7 @@ func startGateway(b *testing.B, i *installation) (pid int, address string) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	started.Report(b, "start-ms")
+	started.ReportMedian(b, "start-ms")
 	return cmd.Process.Pid, address
 }
 
@@ -159,7 +159,7 @@ func (c *scaleClient) run(ctx context.Context, i *installation, address, agent s
 		{Name: "exec", Arguments: map[string]any{"command": "wc -l f1"}},
 	}
 	for _, call := range calls {
-		if err := c.first.Time(func() error { return callAgent(ctx, s, call) }); err != nil {
+		if err := c.first.TimeRun(func() error { return callAgent(ctx, s, call) }); err != nil {
 			return err
 		}
 	}
@@ -169,7 +169,7 @@ func (c *scaleClient) run(ctx context.Context, i *installation, address, agent s
 		time.Sleep(rand.N(time.Second))
 		call := calls[n%len(calls)]
 		times := c.later[call.Name]
-		if err := times.Time(func() error { return callAgent(ctx, s, call) }); err != nil {
+		if err := times.TimeRun(func() error { return callAgent(ctx, s, call) }); err != nil {
 			return err
 		}
 		c.later[call.Name] = times

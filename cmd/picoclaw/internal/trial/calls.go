@@ -159,7 +159,7 @@ func (c *toolTester) answeringTools() []string {
 
 // sampleArguments returns minimal arguments that fit a tool's schema.
 func sampleArguments(t *pluginpb.ToolSpec) (json.RawMessage, error) {
-	reader, _, err := t.CompileArguments()
+	reader, _, err := t.CompileInputSchema()
 	if err != nil {
 		return nil, err
 	}

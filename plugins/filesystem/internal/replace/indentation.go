@@ -80,7 +80,7 @@ func findUnitConversion(wanted, window []indentedLine) (from, to string, ok bool
 	}
 	for _, from := range indentUnits() {
 		for _, to := range indentUnits() {
-			if from != to && haveEqualLevels(wanted, window, from, to) {
+			if from != to && haveEqualIndentLevels(wanted, window, from, to) {
 				return from, to, true
 			}
 		}
@@ -88,8 +88,8 @@ func findUnitConversion(wanted, window []indentedLine) (from, to string, ok bool
 	return "", "", false
 }
 
-// haveEqualLevels reports whether all lines have equal indentation levels, with the units from and to.
-func haveEqualLevels(wanted, window []indentedLine, from, to string) bool {
+// haveEqualIndentLevels reports whether all lines have equal indentation levels, with the units from and to.
+func haveEqualIndentLevels(wanted, window []indentedLine, from, to string) bool {
 	indented := false
 	for i, w := range wanted {
 		if w.body == "" {

@@ -7,16 +7,16 @@ import (
 )
 
 const (
-	mostPlaces   = 3       // how many places a miss tells
-	mostLines    = 12      // of each, how many lines
-	mostSearched = 1 << 20 // bytes of text in which near places are looked for
-	leastAlike   = 0.5     // how alike a place has to be, from 0 to 1
+	maxSimilarPlaces = 3       // similar places listed for a text that was not found
+	maxPlaceLines    = 12      // lines of each place
+	maxSearchedBytes = 1 << 20 // bytes of text that are searched for similar places
+	minSimilarity    = 0.5     // similarity of a listed place, from 0 to 1
 )
 
 // findSimilarPlaces returns the places in s that are most similar to old.
 func findSimilarPlaces(s, old string) []SimilarLines {
 	wanted := splitLines(old)
-	if len(s) > mostSearched || len(wanted) == 0 {
+	if len(s) > maxSearchedBytes || len(wanted) == 0 {
 		return nil
 	}
 	lines := splitLines(s)
@@ -31,12 +31,12 @@ func findSimilarPlaces(s, old string) []SimilarLines {
 	lead := longestLineIndex(wanted)
 	var all []scored
 	for at := range lines {
-		// The longest line is the one that tells most; where it is not alike, nothing is.
+		// The longest line is the most significant one. A place with another longest line is not similar.
 		if at+lead >= len(lines) {
 			break
 		}
 		score := lineSimilarity(wanted[lead], grams[lead], lines[at+lead])
-		if score < leastAlike {
+		if score < minSimilarity {
 			continue
 		}
 		total := 0.0
@@ -45,14 +45,14 @@ func findSimilarPlaces(s, old string) []SimilarLines {
 				total += lineSimilarity(w, grams[i], lines[at+i])
 			}
 		}
-		if total /= float64(len(wanted)); total >= leastAlike {
+		if total /= float64(len(wanted)); total >= minSimilarity {
 			all = append(all, scored{at, total})
 		}
 	}
 	slices.SortStableFunc(all, func(a, b scored) int { return cmp.Compare(b.score, a.score) })
 	var places []SimilarLines
 	for _, c := range all {
-		if len(places) == mostPlaces {
+		if len(places) == maxSimilarPlaces {
 			break
 		}
 		last := min(c.at+len(wanted), len(lines))
@@ -61,7 +61,7 @@ func findSimilarPlaces(s, old string) []SimilarLines {
 			continue
 		}
 		p := SimilarLines{First: c.at + 1, Last: last}
-		for _, l := range lines[c.at:min(last, c.at+mostLines)] {
+		for _, l := range lines[c.at:min(last, c.at+maxPlaceLines)] {
 			p.Lines = append(p.Lines, s[l.from:l.end])
 		}
 		places = append(places, p)

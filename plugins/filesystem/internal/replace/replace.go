@@ -32,8 +32,8 @@ type RangeReplacement struct {
 	New      string
 }
 
-// Match is the result of a search: the ranges to replace.
-type Match struct {
+// Replacements is the result of a search: the ranges to replace and their texts.
+type Replacements struct {
 	Splices []RangeReplacement // in the order of the text, none overlapping another
 	How     MatchKind
 }
@@ -70,9 +70,9 @@ type SimilarLines struct {
 	Lines       []string
 }
 
-// FindReplacements finds the ranges of old in s: exact ones, or else a single one with other line endings or another
-// unit of indentation. count limits the number of ranges: 0 for all, or OnlyOccurrence.
-func FindReplacements(s, old, new string, count int) (*Match, error) {
+// FindReplacements finds the ranges of old in s. If no range is equal to old, it accepts a single range with other line
+// endings or another unit of indentation. count limits the number of ranges: 0 for all, or OnlyOccurrence.
+func FindReplacements(s, old, new string, count int) (*Replacements, error) {
 	if old == "" {
 		return nil, EmptyTextError{}
 	}
@@ -82,17 +82,17 @@ func FindReplacements(s, old, new string, count int) (*Match, error) {
 	if f, err := findExact(s, old, new, count); f != nil || err != nil {
 		return f, err
 	}
-	if spans := ignoreLineEndings(s, old, new); len(spans) > 0 {
-		return requireSingle(s, spans, LineEndings)
+	if spans := findIgnoringLineEndings(s, old, new); len(spans) > 0 {
+		return requireSingleMatch(s, spans, LineEndings)
 	}
 	if spans := findReindented(s, old, new); len(spans) > 0 {
-		return requireSingle(s, spans, Indentation)
+		return requireSingleMatch(s, spans, Indentation)
 	}
 	return nil, &TextNotFoundError{Nearest: findSimilarPlaces(s, old)}
 }
 
 // findExact finds the ranges that equal old.
-func findExact(s, old, new string, count int) (*Match, error) {
+func findExact(s, old, new string, count int) (*Replacements, error) {
 	first := strings.Index(s, old)
 	if first < 0 {
 		return nil, nil
@@ -103,7 +103,7 @@ func findExact(s, old, new string, count int) (*Match, error) {
 		}
 		count = 1
 	}
-	f := &Match{}
+	f := &Replacements{}
 	for at := first; count == 0 || len(f.Splices) < count; {
 		f.Splices = append(f.Splices, RangeReplacement{at, at + len(old), adaptLineEndings(s, old, new, at)})
 		next := strings.Index(s[at+len(old):], old)
@@ -148,10 +148,10 @@ func countOccurrences(s, old string) (n int, lines []int) {
 	}
 }
 
-// requireSingle returns a match of a single range, or an error for several.
-func requireSingle(s string, spans []RangeReplacement, how MatchKind) (*Match, error) {
+// requireSingleMatch returns a match of a single range, or an error for several.
+func requireSingleMatch(s string, spans []RangeReplacement, how MatchKind) (*Replacements, error) {
 	if len(spans) == 1 {
-		return &Match{Splices: spans, How: how}, nil
+		return &Replacements{Splices: spans, How: how}, nil
 	}
 	e := &AmbiguousMatchError{Count: len(spans), How: how, More: len(spans) > maxReportedLines}
 	for _, span := range spans[:min(len(spans), maxReportedLines)] {
@@ -160,8 +160,8 @@ func requireSingle(s string, spans []RangeReplacement, how MatchKind) (*Match, e
 	return nil, e
 }
 
-// ignoreLineEndings finds the ranges that differ from old in line endings only.
-func ignoreLineEndings(s, old, new string) []RangeReplacement {
+// findIgnoringLineEndings finds the ranges that differ from old in line endings only.
+func findIgnoringLineEndings(s, old, new string) []RangeReplacement {
 	if !strings.Contains(old, "\n") || (!strings.Contains(s, "\r\n") && !strings.Contains(old, "\r\n")) {
 		return nil
 	}
@@ -175,7 +175,7 @@ func ignoreLineEndings(s, old, new string) []RangeReplacement {
 		}
 		at += next
 		inEnding := at > 0 && at < len(s) && s[at-1] == '\r' && s[at] == '\n' // no place to begin at
-		if end, ok := matchesIgnoringEndings(s, old, at); ok && !inEnding {
+		if end, ok := matchIgnoringLineEndings(s, old, at); ok && !inEnding {
 			ending := "\n"
 			if strings.Contains(s[at:end], "\r\n") {
 				ending = "\r\n"
@@ -187,9 +187,9 @@ func ignoreLineEndings(s, old, new string) []RangeReplacement {
 	return found
 }
 
-// matchesIgnoringEndings reports whether s has old at an offset, where a newline matches either line ending, and
+// matchIgnoringLineEndings reports whether s has old at an offset, where a newline matches either line ending, and
 // returns the end of the match.
-func matchesIgnoringEndings(s, old string, at int) (end int, ok bool) {
+func matchIgnoringLineEndings(s, old string, at int) (end int, ok bool) {
 	for {
 		line, rest, more := strings.Cut(old, "\n")
 		if !strings.HasPrefix(s[at:], line) {

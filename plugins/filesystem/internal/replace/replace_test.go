@@ -8,7 +8,7 @@ import (
 )
 
 // apply makes the replacements that Find found.
-func apply(s string, f *Match) string {
+func apply(s string, f *Replacements) string {
 	for _, splice := range slices.Backward(f.Splices) {
 		s = s[:splice.From] + splice.New + s[splice.To:]
 	}
@@ -113,7 +113,7 @@ func TestMissReportsSimilarPlaces(t *testing.T) {
 	if !errors.As(err, &miss) || len(miss.Nearest) == 0 || miss.Nearest[0].First != 3 || miss.Nearest[0].Last != 5 {
 		t.Fatalf("%+v", err)
 	}
-	if len(miss.Nearest) > mostPlaces {
+	if len(miss.Nearest) > maxSimilarPlaces {
 		t.Errorf("%d places", len(miss.Nearest))
 	}
 	if _, err := FindReplacements(s, "nothing like this anywhere at all", "x", OnlyOccurrence); !errors.As(err, &miss) ||

@@ -76,8 +76,8 @@ func (e Encoding) withoutBOM() Encoding {
 	return e
 }
 
-// IsASCIICompatible reports whether bytes are treated as text without conversion: UTF-8, or an unknown encoding with
-// only its ASCII part understood.
+// IsASCIICompatible reports whether bytes are used as text without conversion. That is so for UTF-8, and for an unknown
+// encoding, of which only the ASCII part is understood.
 func (e Encoding) IsASCIICompatible() bool { return e.codec == nil }
 
 // TrimBOM removes the byte order mark from the beginning of data.
@@ -193,5 +193,5 @@ func (e Encoding) encodeWithBOM(data []byte, decoded string) ([]byte, error) {
 	return append(bytes.Clone(mark), body...), nil
 }
 
-// IsBinary reports whether the beginning of a file without byte order mark has a NUL, which text does not have.
+// IsBinary reports whether the beginning of a file without byte order mark contains a NUL byte.
 func IsBinary(head []byte) bool { return bytes.IndexByte(head, 0) >= 0 }

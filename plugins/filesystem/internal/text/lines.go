@@ -13,7 +13,7 @@ const (
 	None  = "none" // a single line without an end
 )
 
-// DetectLineEnding returns the line endings in a text: LF, CRLF, CR, mixed or none.
+// DetectLineEnding returns the line endings in a text: LF, CRLF, Mixed or None.
 func DetectLineEnding(s string) string {
 	all, crlf := strings.Count(s, "\n"), strings.Count(s, "\r\n")
 	switch {
@@ -45,8 +45,8 @@ func LineEndingAt(s string, at int) string {
 	return "\n"
 }
 
-// ConvertLineEndings gives text with bare newlines another line ending. Text with carriage returns stays unchanged,
-// because its author chose them.
+// ConvertLineEndings replaces bare newlines by another line ending. It does not change a text with carriage returns,
+// because its author chose the endings.
 func ConvertLineEndings(s, ending string) string {
 	if ending == "\n" || strings.Contains(s, "\r") {
 		return s
@@ -66,8 +66,8 @@ func CountLines(s string) int {
 // LineNumberAt returns the number, from 1, of the line at an offset.
 func LineNumberAt(s string, at int) int { return strings.Count(s[:at], "\n") + 1 }
 
-// LineOffset returns the offset of the line with a number, from 1. ok is false if there is no such line. The end of a
-// text that ends with a newline counts as a line.
+// LineOffset returns the offset of a line by its number, from 1. ok is false if there is no such line. After a final
+// newline, one more empty line counts.
 func LineOffset(s string, line int) (int, bool) {
 	at := 0
 	for n := 1; n < line; n++ {

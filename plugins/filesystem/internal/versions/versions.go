@@ -19,10 +19,10 @@ import (
 )
 
 const (
-	largest  = 256 << 10 // the longest contents that are remembered, in bytes
-	total    = 8 << 20   // of all that are remembered, in bytes
-	onDisk   = 64        // how many are remembered from one process to the next
-	etagSize = 16
+	maxContentBytes  = 256 << 10 // bytes of one stored content
+	maxTotalBytes    = 8 << 20   // bytes of all stored contents
+	maxSavedContents = 64        // contents saved for the next process
+	etagSize         = 16
 )
 
 // ComputeEtag returns a hash that identifies contents. It is not cryptographic: collisions can be made on purpose.
@@ -34,8 +34,8 @@ func ComputeStringEtag(data string) string { return formatEtag(xxh3.HashString(d
 // EtagHasher is a writer that computes the etag of the contents written to it.
 type EtagHasher struct{ h *xxh3.Hasher }
 
-// NewEtagHash returns a hash without contents.
-func NewEtagHash() EtagHasher { return EtagHasher{xxh3.New()} }
+// NewEtagHasher returns a hash without contents.
+func NewEtagHasher() EtagHasher { return EtagHasher{xxh3.New()} }
 
 func (h EtagHasher) Write(p []byte) (int, error) { return h.h.Write(p) }
 
@@ -46,7 +46,7 @@ func formatEtag(sum uint64) string { return fmt.Sprintf("%0*x", etagSize, sum) }
 
 // ComputeReaderEtag returns the etag of the contents of a reader.
 func ComputeReaderEtag(r io.Reader) (string, error) {
-	h := NewEtagHash()
+	h := NewEtagHasher()
 	_, err := io.Copy(h, r)
 	return h.Etag(), err
 }
@@ -68,7 +68,7 @@ func OpenSeenContents(dir string) *SeenContentStore {
 
 // Add stores contents under their etag.
 func (s *SeenContentStore) Add(etag, data string) {
-	if len(data) > largest {
+	if len(data) > maxContentBytes {
 		return
 	}
 	s.mu.Lock()
@@ -80,7 +80,7 @@ func (s *SeenContentStore) Add(etag, data string) {
 	}
 	s.data[etag] = data
 	s.order = append(s.order, etag)
-	for s.bytes += len(data); s.bytes > total; {
+	for s.bytes += len(data); s.bytes > maxTotalBytes; {
 		oldest := s.order[0]
 		s.bytes -= len(s.data[oldest])
 		delete(s.data, oldest)
@@ -119,11 +119,11 @@ func (s *SeenContentStore) Save() error {
 		return err
 	}
 	var failed error
-	for _, etag := range s.order[max(0, len(s.order)-onDisk):] {
+	for _, etag := range s.order[max(0, len(s.order)-maxSavedContents):] {
 		failed = errors.Join(failed, os.WriteFile(filepath.Join(s.dir, etag), []byte(s.data[etag]), 0o600))
 	}
 	entries, err := os.ReadDir(s.dir)
-	if err != nil || len(entries) <= onDisk {
+	if err != nil || len(entries) <= maxSavedContents {
 		return errors.Join(failed, err)
 	}
 	slices.SortFunc(entries, func(a, b os.DirEntry) int {
@@ -134,7 +134,7 @@ func (s *SeenContentStore) Save() error {
 		}
 		return x.ModTime().Compare(y.ModTime())
 	})
-	for _, e := range entries[:len(entries)-onDisk] {
+	for _, e := range entries[:len(entries)-maxSavedContents] {
 		_ = os.Remove(filepath.Join(s.dir, e.Name()))
 	}
 	return failed

@@ -18,9 +18,9 @@ type RuleList struct {
 
 // ignoreRule is one rule of an ignore file.
 type ignoreRule struct {
-	glob     string // matched against the last element of a name, or the name relative to the list's directory
-	anchored bool   // the latter
-	plain    bool   // there is nothing in glob but itself
+	glob     string // matched against the last element of a name, unless anchored
+	anchored bool   // glob is matched against the name relative to the list's directory
+	plain    bool   // glob has no special characters
 	negated  bool
 	dirOnly  bool
 }

@@ -24,7 +24,7 @@ const drainTimeout = 500 * time.Millisecond
 // CommandSpec describes a command to start and the receiver of its output.
 type CommandSpec struct {
 	Shell  []string // the program, and its arguments with the command's text
-	Dir    *os.File // where it starts: the directory itself, whatever its name has come to mean
+	Dir    *os.File // open working directory, which stays the same if it is renamed
 	Env    []string
 	Stdin  bool      // whether something will be written to it
 	PTY    *pty.Size // runs it on a terminal of this size
@@ -222,7 +222,7 @@ func (r *RunningCommand) WriteAndCloseInput(text string) {
 		stdin := r.stdin
 		r.writing.Unlock()
 		if stdin != nil {
-			_, _ = io.WriteString(stdin, text) // whoever does not read it does not want it
+			_, _ = io.WriteString(stdin, text) // the command may not read its input
 		}
 		_ = r.CloseInput()
 	}()

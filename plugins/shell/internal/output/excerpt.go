@@ -7,8 +7,8 @@ const ExcerptBytes = 32 << 10
 
 // Excerpt keeps the beginning and the end of a stream.
 type Excerpt struct {
-	head, tail []byte // the tail is a ring once it is Keep bytes long
-	next       int    // where in the ring the next byte goes
+	head, tail []byte // the tail is a ring once it is ExcerptBytes long
+	next       int    // position of the next byte in the ring
 	total      int64
 }
 

@@ -8,17 +8,18 @@ import (
 )
 
 const (
-	livePending = 64 << 10              // what may wait to be passed on, in bytes
-	liveEvery   = 50 * time.Millisecond // how often it is
+	livePending = 64 << 10              // maximum bytes waiting to be forwarded
+	liveEvery   = 50 * time.Millisecond // interval between two forwards
 )
 
-// LiveForwarder forwards output, up to a limit, without delaying the command. Characters are never split.
+// LiveForwarder forwards output while the command runs. It drops output above a limit instead of delaying the command,
+// and never splits characters.
 type LiveForwarder struct {
 	pass [2]func([]byte)
 	wake chan struct{}
 	quit chan struct{} // closed by Close
 	done chan struct{}
-	held [2][]byte // the beginning of a character at the end of what was passed on of each stream; for run alone
+	held [2][]byte // incomplete character at the end of each stream; only forwardLoop uses it
 
 	mu      sync.Mutex
 	pending []pendingChunk
@@ -92,7 +93,7 @@ func (l *LiveForwarder) forwardPending() {
 		}
 	}
 	if dropped > 0 {
-		l.held = [2][]byte{} // the rest of it may be among what is left out
+		l.held = [2][]byte{} // the rest of the character may be dropped
 		l.pass[Stderr](fmt.Appendf(nil, "\n… (%d bytes not shown while it runs) …\n", dropped))
 	}
 }

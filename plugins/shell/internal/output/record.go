@@ -19,11 +19,11 @@ type OutputRecorder struct {
 
 	mu      sync.Mutex
 	all     Excerpt
-	streams [2]Excerpt // kept apart from the moment on at which both have said something
-	first   int        // the stream that spoke first
+	streams [2]Excerpt // separate streams, used once both have output
+	first   int        // stream with the first output
 	both    bool
 	file    OutputFile
-	// for the file: the system takes a third of the time for pieces of this size that it takes for what pipes bring
+	// buffered bytes for the file: large writes take a third of the time of the small reads from pipes
 	waiting []byte
 	written int64
 	failed  error
@@ -38,8 +38,8 @@ type OutputFile interface {
 	Name() string // as an agent would name it
 }
 
-// NewOutputRecord returns an empty record. create is called for the file when the output becomes long.
-func NewOutputRecord(create func() (OutputFile, error)) *OutputRecorder {
+// NewOutputRecorder returns an empty recorder. It calls create for the file when the output becomes long.
+func NewOutputRecorder(create func() (OutputFile, error)) *OutputRecorder {
 	return &OutputRecorder{create: create}
 }
 

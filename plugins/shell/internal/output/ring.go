@@ -153,7 +153,7 @@ func (r *OutputRing) hasCharacter(cursor int64) bool {
 		return true
 	}
 	data, err := r.readBytes(cursor, max(n, 0))
-	return err != nil || partialCharacterLength(data) < len(data) // what can't be read is for Read to say
+	return err != nil || partialCharacterLength(data) < len(data) // ReadOutput reports the error
 }
 
 // StopWriters unblocks writers and drops their output. Stored output stays readable.

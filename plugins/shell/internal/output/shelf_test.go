@@ -64,7 +64,7 @@ func (f *full) Write(p []byte) (int, error) {
 // What couldn't be kept is told to the byte.
 func TestFullDiskIsReported(t *testing.T) {
 	const room = fileWriteBytes + 1000
-	r := NewOutputRecord(func() (OutputFile, error) { return &full{room: room}, nil })
+	r := NewOutputRecorder(func() (OutputFile, error) { return &full{room: room}, nil })
 	for range 100 {
 		r.AddBytes(Stdout, make([]byte, 10_000))
 	}
@@ -77,7 +77,7 @@ func TestFullDiskIsReported(t *testing.T) {
 func TestOutputFileSizeLimit(t *testing.T) {
 	for _, size := range []int{1000, 65536, 99_999, 3 << 20} {
 		to := &full{room: 2 * MaxFileBytes}
-		r := NewOutputRecord(func() (OutputFile, error) { return to, nil })
+		r := NewOutputRecorder(func() (OutputFile, error) { return to, nil })
 		for total := 0; total < MaxFileBytes+MaxFileBytes/2; total += size {
 			r.AddBytes(Stdout, make([]byte, size))
 		}

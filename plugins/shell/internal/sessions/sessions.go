@@ -30,8 +30,8 @@ type BackgroundSession struct {
 
 	Outcome *WorkspaceEffects
 
-	Given guard.Command // the command as it was decided on
-	Input string        // the end of what has been written to it; once it is registered, for Hear alone
+	Given guard.Command // the command as the guard decided on it
+	Input string        // last input so far; after the registration only UpdateInput uses it
 
 	mu      sync.Mutex
 	why     string
@@ -154,7 +154,8 @@ func (r *Registry) ListSessions() []*BackgroundSession {
 	return slices.Clone(r.sessions)
 }
 
-// ReleaseWriters unblocks commands that wait for room in full rings. Their processes end with the launcher.
+// ReleaseWriters unblocks commands that wait for room in full rings, and refuses new sessions. The launcher ends the
+// processes of the commands.
 func (r *Registry) ReleaseWriters() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -1,7 +1,7 @@
 // Package getopt parses a program's arguments like getopt_long: clusters of short options, attached and separate
 // values, long options and their abbreviations, options after operands, and "--".
 //
-// It knows no programs: a [Spec] lists the options with values.
+// It knows no programs: an [OptionSpec] lists the options with values.
 package getopt
 
 import (

@@ -18,7 +18,7 @@ type callArgument struct {
 }
 
 // isLiteral reports whether the whole argument is a string or number literal.
-func (a callArgument) isLiteral() bool { return !a.isList && a.text != "" && !HasComputed(a.text) }
+func (a callArgument) isLiteral() bool { return !a.isList && a.text != "" && !HasComputedPart(a.text) }
 
 // commandWords returns the words that the argument adds to a command line.
 func (a callArgument) commandWords() []string {
@@ -161,11 +161,11 @@ func (s *callScanner) addCommandEffect(c *CallEffectRule, args []callArgument) {
 	}
 	switch {
 	case len(words) == 0 || words[0] == "" || strings.Trim(words[0], shell.Unknown+" ") == "":
-		s.addStartEffect(CodeEffect{Kind: Computed, Text: "it starts a command"})
+		s.addProcessStartEffect(CodeEffect{Kind: Computed, Text: "it starts a command"})
 	case len(words) == 1 && !args[0].isList:
-		s.addStartEffect(CodeEffect{Kind: Shell, Text: words[0]})
+		s.addProcessStartEffect(CodeEffect{Kind: Shell, Text: words[0]})
 	default:
-		s.addStartEffect(CodeEffect{Kind: Argv, Argv: words})
+		s.addProcessStartEffect(CodeEffect{Kind: Argv, Argv: words})
 	}
 }
 
@@ -186,7 +186,7 @@ func (s *callScanner) addTemplateCommandEffect(as string, args []callArgument) {
 			value = args[n-1]
 		}
 		for _, text := range value.commandWords() {
-			if !optional && (text == "" || HasComputed(text)) {
+			if !optional && (text == "" || HasComputedPart(text)) {
 				return
 			}
 			argv = append(argv, word[:open]+text)

@@ -15,7 +15,7 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
 )
 
-// EffectKind tells whether an effect of code is a command or which kind of file access.
+// EffectKind is the kind of a code effect: a started command, or a file access such as reading.
 type EffectKind string
 
 // Effect kinds.
@@ -129,5 +129,5 @@ func (l *LanguageTable) importedNames(code string) map[string]string {
 	return names
 }
 
-// HasComputed reports whether a part of the text is only known at run time.
-func HasComputed(text string) bool { return strings.Contains(text, shell.Unknown) }
+// HasComputedPart reports whether a part of the text is only known at run time.
+func HasComputedPart(text string) bool { return strings.Contains(text, shell.Unknown) }

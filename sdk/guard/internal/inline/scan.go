@@ -34,7 +34,7 @@ func (s *callScanner) findCalls() {
 			i += end + 4
 		case c == '`' && s.language.Backticks:
 			text, n := readQuotedString(s.code[i:], '`')
-			s.addStartEffect(CodeEffect{Kind: Shell, Text: s.maskInterpolations(text)})
+			s.addProcessStartEffect(CodeEffect{Kind: Shell, Text: s.maskInterpolations(text)})
 			i += n
 		case isNameStart(c) || c == '%' && s.language.QuoteOperators:
 			i = s.scanNameAndCall(i)
@@ -63,7 +63,7 @@ func (s *callScanner) startsComment(i int) bool {
 func (s *callScanner) scanNameAndCall(at int) int {
 	if lit, n := s.readStringLiteral(at); n > 0 {
 		if lit.isCommand {
-			s.addStartEffect(CodeEffect{Kind: Shell, Text: lit.text})
+			s.addProcessStartEffect(CodeEffect{Kind: Shell, Text: lit.text})
 		}
 		return at + n
 	}
@@ -135,7 +135,7 @@ func (s *callScanner) isDeclarationOrMethod(i int) bool {
 	return i > 0 && (s.code[i-1] == '.' || s.code[i-1] == '>' && strings.HasSuffix(s.code[:i], "->")) && !s.language.MatchLastPart
 }
 
-func (s *callScanner) addStartEffect(e CodeEffect) {
+func (s *callScanner) addProcessStartEffect(e CodeEffect) {
 	s.startsCommand = true
 	s.effects = append(s.effects, e)
 }

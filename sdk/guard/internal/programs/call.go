@@ -204,8 +204,7 @@ func (c *programCall) newUse(kind ArgumentKind, text string, glob bool) Argument
 	return u
 }
 
-// appendStdinUse appends a use of standard input as code, if the program reads code from it. That is not so if another
-// argument is code.
+// appendStdinUse appends a use of standard input as code, if the program reads code from it and no argument is code.
 func (c *programCall) appendStdinUse(uses []ArgumentUse) []ArgumentUse {
 	if c.entry.Input == "" {
 		return uses

@@ -7,7 +7,7 @@ func curlUses(c programCall) []ArgumentUse {
 	var uses []ArgumentUse
 	for _, opt := range c.parsed.Options {
 		if optionHasRole(opt, Data) && opt.Has {
-			uses = append(uses, uploadedFiles(opt.Name, opt.Value)...)
+			uses = append(uses, uploadedFileUses(opt.Name, opt.Value)...)
 		} else {
 			uses = c.appendOptionUses(uses, opt)
 		}
@@ -35,8 +35,8 @@ var namedUploadOptions = wordSet("--data-urlencode --variable -F --form")
 // uploadOptions are options of curl with a value @file.
 var uploadOptions = wordSet("-d --data --data-ascii --data-binary --json -w --write-out -H --header")
 
-// uploadedFiles returns the files that the value of a curl option names.
-func uploadedFiles(option, value string) []ArgumentUse {
+// uploadedFileUses returns the files that the value of a curl option names.
+func uploadedFileUses(option, value string) []ArgumentUse {
 	switch {
 	case option == "-b" || option == "--cookie":
 		if !strings.Contains(value, "=") {

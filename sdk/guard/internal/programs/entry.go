@@ -17,7 +17,7 @@ type programEntry struct {
 	Verb     string      `json:"verb"`     // one or two words; "*" matches any other verb
 	Operands string      `json:"operands"` // roles in order; "read..." repeats, and later roles are for the last operands
 	Unless   optionNames `json:"unless"`   // options that replace an operand: the first one, or the last of "read... write"
-	Style    string      `json:"style"`    // "single", "slash", "bare" or "stop": see getopt.Spec
+	Style    string      `json:"style"`    // "single", "slash", "bare" or "stop": see getopt.OptionSpec
 	Lang     string      `json:"lang"`     // language of code arguments; default "sh"
 	Input    string      `json:"input"`    // language of standard input, if no argument is code
 	Handler  string      `json:"handler"`  // name of a handler function, if data can't describe the uses

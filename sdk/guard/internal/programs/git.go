@@ -42,7 +42,7 @@ func gitUses(c programCall) []ArgumentUse {
 		switch {
 		case ext:
 			*u = ArgumentUse{Kind: Command, Argv: splitExtCommand(command)}
-		case u.Kind != Code && (IsRemoteFile(u.Text) || strings.HasPrefix(u.Text, ":") || c.isGitRevision(u.Text)):
+		case u.Kind != Code && (IsRemoteFile(u.Text) || strings.HasPrefix(u.Text, ":") || c.isGitRevisionFile(u.Text)):
 			u.Kind = Data
 		}
 	}
@@ -54,8 +54,8 @@ func (c *programCall) isGitSetting(arg int) bool {
 	return c.verbCount == 0 || arg < c.parsed.Operands[0] || c.verbName() == "clone" || c.verbName() == "submodule"
 }
 
-// isGitRevision reports whether an operand names a file in a revision, such as HEAD:a/b.
-func (c *programCall) isGitRevision(text string) bool {
+// isGitRevisionFile reports whether an operand names a file in a revision, such as HEAD:a/b.
+func (c *programCall) isGitRevisionFile(text string) bool {
 	switch c.verbName() {
 	case "show", "cat-file", "rev-parse", "diff", "log", "blame":
 		return strings.Contains(text, ":") && !strings.HasPrefix(text, "/")

@@ -95,7 +95,8 @@ func IsRemoteFile(word string) bool {
 	return ok && strings.Contains(host, "@") && !strings.Contains(host, "/") && !strings.Contains(host, "=")
 }
 
-// handlers return uses that data can't describe. Keys are the handler names in the data.
+// handlers compute the uses of programs that the data can't describe. A key is the handler's name in an entry, the
+// field Handler. The result replaces the uses from the entry's fields.
 var handlers = map[string]func(programCall) []ArgumentUse{
 	"compile": compilerUses,
 	"copy":    remoteCopyUses,

@@ -185,7 +185,7 @@ func (p *phraseList) UnmarshalJSON(data []byte) error {
 	for _, text := range texts {
 		var phrase []lowercaseGlob
 		for _, word := range strings.Fields(text) {
-			phrase = append(phrase, newGlob(word))
+			phrase = append(phrase, newLowercaseGlob(word))
 		}
 		if phrase == nil {
 			return errors.New(`a phrase in "verb" is empty; leave it out`)
@@ -201,7 +201,7 @@ func (g *globList) UnmarshalJSON(data []byte) error {
 		texts = strings.Fields(texts[0])
 	}
 	for _, text := range texts {
-		*g = append(*g, newGlob(text))
+		*g = append(*g, newLowercaseGlob(text))
 	}
 	return err
 }

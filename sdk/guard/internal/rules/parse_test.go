@@ -115,7 +115,7 @@ func TestGlob(t *testing.T) {
 		{"a", "a", true}, {"a", "ab", false}, {"a*", "ab", true}, {"*b", "ab", true}, {"*b", "ba", false},
 		{"A*C", "abc", true}, {"a*a", "a", false}, {"*", "", true}, {"*b*c*", "abcd", true}, {"*c*b*", "abcd", false},
 	} {
-		if newGlob(test.pattern).matchesText(test.text) != test.want {
+		if newLowercaseGlob(test.pattern).matchesText(test.text) != test.want {
 			t.Errorf("%s on %s isn't %v", test.pattern, test.text, test.want)
 		}
 	}

@@ -1,4 +1,4 @@
-// Package rules contains the guard's rules for commands, which apply wherever a command works. Rules are data in
+// Package rules contains the guard's rules for commands. They apply inside and outside the workspace. Rules are data in
 // data/*.json, each with its reason and with examples that a test checks. An operator's own rules have the same form:
 // see [Rule] and [ParseRules].
 //
@@ -11,13 +11,13 @@ import (
 	"strings"
 )
 
-// The tiers.
+// Tiers of rules: the settings that lift a rule.
 const (
 	Soft = "soft" // lifted by a custom allow pattern that matches the command
 	Hard = "hard" // lifted only by switching all rules off
 )
 
-// The decisions.
+// Decisions of rules.
 const (
 	Deny  = "deny"
 	Ask   = "ask"
@@ -109,7 +109,9 @@ func (o *Conditions) startsWithVerb(c *RuleCommand) bool {
 // lowercaseGlob is a lower-case pattern, split at its asterisks.
 type lowercaseGlob []string
 
-func newGlob(pattern string) lowercaseGlob { return strings.Split(strings.ToLower(pattern), "*") }
+func newLowercaseGlob(pattern string) lowercaseGlob {
+	return strings.Split(strings.ToLower(pattern), "*")
+}
 
 // matchesText reports whether the pattern matches a whole lower-case text.
 func (g lowercaseGlob) matchesText(text string) bool {

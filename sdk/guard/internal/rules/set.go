@@ -80,7 +80,7 @@ func newRuleSet(all []*Rule) *RuleSet {
 	for _, r := range all {
 		for _, program := range r.Programs {
 			if strings.Contains(program, "*") {
-				s.wild = append(s.wild, wildcardRule{newGlob(program), r})
+				s.wild = append(s.wild, wildcardRule{newLowercaseGlob(program), r})
 				continue
 			}
 			name := programs.CanonicalProgramName(program)

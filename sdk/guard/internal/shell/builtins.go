@@ -41,7 +41,7 @@ func (in *Interpreter) interpretBuiltin(c *SimpleCommand, st *shellState) (Strea
 	case "eval":
 		return in.interpretCode(&c.CommandLocation, strings.Join(args, " "), c.From, st, c.Stdin), true
 	case "trap":
-		if operands := dropOptions(args); len(operands) > 1 && operands[0] != "-" && operands[0] != "" {
+		if operands := argsAfterOptions(args); len(operands) > 1 && operands[0] != "-" && operands[0] != "" {
 			st.traps = append(st.traps[:len(st.traps):len(st.traps)], operands[0])
 		}
 		return empty, true
@@ -71,7 +71,7 @@ func (in *Interpreter) interpretBuiltin(c *SimpleCommand, st *shellState) (Strea
 		return empty, true
 	case "unset":
 		st.unshareMaps()
-		for _, name := range dropOptions(args) {
+		for _, name := range argsAfterOptions(args) {
 			delete(st.vars, name)
 			delete(st.funcs, name)
 		}
@@ -103,8 +103,8 @@ func (in *Interpreter) interpretBuiltin(c *SimpleCommand, st *shellState) (Strea
 	return StreamContent{}, false
 }
 
-// dropOptions returns the arguments after the leading options.
-func dropOptions(args []string) []string {
+// argsAfterOptions returns the arguments after the leading options.
+func argsAfterOptions(args []string) []string {
 	for i, arg := range args {
 		if arg == "--" {
 			return args[i+1:]
@@ -118,7 +118,7 @@ func dropOptions(args []string) []string {
 
 // interpretSourcedFile interprets a file in the current shell (source), if the file's content is known.
 func (in *Interpreter) interpretSourcedFile(c *SimpleCommand, st *shellState, args []string) StreamContent {
-	operands := dropOptions(args)
+	operands := argsAfterOptions(args)
 	if len(operands) == 0 {
 		return StreamContent{}
 	}

@@ -118,7 +118,7 @@ func (in *Interpreter) interpretFor(c *syntax.ForClause, st *shellState, stdin S
 			in.reportProblem(place, ForkBomb, "an endless loop starts background jobs without waiting for them")
 		}
 		x.evalArithmetic(loop.Cond)
-		x.forgetAssignedVars(c.Loop)
+		x.forgetNamedVars(c.Loop)
 		values = []Argument{{Text: Unknown}}
 	}
 	before := st.cloneState()

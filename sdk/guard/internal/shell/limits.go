@@ -51,7 +51,7 @@ func CheckCommandText(text string) *AnalysisProblem {
 		}
 	}
 	if formatted {
-		if at := findMisplacedFormat(text); at >= 0 {
+		if at := findMisplacedFormatRune(text); at >= 0 {
 			r, _ := utf8.DecodeRuneInString(text[at:])
 			return newProblemAt(text, at, Malformed, fmt.Sprintf("the command contains the invisible character %U", r))
 		}
@@ -81,10 +81,10 @@ func isFormatRune(r rune) bool {
 	return false
 }
 
-// findMisplacedFormat returns the offset of a format rune outside natural language, for example in a program name,
+// findMisplacedFormatRune returns the offset of a format rune outside natural language, for example in a program name,
 // option or plain path. It returns -1 for none. Natural language is a word or quotation with visible characters beyond
 // ASCII, or a quotation of several words.
-func findMisplacedFormat(text string) int {
+func findMisplacedFormatRune(text string) int {
 	var quote rune // 0 outside quotes
 	begin, first := 0, -1
 	misplaced := func(end int) bool {

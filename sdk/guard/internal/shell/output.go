@@ -54,13 +54,13 @@ func predictOutput(c *SimpleCommand) StreamContent {
 			return c.Stdin
 		}
 	case "dirname":
-		if operands := dropOptions(args); len(operands) > 0 {
+		if operands := argsAfterOptions(args); len(operands) > 0 {
 			return textStream(path.Dir(operands[0]) + "\n")
 		}
 	case "mktemp":
 		return textStream(mktempOutput(args))
 	case "which":
-		if operands := dropOptions(args); len(operands) == 1 {
+		if operands := argsAfterOptions(args); len(operands) == 1 {
 			return knownStream("/usr/bin/" + path.Base(operands[0]) + "\n")
 		}
 	}

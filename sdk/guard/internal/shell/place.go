@@ -106,7 +106,7 @@ func (in *Interpreter) nodeText(node syntax.Node) string {
 
 // interpretCd changes the working directory for the builtin cd.
 func (in *Interpreter) interpretCd(c *SimpleCommand, st *shellState, args []string) {
-	operands := dropOptions(args)
+	operands := argsAfterOptions(args)
 	target := ""
 	switch {
 	case len(operands) == 0:
@@ -150,7 +150,7 @@ func (in *Interpreter) changeDir(c *SimpleCommand, st *shellState, target string
 
 // interpretPushd changes the working directory and pushes the old one on the directory stack.
 func (in *Interpreter) interpretPushd(c *SimpleCommand, st *shellState, args []string) {
-	operands := dropOptions(args)
+	operands := argsAfterOptions(args)
 	if len(operands) == 0 || strings.HasPrefix(operands[0], "+") {
 		n := len(st.dirStack)
 		if n > 0 {

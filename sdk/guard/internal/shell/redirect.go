@@ -54,7 +54,7 @@ func (r *redirectResult) setInputText(fd string, content StreamContent, st *shel
 		r.stdin = content
 		return
 	}
-	st.recordFile("/dev/fd/"+fd, content)
+	st.recordFileContent("/dev/fd/"+fd, content)
 }
 
 // textStream returns a stream with a text as content. The content is unknown if a part of the text is.
@@ -93,7 +93,7 @@ func (in *Interpreter) applyRedirect(r *redirectResult, redir *syntax.Redirect, 
 	if redir.Op == syntax.RdrIn || redir.Op == syntax.DplIn {
 		in.visitor.VisitPath(x.place, ForReading, target)
 		if content, ok := x.state.files[x.state.absPath(target.Text)]; ok && fd != "" && fd != "0" {
-			x.state.recordFile("/dev/fd/"+fd, content)
+			x.state.recordFileContent("/dev/fd/"+fd, content)
 		}
 		if fd == "" || fd == "0" {
 			if r.stdin = (StreamContent{File: target.Text}); !HasUnknown(target.Text) {
@@ -126,7 +126,7 @@ func (r *redirectResult) routeOutput(st *shellState, out StreamContent) StreamCo
 		if before, ok := st.files[st.absPath(r.stdoutFile)]; ok && r.appends {
 			content = before.appendStream(out)
 		}
-		st.recordFile(r.stdoutFile, content)
+		st.recordFileContent(r.stdoutFile, content)
 	}
 	return knownStream("")
 }

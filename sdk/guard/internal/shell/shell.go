@@ -110,7 +110,7 @@ func (in *Interpreter) interpretCode(place *CommandLocation, code string, from [
 	in.depth++
 	out := in.interpretStmts(file.Stmts, st, stdin)
 	if !nested {
-		in.runTraps(place, st)
+		in.interpretTraps(place, st)
 		in.interpretUncalledFunctions(st)
 	}
 	in.depth--
@@ -118,7 +118,7 @@ func (in *Interpreter) interpretCode(place *CommandLocation, code string, from [
 	return out
 }
 
-func (in *Interpreter) runTraps(place *CommandLocation, st *shellState) {
+func (in *Interpreter) interpretTraps(place *CommandLocation, st *shellState) {
 	for len(st.traps) > 0 && !in.stopped {
 		trap := st.traps[0]
 		st.traps, st.isDead = st.traps[1:], false
@@ -169,7 +169,7 @@ func (in *Interpreter) interpretUncalledFunctions(st *shellState) {
 			c.isDead = false
 			c.params = []string{"bash", Unknown}
 			in.interpretFunction(name, body, c, StreamContent{})
-			in.runTraps(in.nodeLocation(body, c), c)
+			in.interpretTraps(in.nodeLocation(body, c), c)
 		}
 	}
 }

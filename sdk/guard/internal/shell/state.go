@@ -47,8 +47,8 @@ func (s *shellState) unshareMaps() {
 	}
 }
 
-// joinBranch joins the state after another branch: values that differ become unknown. From a branch that ended the
-// shell, only written files remain, unless both ended it.
+// joinBranch joins the state after another branch: values that differ become unknown. If only one branch ended the
+// shell, the state of the other branch remains, with the written files of both.
 func (s *shellState) joinBranch(o *shellState) {
 	s.traps = mergeCommandNames(s.traps, o.traps)
 	switch {
@@ -111,8 +111,8 @@ func (s *shellState) keepWrittenFiles(o *shellState) {
 	}
 }
 
-// dropUnexported removes all variables that are not exported.
-func (s *shellState) dropUnexported() {
+// dropUnexportedVars removes all variables that are not exported.
+func (s *shellState) dropUnexportedVars() {
 	for name := range s.vars {
 		if _, inherited := s.baseEnv[name]; !inherited && !s.exports[name] {
 			s.unshareMaps()
@@ -164,8 +164,8 @@ func (s *shellState) absPath(path string) string {
 	return filepath.Join(s.dir, path)
 }
 
-// recordFile records the content that a command writes to a file.
-func (s *shellState) recordFile(path string, content StreamContent) {
+// recordFileContent records the content that a command writes to a file.
+func (s *shellState) recordFileContent(path string, content StreamContent) {
 	s.unshareMaps()
 	s.files = setMapEntry(s.files, s.absPath(path), content)
 }

@@ -116,7 +116,7 @@ func (in *Interpreter) interpretSubshell(st *shellState, place *CommandLocation,
 	child := st.cloneState()
 	child.traps = nil
 	out := interpret(child)
-	in.runTraps(place, child)
+	in.interpretTraps(place, child)
 	st.keepWrittenFiles(child)
 	return out
 }

@@ -115,7 +115,7 @@ func (c *SimpleCommand) newStartedCommand(via string, argv []Argument, env map[s
 // InterpretCode interprets code in a new shell with positional parameters ($0 first).
 func (c *SimpleCommand) InterpretCode(text string, params []string) StreamContent {
 	return c.in.interpretSubshell(c.state, &c.CommandLocation, func(child *shellState) StreamContent {
-		child.dropUnexported()
+		child.dropUnexportedVars()
 		child.funcs = nil
 		for name, value := range c.Env {
 			child.setVar(name, value, c.From)
@@ -143,5 +143,5 @@ func (c *SimpleCommand) FindWrittenContent(path string) (StreamContent, bool) {
 
 // RecordFileWrite records the content that the command writes to a file.
 func (c *SimpleCommand) RecordFileWrite(path string, content StreamContent) {
-	c.state.recordFile(path, content)
+	c.state.recordFileContent(path, content)
 }

@@ -287,7 +287,7 @@ func (x *wordExpander) interpretProcessSubst(ps *syntax.ProcSubst) (string, erro
 	out := x.in.interpretSubshell(x.state, x.place, func(child *shellState) StreamContent { return x.in.interpretStmts(ps.Stmts, child, stdin) })
 	path := "/dev/fd/" + Substituted
 	if ps.Op == syntax.CmdIn || ps.Op == syntax.CmdInTemp {
-		x.state.recordFile(path, out)
+		x.state.recordFileContent(path, out)
 	}
 	return path, nil
 }
@@ -302,11 +302,11 @@ func (x *wordExpander) evalArithmetic(expr syntax.ArithmExpr) {
 			return
 		}
 	}
-	x.forgetAssignedVars(expr)
+	x.forgetNamedVars(expr)
 }
 
-// forgetAssignedVars makes all variables named in a node unknown.
-func (x *wordExpander) forgetAssignedVars(node syntax.Node) {
+// forgetNamedVars makes all variables named in a node unknown.
+func (x *wordExpander) forgetNamedVars(node syntax.Node) {
 	syntax.Walk(node, func(n syntax.Node) bool {
 		if lit, ok := n.(*syntax.Lit); ok && syntax.ValidName(lit.Value) {
 			x.state.setVar(lit.Value, Unknown, nil)
@@ -341,7 +341,8 @@ func (x *wordExpander) isArithmeticUnknown(expr syntax.ArithmExpr) bool {
 	return unknown
 }
 
-// isVariableUnknown reports whether the value of a variable in an arithmetic expression is unknown.
+// isVariableUnknown reports whether the value of a variable in an arithmetic expression is unknown. It also interprets
+// substitutions in the value, which bash expands again.
 func (x *wordExpander) isVariableUnknown(name string) bool {
 	v := x.state.Get(name)
 	value := v.String()

@@ -39,8 +39,9 @@ var dirPrefixes = strings.Fields(`%userprofile% %appdata% %localappdata% %progra
 	$env: $home $pshome $profile hklm: hkcu: hkcr: hku: cert: wsman: filesystem:: registry::
 	microsoft.powershell.core\ ~\`)
 
-// IsOutsideWorkspace reports whether a word is a Windows path out of the workspace, from a directory depth levels below
-// its top. Such a path has a drive, share or device, starts at the root, or has too many parent steps.
+// IsOutsideWorkspace reports whether a word is a Windows path that leaves the workspace. The working directory is depth
+// levels below the workspace. Such a path has a drive, share or device, starts at the root, or has too many parent
+// steps.
 func IsOutsideWorkspace(word string, depth int) bool {
 	word = strings.Trim(word, `"'`)
 	lower := strings.ToLower(word)

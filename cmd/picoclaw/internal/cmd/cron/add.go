@@ -127,7 +127,7 @@ func (v *AddOptions) parseJob(now time.Time) (err error) {
 // checkCommandAllowed returns an error if the guard does not allow the command, as each run would.
 func (v *AddOptions) checkCommandAllowed() error {
 	if !v.agentConfig.Tools.Cron.AllowCommand {
-		return cli.FailedError(errors.New(crontool.CommandsDisabledError().Explained()))
+		return cli.FailedError(errors.New(crontool.CommandsDisabledError().AgentText()))
 	}
 	s, _, done, err := hosts.OpenSessionWith(v.Factory, (*session.Host).OpenPreview, v.agentConfig.ID, session.Cron)
 	if err != nil {
@@ -136,7 +136,7 @@ func (v *AddOptions) checkCommandAllowed() error {
 	defer done()
 	err = crontool.CheckCommand(s, v.spec.Payload.Command)
 	if e := (*session.Error)(nil); errors.As(err, &e) {
-		err = errors.New(e.Explained())
+		err = errors.New(e.AgentText())
 	}
 	return cli.FailedError(err)
 }

@@ -125,7 +125,7 @@ func (o *NewOptions) printCreated(result newPluginResult) error {
 	}
 	shown := result.Dir
 	if cwd, err := os.Getwd(); err == nil {
-		if name, ok := paths.Below(cwd, result.Dir); ok {
+		if name, ok := paths.RelativeWithin(cwd, result.Dir); ok {
 			shown = name
 		}
 	}

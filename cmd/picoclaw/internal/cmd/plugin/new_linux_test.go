@@ -66,7 +66,7 @@ func TestNewPluginRunsInSandbox(t *testing.T) {
 	for name, isolated := range map[string]bool{"isolation": true, "no isolation": false} {
 		t.Run(name, func(t *testing.T) {
 			b := sdktest.Binary{Dir: dir, Isolation: isolated}
-			b.Spec(t, authoredCases()...)
+			b.CheckManifest(t, authoredCases()...)
 			b.Run(t, authoredCases()...)
 		})
 	}
