@@ -97,7 +97,6 @@ func (a *Runtime) newModel(m *config.Model, s *session.Session) (model agent.Mod
 	return model, end, err
 }
 
-// newHTTPModel returns a model with an HTTP API.
 func (a *Runtime) newHTTPModel(m *config.Model, from modelProvider, name string) (agent.Model, error) {
 	key, err := a.modelAPIKey(m, from)
 	if err != nil {

@@ -234,7 +234,6 @@ func DeleteTranscript(dir, key string) error {
 	return err
 }
 
-// openLockedFile opens and locks a file.
 func openLockedFile(path string, create int) (*os.File, error) {
 	file, err := filelock.OpenLockedFlags(path, os.O_RDWR|create, filelock.Lock)
 	if errors.Is(err, filelock.ErrLocked) {

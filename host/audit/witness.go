@@ -163,7 +163,6 @@ func (w *WitnessSender) readNewLines() error {
 	return err
 }
 
-// isLastReadFile reports whether a file is the one that was read last.
 func (w *WitnessSender) isLastReadFile(info os.FileInfo) bool {
 	if w.file == nil {
 		return false

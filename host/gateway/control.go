@@ -135,7 +135,6 @@ func (g *Gateway) serveConsoleLink(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, http.StatusOK, map[string]string{"link": g.address + path})
 }
 
-// currentStatus returns the current status.
 func (g *Gateway) currentStatus() Status {
 	health, ready := g.checkReadiness()
 	s := Status{PID: os.Getpid(), Version: g.options.Version, Started: g.started, Address: g.address, Ready: ready,

@@ -103,7 +103,6 @@ func (n *runtimeGeneration) closeNow() {
 	<-n.closed
 }
 
-// removeGeneration removes a closed generation.
 func (g *Gateway) removeGeneration(n *runtimeGeneration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -89,7 +89,6 @@ func (g *Gateway) formatUptime() string {
 	return time.Since(g.started).Truncate(time.Millisecond).String()
 }
 
-// writeJSON writes a JSON response.
 func writeJSON(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")

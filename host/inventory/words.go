@@ -60,7 +60,6 @@ func SummariseGrants(g *pluginpb.Grant) string {
 	return strings.Join(words, ", ")
 }
 
-// networkGrantText returns the network grant with its hosts, as text.
 func networkGrantText(g *pluginpb.Grant) string {
 	if len(g.Hosts) == 0 {
 		return "network"
@@ -68,7 +67,6 @@ func networkGrantText(g *pluginpb.Grant) string {
 	return "network " + strings.Join(g.Hosts, " ")
 }
 
-// execGrantText returns the exec grant with its programs, as text.
 func execGrantText(g *pluginpb.Grant) string {
 	if len(g.Programs) == 0 {
 		return "exec"

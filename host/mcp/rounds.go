@@ -85,7 +85,6 @@ type roundQuestion struct {
 	answers  chan mcp.InputResponseMap
 }
 
-// questionHash returns a hash that identifies the question.
 func (q *roundQuestion) questionHash() [sha256.Size]byte {
 	h := sha256.New()
 	for _, name := range slices.Sorted(maps.Keys(q.requests)) {

@@ -208,7 +208,6 @@ func (s *Scheduler) runJob(runCtx context.Context, j Job, settings SchedulerSett
 	return Failed, text, err.Error()
 }
 
-// logRecord appends a record to the log.
 func (s *Scheduler) logRecord(r RunRecord) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -105,7 +105,6 @@ func (s *Store) findJob(f *jobFile, name string) (*Job, error) {
 	return nil, fmt.Errorf("%d jobs have the name %q: use an id", len(named), name)
 }
 
-// jobsPath returns the path of jobs.json.
 func (s *Store) jobsPath() string { return filepath.Join(s.dir, "jobs.json") }
 
 // readJobs reads jobs.json. The file info is nil if the file does not exist.

@@ -242,7 +242,6 @@ func (s *Session) ExplainHost(place string) (guard.Decision, error) {
 	}
 }
 
-// serveSandboxListeners serves the listeners of one sandbox.
 func (n *sandboxNetwork) serveSandboxListeners(l isolation.NetworkListeners) (end func()) {
 	proxy, err := egress.NewProxy(egress.ProxyOptions{
 		Policy: n.policy, Secrets: n.secrets, Authority: n.authority, Report: n.reportConnection, Ask: n.askPersonAboutHost,

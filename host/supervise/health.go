@@ -33,7 +33,6 @@ func (in *pluginInstance) startHealthCheck() *healthCheck {
 	return h
 }
 
-// stopChecks ends the checks.
 func (h *healthCheck) stopChecks() {
 	h.mu.Lock()
 	defer h.mu.Unlock()

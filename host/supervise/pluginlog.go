@@ -95,7 +95,6 @@ const stderrTailBytes = 8 << 10
 // outputTail keeps the end of a plugin's output.
 type outputTail struct{ *stdio.TailBuffer }
 
-// newOutputTail returns an empty tail.
 func newOutputTail() *outputTail { return &outputTail{stdio.NewTailBuffer(stderrTailBytes)} }
 
 // String returns the kept output, starting with the first complete line. It escapes control characters.

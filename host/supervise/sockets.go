@@ -116,7 +116,6 @@ func (s *socketDir) removeStaleDirs(parent string) {
 	}
 }
 
-// removeDir removes the directory.
 func (s *socketDir) removeDir() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -35,7 +35,6 @@ type streamPool struct {
 	idle   []*callStream
 }
 
-// acquireStream returns a stream for one call.
 func (s *streamPool) acquireStream() (*callStream, error) {
 	s.mu.Lock()
 	if last := len(s.idle) - 1; last >= 0 {

@@ -252,7 +252,6 @@ func (s *Supervisor) startWithBackoff(spec *InstanceSpec) (*pluginInstance, erro
 	return in, err
 }
 
-// recordCrash stores a crash.
 func (s *Supervisor) recordCrash(spec *InstanceSpec, cause error) {
 	if s.options.CrashDir == "" {
 		return

@@ -27,7 +27,6 @@ type metricInstruments struct {
 	failedSet          metric.MeasurementOption
 }
 
-// createInstruments creates the metrics.
 func (t *Telemetry) createInstruments(m metric.Meter) error {
 	t.meter = m
 	var errs [9]error

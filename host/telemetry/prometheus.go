@@ -54,7 +54,6 @@ func appendMetrics(text []byte, collected *metricdata.ResourceMetrics) []byte {
 	return text
 }
 
-// appendCounterOrGauge appends a counter or a gauge.
 func appendCounterOrGauge[N int64 | float64](text []byte, m metricdata.Metrics, kind string, points []metricdata.DataPoint[N]) []byte {
 	name := metricName(m)
 	if kind == "counter" {

@@ -57,7 +57,6 @@ func (m *Model) Generate(ctx context.Context, r agent.ModelRequest, onText func(
 // cacheControl asks the provider to cache the request up to this point, which makes later requests cheaper.
 var cacheControl = map[string]any{"type": "ephemeral"}
 
-// encodeRequest returns the body of a request.
 func (m *Model) encodeRequest(r agent.ModelRequest) ([]byte, error) {
 	body := map[string]any{"model": m.model, "max_tokens": r.MaxTokens, "stream": true}
 	if r.MaxTokens <= 0 {

@@ -55,7 +55,6 @@ func (m *Model) Generate(ctx context.Context, r agent.ModelRequest, onText func(
 	return m.server.PostRequest(ctx, "chat/completions", body, newReplyAssembler(onText))
 }
 
-// encodeRequest returns the body of a request.
 func (m *Model) encodeRequest(r agent.ModelRequest) ([]byte, error) {
 	body := map[string]any{
 		"model": m.model, "messages": m.convertMessages(r), "stream": true, "stream_options": map[string]any{"include_usage": true},

@@ -120,7 +120,6 @@ func parseError(raw json.RawMessage) (status int, message string) {
 	return status, message
 }
 
-// responseError returns the error for a response that reports a failure.
 func (s *ModelClient) responseError(status int, header http.Header, message string) *agent.ModelError {
 	e := &agent.ModelError{
 		Status: status, RetryAfter: retryAfter(header, time.Now()),
