@@ -69,7 +69,7 @@ func (m *PackageBuilder) BuildPackage(ctx context.Context, id string, s *ServerS
 		return nil, nil, err
 	}
 	p.Agents = s.Agents
-	r.Warnings = append(SuspiciousTextWarnings(r.Info, shadows), s.secretWarnings()...)
+	r.Warnings = slices.Concat(r.Warnings, SuspiciousTextWarnings(r.Info, shadows), s.secretWarnings())
 	return p, r, nil
 }
 
@@ -90,11 +90,15 @@ func (m *PackageBuilder) buildPackageDir(ctx context.Context, dir, id string, s 
 			return err
 		}
 		if plan.fetch != nil {
-			command, fetched, err := m.fetchPackage(ctx, plan.fetch, data)
+			command, fetched, err := m.fetchPackage(ctx, plan.fetch, s, data)
 			if err != nil {
 				return err
 			}
 			version = fetched
+			if usesBrowser(data) && !s.Browser {
+				r.Warnings = append(r.Warnings, "it has a library for browsers, whose browser is not downloaded; --browser lets "+
+					"it start this machine's Chromium")
+			}
 			d.Package, d.Command = plan.fetch.name+" "+fetched, slices.Concat(command, plan.command)
 			if known, err = lookupKnownServer(plan.fetch.name); err != nil {
 				return err
@@ -108,7 +112,11 @@ func (m *PackageBuilder) buildPackageDir(ctx context.Context, dir, id string, s 
 		if plan.name != "" {
 			programs = []string{plan.name}
 		}
-		d.Env = mergeEnv(known.Env, plan.env, s.Env)
+		browser, err := browserEnv(s)
+		if err != nil {
+			return err
+		}
+		d.Env = mergeEnv(known.Env, plan.env, browser, s.Env)
 	}
 	var err error
 	if r.Info, err = m.probeServer(ctx, dir, id, s, &d); err != nil {
@@ -123,7 +131,7 @@ func (m *PackageBuilder) buildPackageDir(ctx context.Context, dir, id string, s 
 		r.Names[here] = pin.Name
 	}
 	d.Tools = b.tools
-	return m.writeManifestFiles(dir, b.manifest, &d, cmp.Or(version, r.Info.Version))
+	return writeManifestFiles(dir, b.manifest, &d, cmp.Or(version, r.Info.Version))
 }
 
 // mergeEnv merges environments. Later values replace earlier ones.
@@ -140,7 +148,7 @@ var notInVersions = lazyregexp.New(`[^0-9A-Za-z.-]+`)
 
 // writeManifestFiles writes server.json and plugin.json. The version includes a hash of the accepted tools and the
 // fetched files, so that a release with other descriptions or dependencies gets another version.
-func (m *PackageBuilder) writeManifestFiles(dir string, manifest *pluginpb.Manifest, d *serverDefinition, version string) error {
+func writeManifestFiles(dir string, manifest *pluginpb.Manifest, d *serverDefinition, version string) error {
 	text, err := json.MarshalIndent(d, "", "  ")
 	if err != nil {
 		return err
@@ -168,7 +176,9 @@ func (m *PackageBuilder) writeManifestFiles(dir string, manifest *pluginpb.Manif
 }
 
 // fetchPackage installs a package in data with a package manager. It returns the server's command and the version.
-func (m *PackageBuilder) fetchPackage(ctx context.Context, f *packageSource, data string) (command []string, version string, err error) {
+func (m *PackageBuilder) fetchPackage(
+	ctx context.Context, f *packageSource, s *ServerSpec, data string,
+) (command []string, version string, err error) {
 	m.Progress(fmt.Sprintf("fetching %s by %s", f.spec, f.manager))
 	env := []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/tmp", "LANG=C.UTF-8"}
 	if _, err := os.Stat(systemCertificates); err == nil { // the registry may use a private authority
@@ -186,8 +196,9 @@ func (m *PackageBuilder) fetchPackage(ctx context.Context, f *packageSource, dat
 			return nil, "", err
 		}
 		env = append(env, "npm_config_cache=/tmp/npm", "npm_config_registry="+registry, "npm_config_update_notifier=false")
-		args = []string{npm, "install", "--prefix", data, "--omit=dev", "--no-audit", "--no-fund", "--no-bin-links",
-			"--loglevel=error", "--", f.spec}
+		env = append(env, skipBrowserDownloads...)
+		args = []string{npm, "install", "--prefix", data, "--omit=dev", "--no-audit", "--no-fund",
+			fmt.Sprintf("--ignore-scripts=%t", s.IgnoreScripts), "--loglevel=error", "--", f.spec}
 	default:
 		python, err := findSystemProgram("python3", "python3-pip")
 		if err != nil {
@@ -197,12 +208,18 @@ func (m *PackageBuilder) fetchPackage(ctx context.Context, f *packageSource, dat
 		args = []string{python, "-m", "pip", "install", "--quiet", "--no-cache-dir", "--no-compile", "--target",
 			filepath.Join(data, "site"), "--", f.spec}
 	}
+	for name, value := range s.Env { // which install scripts may need
+		env = append(env, name+"="+value)
+	}
 	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
 	defer cancel()
 	if said, err := m.runSandboxed(ctx, f.manager, args, env, nil, session.OperatorProgram{
 		ReadWrite: []string{data}, HostsFrom: []string{f.manager},
 	}, data, io.Discard); err != nil {
 		return nil, "", fmt.Errorf("fetch %s: %w%s", f.spec, err, m.summariseManagerOutput(f.manager, said))
+	}
+	if err := removeSymlinks(data); err != nil { // such as node_modules/.bin, which install scripts need
+		return nil, "", err
 	}
 	return f.findStartCommand(data)
 }

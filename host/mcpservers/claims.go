@@ -28,9 +28,10 @@ func lookupKnownServer(name string) (knownServer, error) {
 	return all[name], err
 }
 
-// proposeClaims returns the claims (such as path or URL) for a tool's arguments. It uses known claims, or guesses by
-// the arguments' names. Without a workspace there are no paths to guard.
-func proposeClaims(s *ServerSpec, d *ToolDescription, known map[string]string) map[string]string {
+// proposeClaims returns the claims (such as path or URL) for a tool's arguments. It uses the operator's claims, known
+// claims, or guesses by the arguments' names. Without a workspace there are no paths to guard. name is picoclaw's name
+// of the tool.
+func proposeClaims(s *ServerSpec, d *ToolDescription, name string, known map[string]string) map[string]string {
 	out := map[string]string{}
 	for _, at := range schemaFieldPaths(d.Input, "", 0) {
 		claim := claimFromName(d, at[strings.LastIndex(at, ".")+1:])
@@ -40,6 +41,11 @@ func proposeClaims(s *ServerSpec, d *ToolDescription, known map[string]string) m
 	}
 	for at, claim := range known {
 		if tool, field, _ := strings.Cut(at, "."); tool == d.Name {
+			out[field] = claim
+		}
+	}
+	for at, claim := range s.Claims {
+		if tool, field, _ := strings.Cut(at, "."); tool == d.Name || tool == name {
 			out[field] = claim
 		}
 	}

@@ -50,7 +50,10 @@ func planInstall(s *ServerSpec) (*installPlan, error) {
 		return planUVX(args)
 	case "docker", "podman":
 		return nil, fmt.Errorf("%s starts containers, which a sandbox can't confine; use the command that the image runs, such as the npx or uvx line in the server's documentation", base)
-	case "npm", "pnpm", "yarn", "bunx", "bun", "deno", "uv", "pipx":
+	case "uv":
+		return nil, errors.New("uv is not supported; use uvx PACKAGE for a published server, or python3 FILE with --files DIR " +
+			"for a project with its packages")
+	case "npm", "pnpm", "yarn", "bunx", "bun", "deno", "pipx":
 		return nil, fmt.Errorf("%s is not supported; use npx PACKAGE, uvx PACKAGE, node FILE, python3 FILE or a program", base)
 	}
 	return planLocalCopies(s, program, args)

@@ -119,12 +119,7 @@ func (b *builtManifest) convertTool(id string, s *ServerSpec, d *ToolDescription
 	if _, says := input["additionalProperties"]; !says {
 		input["additionalProperties"] = false
 	}
-	claims := proposeClaims(s, d, known)
-	for at, claim := range s.Claims {
-		if tool, field, _ := strings.Cut(at, "."); tool == d.Name || tool == out.Name {
-			claims[field] = claim
-		}
-	}
+	claims := proposeClaims(s, d, out.Name, known)
 	for _, field := range slices.Sorted(maps.Keys(claims)) {
 		if claims[field] != noClaim && !setSchemaClaim(input, strings.Split(field, "."), claims[field]) {
 			continue

@@ -34,8 +34,11 @@ type ServerSpec struct {
 	Secrets   []string          `json:"secrets,omitempty"`
 	Programs  []string          `json:"programs,omitempty"` // programs that it may start in addition to its own
 	Roots     bool              `json:"roots,omitempty"`    // send the workspace as a root
+	Browser   bool              `json:"browser,omitempty"`  // start this machine's Chromium, which needs any program
 	Claims    map[string]string `json:"claims,omitempty"`   // claim or "none", by "tool.field"
 	Agents    []string          `json:"agents,omitempty"`   // the only agents that may use it
+
+	IgnoreScripts bool `json:"ignore_scripts,omitempty"` // of npm packages, at their installation
 }
 
 // secretVariable matches a placeholder of a secret in a header.
@@ -129,7 +132,7 @@ func (s *ServerSpec) buildGrants(programs []string) pluginpb.Grant {
 	if g.Workspace == "" {
 		g.Workspace = pluginpb.NoWorkspace
 	}
-	if g.Exec && !slices.Contains(s.Programs, "*") {
+	if g.Exec && !s.Browser && !slices.Contains(s.Programs, "*") {
 		g.Programs = slices.Compact(slices.Sorted(slices.Values(append(programs, s.Programs...))))
 	}
 	if !slices.Contains(s.Network, "*") {

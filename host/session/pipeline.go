@@ -170,7 +170,7 @@ func (c *call) askHooks() *Result {
 		changed, e := decodeArguments(c.tool, v.Args)
 		if e != nil {
 			c.setDecision(guard.Decision{Verdict: guard.Deny, Rule: v.Rule,
-				Reason: "a hook has changed the arguments to some that the tool does not take: " + e.Message,
+				Reason: "a hook changed the arguments to invalid ones: " + e.Message,
 				Hint:   cmp.Or(v.Hint, "correct the hook")})
 			return nil
 		}
@@ -296,6 +296,7 @@ func (c *call) limitResult() *Result {
 		s.quarantineTool(c.tool, result.Err.Message)
 	}
 	result.addNetworkRefusals(c.refused)
+	result.addMissingGrants(c.tool.Plugin)
 	s.host.shares.CountOutput(s.account.agent, s.account.limits, result.byteSize())
 	return result
 }

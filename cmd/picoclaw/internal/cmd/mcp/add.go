@@ -89,6 +89,8 @@ func (o *sharedServerOptions) addSpecFlags(cmd *cobra.Command) {
 	flags.StringArrayVar(&o.env, "env", nil, "environment variable, as `NAME=VALUE`")
 	flags.StringArrayVar(&o.claims, "claim", nil, "claim of an argument, as `TOOL.FIELD=CLAIM`: read, write, list, delete, command or none")
 	flags.StringVar(&o.spec.Files, "files", "", "`DIR` that the command needs; it is copied")
+	flags.BoolVar(&o.spec.Browser, "browser", false, "let the server start this machine's Chromium, and any program")
+	flags.BoolVar(&o.spec.IgnoreScripts, "ignore-scripts", false, "do not run install scripts of npm packages")
 	flags.BoolVar(&o.spec.Roots, "roots", false, "send the workspace as an MCP root")
 	o.AddFlags(cmd)
 }
@@ -104,10 +106,10 @@ func (o *AddOptions) addServer(ctx context.Context) error {
 		return cli.UsageErrorf("%v", err)
 	}
 	if s.Lock.Plugins[name] != nil {
-		return cli.FailedError(fmt.Errorf("there is a plugin %s already; update it with `picoclaw mcp update %s`, or remove it with `picoclaw mcp remove %s`", name, name, name))
+		return cli.FailedError(fmt.Errorf("plugin %s already exists; update it with `picoclaw mcp update %s`, or remove it with `picoclaw mcp remove %s`", name, name, name))
 	}
 	if _, declared := s.Config.MCPServers()[name]; declared {
-		return cli.FailedError(fmt.Errorf("the server %s stands in the configuration; `picoclaw mcp trust %s` looks at it", name, name))
+		return cli.FailedError(fmt.Errorf("the server %s is in the configuration; `picoclaw mcp trust %s` inspects it", name, name))
 	}
 	return o.installServer(ctx, s, name, nil)
 }
@@ -144,26 +146,13 @@ func (o *sharedServerOptions) installServer(ctx context.Context, s *install.Plug
 		return cli.FailedError(err)
 	}
 	if s.IsBundled(name) {
-		return cli.FailedError(fmt.Errorf("plugin %s comes with picoclaw; give the server another name", name))
+		return cli.FailedError(fmt.Errorf("plugin %s is built in; give the server another name", name))
 	}
 	if err := session.CheckStateDirName(name); err != nil {
 		return cli.FailedError(err)
 	}
-	if ids := s.Config.AgentIDs(); len(o.spec.Agents) > 0 {
-		for _, id := range o.spec.Agents {
-			if !slices.Contains(ids, id) {
-				return cli.UsageErrorf("there is no agent %q%s", id, suggest.DidYouMean(id, ids))
-			}
-		}
-	}
-	for _, secret := range o.spec.Secrets {
-		if known := s.Config.Secrets(); known[secret].Hosts == nil {
-			return cli.FailedError(fmt.Errorf("there is no secret %q; say in the configuration where it comes from: secrets.%s", secret, secret))
-		}
-	}
-	if named := o.spec.URL != "" || len(o.spec.Network) > 0; named && !slices.Contains(o.spec.Network, "*") &&
-		!s.Config.IsolationEnabled() {
-		return cli.FailedError(errors.New("only a sandbox keeps a server to the hosts that it may reach; set isolation.enabled to true, or grant any with --network '*'"))
+	if err := o.checkGrantable(s); err != nil {
+		return err
 	}
 	maker, done, err := o.newPackageBuilder(s)
 	if err != nil {
@@ -180,13 +169,13 @@ func (o *sharedServerOptions) installServer(ctx context.Context, s *install.Plug
 		return cli.FailedError(fmt.Errorf("%s was not added: %w", name, err))
 	}
 	if state := session.PluginStateDir(s.Config.Home().Path, name); pin == nil && hasFiles(state) {
-		report.Warnings = append(report.Warnings, "it finds the state of an earlier server of that name in "+state)
+		report.Warnings = append(report.Warnings, "it gets the state of an earlier server with this name, in "+state)
 	}
 	o.printReview(p, report)
 	if pin != nil {
 		return o.UpdatePlugin(s, p, pin)
 	}
-	yes, err := o.Confirm("Add the server " + name + ", and grant it this?")
+	yes, err := o.Confirm("Add the server " + name + " with these grants?")
 	if err != nil {
 		return cli.FailedError(fmt.Errorf("%s was not added: %w", name, err))
 	}
@@ -197,6 +186,27 @@ func (o *sharedServerOptions) installServer(ctx context.Context, s *install.Plug
 		return cli.FailedError(err)
 	}
 	return o.PrintResult(install.InstallResult{ID: name, Version: p.Manifest.Version})
+}
+
+// checkGrantable returns an error if the configuration can't provide what the spec grants.
+func (o *sharedServerOptions) checkGrantable(s *install.PluginInventory) error {
+	if ids := s.Config.AgentIDs(); len(o.spec.Agents) > 0 {
+		for _, id := range o.spec.Agents {
+			if !slices.Contains(ids, id) {
+				return cli.UsageErrorf("there is no agent %q%s", id, suggest.DidYouMean(id, ids))
+			}
+		}
+	}
+	for _, secret := range o.spec.Secrets {
+		if known := s.Config.Secrets(); known[secret].Hosts == nil {
+			return cli.FailedError(fmt.Errorf("there is no secret %q; configure its source in secrets.%s", secret, secret))
+		}
+	}
+	if named := o.spec.URL != "" || len(o.spec.Network) > 0; named && !slices.Contains(o.spec.Network, "*") &&
+		!s.Config.IsolationEnabled() {
+		return cli.FailedError(errors.New("only a sandbox can limit a server to hosts; set isolation.enabled to true, or grant all hosts with --network '*'"))
+	}
+	return nil
 }
 
 // newPackageBuilder returns a package builder that runs the server in a sandbox. done closes the builder's host.
@@ -260,7 +270,7 @@ func (o *sharedServerOptions) printReview(p *store.StagedPackage, r *mcpservers.
 		doc, more, _ := strings.Cut(t.Doc, "\n")
 		fmt.Fprintf(out, "  tool      %s.%s  %s\n", m.ID, t.Name, terminal.CleanLine(terminal.Shorten(doc, 100)))
 		if more != "" {
-			fmt.Fprintf(out, "            and %d lines more, which `picoclaw mcp show %s` has\n", strings.Count(more, "\n")+1, m.ID)
+			fmt.Fprintf(out, "            and %d more lines; `picoclaw mcp show %s` prints all\n", strings.Count(more, "\n")+1, m.ID)
 		}
 		for _, at := range slices.Sorted(maps.Keys(r.Claims)) {
 			if tool, field, _ := strings.Cut(at, "."); tool == t.Name {

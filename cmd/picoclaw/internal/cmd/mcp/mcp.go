@@ -58,8 +58,7 @@ file. Only one such server runs per home.`,
 	cmd.Flags().StringVar(&o.socket, "connect", "", "join standard input and output with a session that is served at this `socket`")
 	_ = cmd.Flags().MarkHidden("connect") // it is what programs that picoclaw starts are given
 	cmd.AddCommand(NewCmdAdd(f, nil), NewCmdImport(f, nil), NewCmdList(f, nil), NewCmdShow(f, nil), NewCmdUpdate(f, nil),
-		NewCmdTrust(f, nil),
-		NewCmdRemove(f, nil))
+		NewCmdGrant(f, false, nil), NewCmdGrant(f, true, nil), NewCmdTrust(f, nil), NewCmdRemove(f, nil))
 	return cli.WithRunFunc(cmd, o, runF)
 }
 

@@ -1,0 +1,114 @@
+package mcp
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/picoclaw/picoclaw/cmd/internal/cli"
+	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/install"
+	"github.com/picoclaw/picoclaw/host/mcpservers"
+)
+
+// GrantOptions are the options of `picoclaw mcp grant` and `picoclaw mcp revoke`.
+type GrantOptions struct {
+	sharedServerOptions
+	revoke bool
+}
+
+func NewCmdGrant(f *cli.Factory, revoke bool, runF func(*GrantOptions) error) *cobra.Command {
+	o := &GrantOptions{sharedServerOptions: sharedServerOptions{Options: install.Options{Factory: f, Verb: "mcp trust"}}, revoke: revoke}
+	cmd := &cobra.Command{
+		Use:   "grant NAME",
+		Short: "Grant an MCP server more access",
+		Long: `Grant an installed server hosts, secrets, programs or the workspace, without downloading or starting it. Show the
+change and ask first.`,
+		Example: "  picoclaw mcp grant weather --network api.weather.gov\n  picoclaw mcp grant kube --program kubectl --workspace ro",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if err := serverArgument(&o.name)(cmd, args); err != nil {
+				return err
+			}
+			if len(o.spec.Network)+len(o.spec.Secrets)+len(o.spec.Programs) == 0 && o.spec.Workspace == "" {
+				return cli.UsageErrorf("name the access: --network, --program, --secret or --workspace")
+			}
+			return nil
+		},
+		ValidArgsFunction: completeServers(f),
+		RunE:              func(*cobra.Command, []string) error { return o.changeGrants() },
+	}
+	workspace := "access to the agent's workspace: none, ro or rw"
+	if revoke {
+		cmd.Use, cmd.Short = "revoke NAME", "Revoke an MCP server's access"
+		cmd.Long = "Revoke grants of an installed server. Show the change and ask first. Running calls continue to their end."
+		cmd.Example = "  picoclaw mcp revoke weather --network api.weather.gov"
+		workspace = "remaining access to the agent's workspace: none or ro"
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&o.spec.Workspace, "workspace", "", workspace)
+	flags.StringSliceVar(&o.spec.Network, "network", nil, "`HOSTS` that the server may reach, * for any")
+	flags.StringSliceVar(&o.spec.Secrets, "secret", nil, "`NAMES` of secrets that the server may use without seeing them")
+	flags.StringSliceVar(&o.spec.Programs, "program", nil, "`PROGRAMS` that the server may start, * for any")
+	o.AddFlags(cmd)
+	return cli.WithRunFunc(cmd, o, runF)
+}
+
+// changeGrants installs the server's active version again with the changed grants.
+func (o *GrantOptions) changeGrants() error {
+	s, err := install.OpenPluginInventory(o.Factory)
+	if err != nil {
+		return err
+	}
+	if _, declared := s.Config.MCPServers()[o.name]; declared {
+		return cli.FailedError(fmt.Errorf("the server %s is in the configuration; change tools.mcp.servers.%[1]s, then run "+
+			"`picoclaw mcp trust %[1]s`", o.name))
+	}
+	pin, err := findServer(s, o.name)
+	if err != nil {
+		return err
+	}
+	approved, err := s.ApprovedSpec(o.name, pin)
+	if err != nil {
+		return cli.FailedError(err)
+	}
+	changed := approved
+	changed.Workspace = cmp.Or(o.spec.Workspace, approved.Workspace)
+	if levels := []string{"none", "ro", "rw"}; o.revoke && slices.Index(levels, changed.Workspace) > slices.Index(levels, cmp.Or(approved.Workspace, "none")) {
+		return cli.UsageErrorf("--workspace %s: the server %s has less access (%s)", changed.Workspace, o.name, cmp.Or(approved.Workspace, "none"))
+	}
+	for _, list := range []struct {
+		flag  string
+		names []string
+		to    *[]string
+	}{
+		{"network", o.spec.Network, &changed.Network}, {"secret", o.spec.Secrets, &changed.Secrets},
+		{"program", o.spec.Programs, &changed.Programs},
+	} {
+		*list.to = slices.Clone(*list.to)
+		for _, name := range list.names {
+			switch at := slices.Index(*list.to, name); {
+			case o.revoke && at < 0:
+				return cli.UsageErrorf("--%s %s: the server %s does not have this grant; `picoclaw mcp show %s` lists its grants",
+					list.flag, name, o.name, o.name)
+			case o.revoke:
+				*list.to = slices.Delete(*list.to, at, at+1)
+			case at < 0:
+				*list.to = append(*list.to, name)
+			}
+		}
+	}
+	o.spec = changed
+	if err = o.checkGrantable(s); err != nil {
+		return err
+	}
+	if o.Also, err = mcpservers.FormatSpecDiff(o.name, approved, changed); err != nil {
+		return cli.FailedError(err)
+	}
+	p, err := mcpservers.ChangeGrants(s.Store, o.name, pin, &changed)
+	if err != nil {
+		return cli.FailedError(err)
+	}
+	defer p.Discard()
+	return o.UpdatePlugin(s, p, pin)
+}
