@@ -170,7 +170,7 @@ func (d *mcpEndpoints) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if err != nil {
 		d.log.Error("an agent can't be served", "agent", agent, "error", err)
-		http.Error(w, "the agent can't be served; the gateway's log says why", http.StatusInternalServerError)
+		http.Error(w, "the agent can't be served; the gateway's log has the reason", http.StatusInternalServerError)
 		return
 	}
 	s.ServeHTTP(w, r)

@@ -82,7 +82,7 @@ func siblingsOf(dir, hidden string) (beside []string, err error) {
 		return nil, err
 	}
 	if len(entries) > maxSiblings {
-		return nil, fmt.Errorf("%s holds %d files and directories, and the limit is %d", dir, len(entries), maxSiblings)
+		return nil, fmt.Errorf("%s contains %d files and directories; the limit is %d", dir, len(entries), maxSiblings)
 	}
 	for _, entry := range entries {
 		if path := filepath.Join(dir, entry.Name()); !paths.Within(path, hidden) && entry.Type()&fs.ModeSymlink == 0 {

@@ -6,7 +6,7 @@ import (
 )
 
 // ErrClosed is returned by Start after Close.
-var ErrClosed = errors.New("isolation is closed: no process can be started any more")
+var ErrClosed = errors.New("isolation is closed and starts no processes")
 
 // UnavailableError means that this machine can't provide the requested isolation. The process is then not started.
 type UnavailableError struct {
@@ -70,7 +70,7 @@ func (e *SetupError) Error() string {
 	if e.Err != nil {
 		return e.Err.Error()
 	}
-	return fmt.Sprintf("the sandbox of %s ended before its program started (%s); its standard error says why", e.Profile,
+	return fmt.Sprintf("the sandbox of %s ended before its program started (%s); see its standard error", e.Profile,
 		e.Exit)
 }
 

@@ -68,12 +68,12 @@ func (c *etcCopyCache) replaceEtcMounts(v *mountPlanner) error {
 	if v.profile.Exec {
 		var err error
 		if public, err = listPublicEntries(etc); err != nil {
-			return fmt.Errorf("list what sandboxes see of /etc: %w", err)
+			return fmt.Errorf("list the files of /etc for sandboxes: %w", err)
 		}
 	}
 	path, err := c.copiesDir(parts, public)
 	if err != nil {
-		return fmt.Errorf("copy what sandboxes see of /etc: %w", err)
+		return fmt.Errorf("copy the files of /etc for sandboxes: %w", err)
 	}
 	v.mounts = append(append(rest, plannedMount{kind: bindRO, source: path, target: etc}), kept...)
 	return nil
@@ -255,7 +255,7 @@ func etcCacheKey(parts []plannedMount, public []etcEntry) (string, error) {
 		case m.kind == bindRO && isCopyable(m):
 			err := filepath.WalkDir(m.source, func(path string, d fs.DirEntry, err error) error {
 				if files++; files > maxEtcFiles {
-					return fmt.Errorf("%s holds too many files", m.source)
+					return fmt.Errorf("%s contains too many files", m.source)
 				}
 				if err != nil || !d.IsDir() && !d.Type().IsRegular() {
 					return err

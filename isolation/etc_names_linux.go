@@ -185,7 +185,7 @@ func listPublicEntries(dir string) (entries []etcEntry, err error) {
 			return nil
 		}
 		if len(entries) == maxEtcEntries {
-			return fmt.Errorf("%s holds more than %d files", dir, maxEtcEntries)
+			return fmt.Errorf("%s contains more than %d files", dir, maxEtcEntries)
 		}
 		entries = append(entries, entry)
 		return nil

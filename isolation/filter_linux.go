@@ -102,7 +102,7 @@ func (f syscallFilter) applyFilter(flags uintptr) error {
 		return fmt.Errorf("set the filter of system calls: %w", errno)
 	}
 	if apart != 0 {
-		return fmt.Errorf("set the filter of system calls: thread %d has one of its own", apart)
+		return fmt.Errorf("set the seccomp filter: thread %d has another filter", apart)
 	}
 	return nil
 }

@@ -101,7 +101,7 @@ func buildNetworkLauncher(bwrap string, first int, ports []uint16) []byte {
 	s.addCall(unix.SYS_SENDMSG, uint64(first-1), header, 0)                       //nolint:gosec // small
 	s.addCall(unix.SYS_CLOSE_RANGE, uint64(first-1), everything, 0)               //nolint:gosec // small
 	s.addCall(unix.SYS_PRCTL, unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL) // bubblewrap wants none
-	return s.buildELF(bwrap, "picoclaw: a network of its own could not be made for the sandbox\n")
+	return s.buildELF(bwrap, "picoclaw: the sandbox's network namespace could not be created\n")
 }
 
 // receiveListeners receives the sockets that the network launcher sends.
@@ -111,7 +111,7 @@ func receiveListeners(from *os.File, ports int) (NetworkListeners, error) {
 	control := make([]byte, unix.CmsgSpace(4*most))
 	n, size, _, _, err := unix.Recvmsg(int(from.Fd()), make([]byte, 1), control, unix.MSG_CMSG_CLOEXEC)
 	if err != nil || n == 0 {
-		return NetworkListeners{}, fmt.Errorf("the sandbox's network was not made: %w", errors.Join(err, os.ErrClosed))
+		return NetworkListeners{}, fmt.Errorf("the sandbox's network was not created: %w", errors.Join(err, os.ErrClosed))
 	}
 	messages, err := unix.ParseSocketControlMessage(control[:size])
 	if err != nil || len(messages) != 1 {

@@ -36,7 +36,7 @@ func (m *threadMemoryFile) openThreadMemory(thread uint32) (err error) {
 	m.fd, err = unix.Open("/proc/"+strconv.Itoa(int(thread))+"/mem", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if m.thread = thread; err != nil {
 		m.fd = -1
-		return fmt.Errorf("look at what a process asks for: %w", err)
+		return fmt.Errorf("read a system call's arguments: %w", err)
 	}
 	return nil
 }
@@ -97,7 +97,7 @@ func CanNoticeChanges() bool {
 // installListener applies the filter to the calling thread, and returns the descriptor with the stopped calls.
 func (f syscallFilter) installListener() (int, error) {
 	if len(f) == 0 {
-		return 0, errors.New("there is no filter of system calls for this architecture")
+		return 0, errors.New("there is no seccomp filter for this architecture")
 	}
 	program := unix.SockFprog{Len: uint16(len(f)), Filter: &f[0]}
 	const flags = unix.SECCOMP_FILTER_FLAG_NEW_LISTENER | unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV

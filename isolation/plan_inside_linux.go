@@ -23,7 +23,7 @@ func (v *mountPlanner) mountProtected() error {
 	}
 	found, err := v.profile.Protect()
 	if err != nil {
-		return fmt.Errorf("look for what is protected: %w", err)
+		return fmt.Errorf("search for protected files: %w", err)
 	}
 	for _, path := range found {
 		outer, ok := v.innermostMount(path)

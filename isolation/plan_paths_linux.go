@@ -57,7 +57,7 @@ func (v *mountPlanner) addProfilePath(kind mountKind, path string) error {
 func (v *mountPlanner) checkProfilePath(path string) error {
 	for _, hidden := range v.profile.Hide {
 		if path == hidden {
-			return v.newProfileError(path, "is to be visible and hidden at once", "grant a directory inside it or another one")
+			return v.newProfileError(path, "is both visible and hidden", "grant a directory inside it or another one")
 		}
 	}
 	return v.checkNoLinks(path)
@@ -70,9 +70,9 @@ func (v *mountPlanner) checkNoLinks(path string) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, unix.ELOOP):
-		return v.newProfileError(path, "leads through a symbolic link", "name the place that it leads to")
+		return v.newProfileError(path, "leads through a symbolic link", "name the symlink's target")
 	case errors.Is(err, unix.ENOENT):
-		return v.newProfileError(path, "does not exist", "make it, or take it out of what is granted")
+		return v.newProfileError(path, "does not exist", "create it, or remove it from the grants")
 	default:
 		return v.newProfileError(path, "cannot be opened: "+err.Error(), "")
 	}
@@ -125,7 +125,7 @@ func (v *mountPlanner) exposedMount(rule ExposedPath, key string) (plannedMount,
 		if m.kind == bindRW && m.origin == fromProfile && paths.Within(m.source, rule.Source) {
 			cure := "expose a directory that no agent can change"
 			if m.source == "/" {
-				cure = "it has the whole file system but /tmp without the rule: take the rule out, or restrict the agent to a workspace"
+				cure = "without the rule it sees all files except /tmp; remove the rule, or restrict the agent to a workspace"
 			}
 			return plannedMount{}, &ConfigError{
 				Key:     key,
@@ -136,7 +136,7 @@ func (v *mountPlanner) exposedMount(rule ExposedPath, key string) (plannedMount,
 		if m.kind == bindRW && (rule.Target == m.target || isStrictlyBelow(m.target, rule.Target) && !v.linkSafe()) {
 			return plannedMount{}, &ConfigError{
 				Key:     key,
-				Problem: fmt.Sprintf("the target lies in %s, which the sandbox %s can write, and bubblewrap would follow a link there", m.target, v.profile.Name),
+				Problem: fmt.Sprintf("the target lies in %s, which the sandbox %s can write, and bubblewrap would follow a symlink there", m.target, v.profile.Name),
 				Cure: "choose a target outside every writable directory, such as /exposed/" + filepath.Base(rule.Target) +
 					", or install bubblewrap 0.12 or later",
 			}

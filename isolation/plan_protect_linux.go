@@ -20,8 +20,8 @@ func (v *mountPlanner) protectMounts() error {
 		inside := filepath.Join(outer.source, relativePath(outer.target, m.target))
 		info, err := os.Lstat(inside)
 		if err != nil {
-			return v.newProfileError(m.target, fmt.Sprintf("is to be mounted in %s and does not exist there", outer.target),
-				"make it first, or choose a place outside")
+			return v.newProfileError(m.target, fmt.Sprintf("can't be mounted in %s: it does not exist there", outer.target),
+				"create it first, or choose a target outside")
 		}
 		if m.isBind() {
 			source, err := os.Lstat(m.source)

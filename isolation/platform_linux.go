@@ -169,8 +169,8 @@ func (pl *processStarter) startSandbox(child *exec.Cmd, p Profile) (*Process, er
 		in.removeGroup()
 		s.closeAllFiles()
 		if p.Proxied != nil && errors.Is(err, fs.ErrPermission) {
-			err = &UnavailableError{Cause: "a network of its own can't be made for " + p.Name, Err: err,
-				Cure: "let picoclaw make user namespaces (Ubuntu: an AppArmor profile for it with userns), or do without network.allow"}
+			err = &UnavailableError{Cause: "a network namespace can't be created for " + p.Name, Err: err,
+				Cure: "allow user namespaces for picoclaw (Ubuntu: an AppArmor profile with userns), or remove network.allow"}
 		}
 		return nil, err
 	}

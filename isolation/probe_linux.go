@@ -91,10 +91,10 @@ func checkExposeSources(rules []ExposedPath) error {
 		switch err := checkPathHasNoLinks(rule.Source); {
 		case err == nil:
 		case errors.Is(err, unix.ENOENT):
-			return &ConfigError{Key: key, Problem: "it does not exist", Cure: "make it, or take the rule out"}
+			return &ConfigError{Key: key, Problem: "it does not exist", Cure: "create it, or remove the rule"}
 		case errors.Is(err, unix.ELOOP):
 			return &ConfigError{Key: key, Problem: "it leads through a symbolic link",
-				Cure: "write the place that it leads to as the source, and this path as the target"}
+				Cure: "use the symlink's target as the source, and this path as the target"}
 		default:
 			return &ConfigError{Key: key, Problem: err.Error(), Cure: "expose a path that this user can open"}
 		}

@@ -130,7 +130,7 @@ type GroupLimits = cgroup.GroupLimits
 func checkPath(path string) error {
 	switch {
 	case strings.ContainsRune(path, 0):
-		return fmt.Errorf("%q holds a NUL byte", path)
+		return fmt.Errorf("%q contains a NUL byte", path)
 	case !filepath.IsAbs(path):
 		return fmt.Errorf("%q is not an absolute path", path)
 	}

@@ -41,7 +41,7 @@ func (r tokenRestriction) verifyRestrictions() error {
 		return nil
 	}
 	return &UnavailableError{
-		Cause: "Windows has not restricted the process as it was told to",
+		Cause: "Windows did not restrict the process",
 		Cure:  "set isolation.enabled to false to do without isolation",
 		Err:   errors.Join(wrong...),
 	}

@@ -29,7 +29,7 @@ func (i *Starter) Start(cmd *exec.Cmd, p Profile) (*Process, error) {
 		p.Notice = nil
 	}
 	if p.Proxied != nil && !i.cfg.Enabled {
-		return nil, &ProfileError{Profile: p.Name, Problem: "has a network by name, which only a sandbox keeps it to",
+		return nil, &ProfileError{Profile: p.Name, Problem: "has a network by name, which only a sandbox can enforce",
 			Cure: "set isolation.enabled to true, or do without network.allow"}
 	}
 	proc, err := i.starter.startChild(child, p)
@@ -108,7 +108,7 @@ func (i *Starter) newChildCommand(cmd *exec.Cmd, p Profile) (*exec.Cmd, Profile,
 	}
 	if p.UserEnv {
 		if i.layout.home == "" {
-			return nil, p, &ProfileError{Profile: p.Name, Problem: "wants a user environment, and there is no home",
+			return nil, p, &ProfileError{Profile: p.Name, Problem: "needs a user environment, but there is no home",
 				Cure: "set PICOCLAW_HOME"}
 		}
 		if err := i.layout.prepareUserEnv(p.UserEnvID); err != nil {

@@ -87,7 +87,7 @@ func addTenant(ctx context.Context, o *hubcmd.AddOptions) error {
 	if err := h.AddTenant(ctx, o.Name); err != nil {
 		return cli.FailedError(err)
 	}
-	fmt.Fprintf(o.Factory.Out, "tenant %s is there\n", o.Name)
+	fmt.Fprintf(o.Factory.Out, "tenant %s is created\n", o.Name)
 	return nil
 }
 
@@ -102,7 +102,7 @@ func addIdentity(ctx context.Context, o *hubcmd.AddOptions) error {
 	}
 	f, err := identity.Create(out) // first, so that no name is given away with a key that nobody has
 	if errors.Is(err, fs.ErrExist) {
-		err = fmt.Errorf("%s is there already; name another with --out", out)
+		err = fmt.Errorf("%s already exists; name another file with --out", out)
 	}
 	if err != nil {
 		return cli.FailedError(err)
@@ -118,7 +118,7 @@ func addIdentity(ctx context.Context, o *hubcmd.AddOptions) error {
 	if err != nil {
 		return cli.FailedError(err)
 	}
-	fmt.Fprintf(o.Factory.Out, "%s holds the key of %s %s; it is for %s\n", out, added.Role, added.Name,
+	fmt.Fprintf(o.Factory.Out, "%s contains the key of %s %s for %s\n", out, added.Role, added.Name,
 		strings.Join(id.URLs, ", "))
 	return nil
 }
@@ -163,7 +163,7 @@ func revokeIdentity(ctx context.Context, o *hubcmd.MachineOptions) error {
 	if err := h.Revoke(ctx, o.Tenant, o.Name); err != nil {
 		return cli.FailedError(err)
 	}
-	fmt.Fprintf(o.Out, "%s is out\n", o.Name)
+	fmt.Fprintf(o.Out, "%s is revoked\n", o.Name)
 	return nil
 }
 

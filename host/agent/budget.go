@@ -38,7 +38,7 @@ type BudgetError struct {
 }
 
 func (e *BudgetError) Error() string {
-	return fmt.Sprintf("%s (%s). What was done until then is kept", e.Message, e.Setting)
+	return fmt.Sprintf("%s (%s). Earlier changes remain", e.Message, e.Setting)
 }
 
 // Config keys of the limits.
@@ -51,12 +51,12 @@ const (
 )
 
 func timeBudgetError(limit time.Duration) *BudgetError {
-	return &BudgetError{"minutes", timeSetting, fmt.Sprintf("the turn has taken %s, which is all it may take", limit)}
+	return &BudgetError{"minutes", timeSetting, fmt.Sprintf("the turn has reached its time limit of %s", limit)}
 }
 
 func iterationsBudgetError(limit int) *BudgetError {
 	return &BudgetError{"iterations", iterationsSetting,
-		fmt.Sprintf("the model was asked %d times in this turn, which is as often as it may be", limit)}
+		fmt.Sprintf("the turn has reached its limit of %d requests to the model", limit)}
 }
 
 // usageMeter counts the usage of a turn, including its subagents.
@@ -131,7 +131,7 @@ func (m *usageMeter) checkOwnBudget() *BudgetError {
 			fmt.Sprintf("the turn has used %d tokens; its budget is %d", used.TotalTokens(), b.Tokens)}
 	case b.CostUSD > 0 && m.unknown:
 		return &BudgetError{"cost_usd", costSetting, fmt.Sprintf(
-			"the turn may cost %.2f USD, but what the model costs is not known; set its prices", b.CostUSD)}
+			"the turn may cost %.2f USD, but the model has no prices; set them", b.CostUSD)}
 	case b.CostUSD > 0 && used.CostUSD >= b.CostUSD:
 		return &BudgetError{"cost_usd", costSetting,
 			fmt.Sprintf("the turn has cost %.4f USD; its budget is %.4f", used.CostUSD, b.CostUSD)}

@@ -27,12 +27,12 @@ func TestBudgets(t *testing.T) {
 		calls  int
 	}{
 		"tokens": {func(s *agent.LoopSettings) { s.Budget.Tokens = 900 },
-			[]string{"1000 tokens", "900", "agents.defaults.budget.tokens", "is kept"}, 2},
+			[]string{"1000 tokens", "900", "agents.defaults.budget.tokens", "Earlier changes remain"}, 2},
 		"money": {func(s *agent.LoopSettings) { s.Budget.CostUSD, s.Prices = 5, prices },
 			[]string{"5.6000 USD", "5.0000", "agents.defaults.budget.cost_usd"}, 6},
-		"unknown prices": {func(s *agent.LoopSettings) { s.Budget.CostUSD = 5 }, []string{"not known", "set its prices"}, 0},
+		"unknown prices": {func(s *agent.LoopSettings) { s.Budget.CostUSD = 5 }, []string{"has no prices", "set them"}, 0},
 		"calls":          {func(s *agent.LoopSettings) { s.Budget.Calls = 3 }, []string{"3", "agents.defaults.budget.calls"}, 3},
-		"iterations":     {func(s *agent.LoopSettings) { s.MaxIterations = 3 }, []string{"3 times", "max_tool_iterations"}, 6},
+		"iterations":     {func(s *agent.LoopSettings) { s.MaxIterations = 3 }, []string{"3 requests", "max_tool_iterations"}, 6},
 		"time":           {func(s *agent.LoopSettings) { s.Budget.Time = time.Nanosecond }, []string{"1ns", "agents.defaults.budget.minutes"}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {

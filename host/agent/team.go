@@ -185,7 +185,7 @@ func (t *Team) startTask(ctx context.Context, task ChildTask, background bool) (
 	depth := f.depth
 	t.mu.Unlock()
 	if limit := f.limits.Depth; depth >= limit {
-		return nil, sdk.Errorf(sdk.AccessDenied, "subagents may be %d deep, and this is one of the deepest", limit).
+		return nil, sdk.Errorf(sdk.AccessDenied, "the nesting depth of subagents is limited to %d", limit).
 			WithHint("do it yourself; agents.defaults.subturn.max_depth bounds it")
 	}
 	if err := f.acquireSlot(ctx); err != nil {
@@ -214,7 +214,7 @@ func (f *sessionChildren) acquireSlot(ctx context.Context) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-wait.C:
-		return sdk.Errorf(sdk.Timeout, "%d subagents run already, and none has ended within %s", cap(f.slots),
+		return sdk.Errorf(sdk.Timeout, "%d subagents are running, and none ended within %s", cap(f.slots),
 			f.limits.SlotWait).WithHint("wait for one by spawn_status; agents.defaults.subturn.max_concurrent and " +
 			"concurrency_timeout_sec bound it")
 	}
@@ -229,7 +229,7 @@ func (t *Team) checkDelegation(task ChildTask) error {
 	if task.Agent == "" || slices.Contains(names, task.Agent) {
 		return nil
 	}
-	e := sdk.Errorf(sdk.AccessDenied, "this agent may not give work to %q", task.Agent)
+	e := sdk.Errorf(sdk.AccessDenied, "this agent may not delegate to %q", task.Agent)
 	if len(names) == 0 {
 		return e.WithHint("subagents.allow_agents lists the agents it may delegate to")
 	}

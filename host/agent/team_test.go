@@ -277,7 +277,7 @@ func TestLimitsOfATeam(t *testing.T) {
 	spawn := `spawn {"task":"wait"}`
 	for want, answers := range map[string][]string{
 		"agents.defaults.subturn.max_concurrent": {spawn, spawn, spawn, "done"},
-		`may not give work to "boss"`:            {`delegate {"agent_id":"boss","task":"wait"}`, "done"},
+		`may not delegate to "boss"`:             {`delegate {"agent_id":"boss","task":"wait"}`, "done"},
 		"it may to helper":                       {`spawn {"agent_id":"boss","task":"wait"}`, "done"},
 		"agent_id is empty":                      {`delegate {"agent_id":"","task":"wait"}`, "done"},
 		"agent helper: id 1, failed":             {`spawn {"agent_id":"helper","task":"nobody"}`, "settle {}", "done"},
@@ -294,7 +294,7 @@ func TestLimitsOfATeam(t *testing.T) {
 		}
 	}
 	a, _ := parentOf(t, team, says(`subagent {"task":"depth 0"}`, "done"), LoopSettings{})
-	if _, err := a.RunTurn(t.Context(), "go", nil); err != nil || !strings.Contains(deepest, "subagents may be 3 deep") {
+	if _, err := a.RunTurn(t.Context(), "go", nil); err != nil || !strings.Contains(deepest, "depth of subagents is limited to 3") {
 		t.Errorf("%v; %s", err, deepest)
 	}
 }

@@ -40,7 +40,7 @@ const maxStatusWait = time.Minute
 
 // BuiltinPlugin returns the built-in plugin with the tools spawn, subagent, delegate and spawn_status.
 func (t *Team) BuiltinPlugin() (session.BuiltinPlugin, error) {
-	p := session.BuiltinPlugin{ID: TeamPluginID, Doc: "Has other agents do work."}
+	p := session.BuiltinPlugin{ID: TeamPluginID, Doc: "Delegates work to other agents."}
 	var wrong error
 	add := func(tool session.BuiltinTool, err error) {
 		p.Tools = append(p.Tools, tool)
@@ -57,7 +57,7 @@ func (t *Team) BuiltinPlugin() (session.BuiltinPlugin, error) {
 		if err != nil {
 			return "", err
 		}
-		return fmt.Sprintf("%s has begun; its id is %s", c.displayName(), c.ID), nil
+		return fmt.Sprintf("%s has started; its ID is %s", c.displayName(), c.ID), nil
 	}))
 	add(session.NewBuiltinTool("subagent", "Give a task to a subagent, and wait for its result.",
 		func(ctx context.Context, s *session.Session, in subagentInput) (string, error) {
@@ -66,11 +66,11 @@ func (t *Team) BuiltinPlugin() (session.BuiltinPlugin, error) {
 	add(session.NewBuiltinTool("delegate", "Give a task to another agent, and wait for its result.",
 		func(ctx context.Context, s *session.Session, in delegateInput) (string, error) {
 			if in.Agent == "" {
-				return "", sdk.Errorf(sdk.InvalidArgument, "agent_id is empty").WithHint("subagent gives work to one like yourself")
+				return "", sdk.Errorf(sdk.InvalidArgument, "agent_id is empty").WithHint("the tool subagent starts a copy of yourself")
 			}
 			return t.runTask(ctx, ChildTask{Parent: s, Agent: in.Agent, Text: in.Task})
 		}))
-	add(session.NewBuiltinTool("spawn_status", "Say how subagents stand that spawn has begun, with the results of those that have ended.",
+	add(session.NewBuiltinTool("spawn_status", "Show the state of subagents started by spawn, with the results of finished ones.",
 		t.statusReport))
 	return p, wrong
 }

@@ -85,7 +85,7 @@ func (t *Transcript) loadFile() error {
 		return err
 	}
 	if read.head != nil && read.head.Key != t.key {
-		return fmt.Errorf("it is the file of session %q; move it away", read.head.Key)
+		return fmt.Errorf("it is the file of session %q; move it", read.head.Key)
 	}
 	t.messages, t.size = read.messages, int64(read.validBytes)
 	for _, repair := range read.repairs {
@@ -208,7 +208,7 @@ func ListTranscripts(dir string) ([]TranscriptInfo, error) {
 			headErr = fmt.Errorf("it is the file of session %q", first.Key)
 		}
 		if headErr != nil {
-			broken = errors.Join(broken, fmt.Errorf("session file %s can't be read: %w; put back a copy, or remove it", path, headErr))
+			broken = errors.Join(broken, fmt.Errorf("session file %s can't be read: %w; restore a copy, or remove it", path, headErr))
 			continue
 		}
 		all = append(all, TranscriptInfo{first.Key, path, about.ModTime(), about.Size()})
@@ -237,7 +237,7 @@ func DeleteTranscript(dir, key string) error {
 func openLockedFile(path string, create int) (*os.File, error) {
 	file, err := filelock.OpenLockedFlags(path, os.O_RDWR|create, filelock.Lock)
 	if errors.Is(err, filelock.ErrLocked) {
-		err = errors.New("another process has it; end that one, or use another session")
+		err = errors.New("another process uses it; end that process, or use another session")
 	}
 	return file, err
 }

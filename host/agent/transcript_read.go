@@ -36,14 +36,14 @@ func parseTranscript(data []byte) (*parsedTranscript, error) {
 		err := json.Unmarshal(text, &l)
 		begun := bytes.HasPrefix(text, []byte(lineStart[:min(len(text), len(lineStart))])) // no line of zeros
 		if begun && (!ended || err != nil && len(rest) == 0) {
-			r.repairs = append(r.repairs, fmt.Sprintf("the last line was not finished; its %d bytes were taken away", len(text)))
+			r.repairs = append(r.repairs, fmt.Sprintf("the last line was incomplete; its %d bytes were removed", len(text)))
 			break
 		}
 		if err == nil {
 			err = r.addLine(l)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("line %d: %w; take the line away, or delete the session", number, err)
+			return nil, fmt.Errorf("line %d: %w; remove the line, or delete the session", number, err)
 		}
 		r.validBytes += len(text) + 1
 	}
@@ -54,15 +54,15 @@ func parseTranscript(data []byte) (*parsedTranscript, error) {
 func (r *parsedTranscript) addLine(l transcriptLine) error {
 	switch {
 	case (l.Head != nil) != (r.head == nil):
-		return errors.New("the first line, and no other, says what the file is")
+		return errors.New("only the first line may be the header")
 	case l.Head != nil:
 		if l.Head.Version != transcriptVersion {
-			return fmt.Errorf("the file is of version %d, and this program reads %d", l.Head.Version, transcriptVersion)
+			return fmt.Errorf("the file has version %d, but this program reads %d", l.Head.Version, transcriptVersion)
 		}
 		r.head = l.Head
 	case l.Context != nil:
 		if l.Context.Kept < 0 || l.Context.Kept > len(r.messages) {
-			return fmt.Errorf("it keeps %d of %d messages", l.Context.Kept, len(r.messages))
+			return fmt.Errorf("it retains %d of %d messages", l.Context.Kept, len(r.messages))
 		}
 		r.messages = append([]Message{l.Context.Message}, r.messages[len(r.messages)-l.Context.Kept:]...)
 	case l.Message != nil:
@@ -72,8 +72,8 @@ func (r *parsedTranscript) addLine(l transcriptLine) error {
 }
 
 // unknownResult is the result of calls that were running when the process ended.
-const unknownResult = "picoclaw ended before this call had a result. Whether it was made is not known: look before you " +
-	"repeat it."
+const unknownResult = "picoclaw ended before this call had a result. It is unknown whether the call had effects: check " +
+	"before you repeat it."
 
 // repairCallResults gives each call exactly one result, as models require.
 func (r *parsedTranscript) repairCallResults() {
@@ -112,10 +112,10 @@ func (r *parsedTranscript) repairCallResults() {
 		lost += len(results)
 	}
 	if made > 0 {
-		r.repairs = append(r.repairs, fmt.Sprintf("%d calls had no result; the model is told that their outcome is unknown", made))
+		r.repairs = append(r.repairs, fmt.Sprintf("%d calls had no result; their outcome is reported to the model as unknown", made))
 	}
 	if lost > 0 {
-		r.repairs = append(r.repairs, fmt.Sprintf("%d results belong to no call; they were left out", lost))
+		r.repairs = append(r.repairs, fmt.Sprintf("%d results without a call were removed", lost))
 	}
 	r.messages = all
 }
@@ -133,7 +133,7 @@ func readTranscriptHeader(path string) (*transcriptHeader, error) {
 	}
 	var l transcriptLine
 	if err := json.Unmarshal(text, &l); err != nil || l.Head == nil {
-		return nil, errors.New("not the file of a session")
+		return nil, errors.New("not a session file")
 	}
 	return l.Head, nil
 }

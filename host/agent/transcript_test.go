@@ -100,8 +100,8 @@ func TestInvalidTranscriptIsRefused(t *testing.T) {
 		"line 2":              lines[0] + lines[0],
 		"version 9":           `{"transcript":{"version":9,"key":"test"}}` + "\n",
 		`of session "other"`:  `{"transcript":{"version":1,"key":"other"}}` + "\n",
-		"it keeps 7 of 1":     lines[0] + lines[1] + `{"context":{"kept":7}}` + "\n",
-		"it keeps -1 of 1":    lines[0] + lines[1] + `{"context":{"kept":-1}}` + "\n",
+		"it retains 7 of 1":   lines[0] + lines[1] + `{"context":{"kept":7}}` + "\n",
+		"it retains -1 of 1":  lines[0] + lines[1] + `{"context":{"kept":-1}}` + "\n",
 		"not a regular file;": "",
 	} {
 		if err := os.RemoveAll(path); err != nil {
@@ -125,10 +125,10 @@ func TestInvalidTranscriptIsRefused(t *testing.T) {
 func TestTranscriptIsLocked(t *testing.T) {
 	dir := t.TempDir()
 	first := open(t, dir, "cli:default")
-	if _, err := agent.OpenTranscript(dir, "cli:default"); err == nil || !strings.Contains(err.Error(), "another process has it") {
+	if _, err := agent.OpenTranscript(dir, "cli:default"); err == nil || !strings.Contains(err.Error(), "another process uses it") {
 		t.Errorf("the error is %v", err)
 	}
-	if err := agent.DeleteTranscript(dir, "cli:default"); err == nil || !strings.Contains(err.Error(), "another process has it") {
+	if err := agent.DeleteTranscript(dir, "cli:default"); err == nil || !strings.Contains(err.Error(), "another process uses it") {
 		t.Errorf("the error is %v", err)
 	}
 	if err := first.Close(); err != nil {

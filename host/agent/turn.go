@@ -46,7 +46,7 @@ func (t *turn) runLoop(text string) error {
 		}
 		if len(reply.Message.Calls) == 0 {
 			if reply.Message.Text == "" {
-				t.emitNotice(EmptyNotice, "the model has answered with nothing")
+				t.emitNotice(EmptyNotice, "the model's answer is empty")
 			}
 			return nil
 		}
@@ -160,7 +160,7 @@ func (t *turn) generateReply(r ModelRequest, onText func(string)) (*ModelReply, 
 			return nil, err
 		}
 		wait = max(wait, min(t.settings.RetryBackoff<<min(try, 16), maxRetryWait))
-		t.emitNotice(RetryNotice, "%v; asking again in %s (%d of %d)", err, wait, try+1, t.settings.MaxRetries)
+		t.emitNotice(RetryNotice, "%v; retry in %s (%d of %d)", err, wait, try+1, t.settings.MaxRetries)
 		select {
 		case <-time.After(wait):
 		case <-t.ctx.Done():

@@ -73,10 +73,10 @@ const (
 
 var (
 	// ErrNotWaiting is the error of a call that does not wait, or no longer.
-	ErrNotWaiting = errors.New("no such call waits any more; `picoclaw approvals` lists those that do")
+	ErrNotWaiting = errors.New("no such call is waiting; `picoclaw approvals` lists waiting calls")
 	// ErrNotTaken is the error of a call whose process does not read the answer.
 	ErrNotTaken = errors.New("the picoclaw process of the call does not answer: it hangs or is paused; resume it " +
-		"with `kill -CONT`, and answer again")
+		"with `kill -CONT`, and repeat your answer")
 	// ErrAnswered is the error of a call that was answered already.
 	ErrAnswered = errors.New("the call was answered already")
 )
@@ -158,7 +158,7 @@ func FindWaitingCall(home, id string) (*WaitingCall, error) {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	if w.ID != id {
-		return nil, fmt.Errorf("%s is of another call", name)
+		return nil, fmt.Errorf("%s belongs to another call", name)
 	}
 	return w, nil
 }

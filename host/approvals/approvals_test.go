@@ -114,7 +114,7 @@ func TestOversizedCallDoesNotWait(t *testing.T) {
 	d := NewQueue(t.TempDir(), time.Millisecond)
 	long := Call{Arguments: json.RawMessage(`"` + strings.Repeat(" ", maxFileBytes) + `"`)}
 	_, err := d.WaitForAnswer(t.Context(), long, func(context.Context, *WaitingCall) { t.Error("it waits") })
-	if err == nil || !strings.Contains(err.Error(), "bytes long") {
+	if err == nil || !strings.Contains(err.Error(), "bytes; a person can be shown") {
 		t.Errorf("it does not wait because: %v", err)
 	}
 	if waiting, err := ListWaitingCalls(d.home); err != nil || len(waiting) > 0 {

@@ -44,7 +44,7 @@ func (d *Queue) WaitForAnswer(ctx context.Context, c Call, tell func(context.Con
 	}
 	d.mu.Unlock()
 	if full {
-		return nil, fmt.Errorf("%d calls of the agent wait already, which are as many as may", maxWaiting)
+		return nil, fmt.Errorf("%d calls of the agent are waiting, which is the maximum", maxWaiting)
 	}
 	defer func() {
 		d.mu.Lock()
@@ -119,7 +119,7 @@ func (d *Queue) createLockedCallFile(w *WaitingCall) (*os.File, error) {
 		return nil, err
 	}
 	if len(text) > maxFileBytes {
-		return nil, fmt.Errorf("the call is %d bytes long, and at most %d can be shown to a person", len(text), maxFileBytes)
+		return nil, fmt.Errorf("the call has %d bytes; a person can be shown at most %d", len(text), maxFileBytes)
 	}
 	w.digest = hashText(text)
 	file, err := os.OpenFile(approvalFilePath(d.home, w.ID, tempSuffix), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)

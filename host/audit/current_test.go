@@ -44,7 +44,7 @@ func TestLostCurrentFileIsAnError(t *testing.T) {
 			_, openErr := audit.OpenLog(audit.LogPath(home), audit.LogOptions{})
 			_, verifyErr := audit.VerifyLog(audit.LogPath(home), "")
 			for what, err := range map[string]error{"open": openErr, "verify": verifyErr} {
-				if err == nil || !strings.Contains(err.Error(), audit.LogPath(home)) || !strings.Contains(err.Error(), "put back a copy") {
+				if err == nil || !strings.Contains(err.Error(), audit.LogPath(home)) || !strings.Contains(err.Error(), "restore a copy") {
 					t.Errorf("%s, %s: %v", name, what, err)
 				}
 			}

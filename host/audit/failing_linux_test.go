@@ -54,7 +54,7 @@ func TestDroppedEntriesAreReported(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := log.CheckWritable(); err == nil ||
-		err.Error() != "write the audit log: records were lost while it could not be written: 2" {
+		err.Error() != "write the audit log: 2 entries were lost while it could not be written" {
 		t.Errorf("the error is %v", err)
 	}
 	if err := log.CheckWritable(); err != nil {

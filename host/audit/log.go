@@ -153,7 +153,7 @@ func (l *Log) flushPending() error {
 		return nil
 	})
 	if err == nil && l.dropped > 0 {
-		err = fmt.Errorf("records were lost while it could not be written: %d", l.dropped)
+		err = fmt.Errorf("%d entries were lost while it could not be written", l.dropped)
 		l.dropped = 0
 	}
 	if err == nil {

@@ -45,7 +45,7 @@ type LogPage struct {
 }
 
 // ErrNotInLog says that the log does not have an entry or location, for example because its file was removed.
-var ErrNotInLog = errors.New("it was never there, or its file is gone: audit.max_files says how many are kept")
+var ErrNotInLog = errors.New("it never existed, or its file was removed (audit.max_files)")
 
 // SearchLog returns a page with the latest matching entries of the log at a path. It reads a bounded part of the log,
 // so a page with a Next may have few entries or none.
@@ -217,7 +217,7 @@ func parseLocation(text string) (l logLocation, err error) {
 	l.file = file
 	l.offset, _ = strconv.ParseInt(at, 10, 64)
 	if err != nil || len(file) != fileIDLength || l.offset < 0 || l.String() != text {
-		return logLocation{}, fmt.Errorf("%.40q is no place in an audit log", text)
+		return logLocation{}, fmt.Errorf("%.40q is no position in an audit log", text)
 	}
 	return l, nil
 }

@@ -87,8 +87,8 @@ func (v *chainVerifier) verifyFile(f *os.File, current bool) error {
 				v.countInvalidLine()
 			}
 			if (!current || number > 1 || len(line) > 0) && v.result.Records == before {
-				return &ChainError{File: f.Name(), Line: number, Why: "the file holds no record: it was emptied, cut or overwritten; " +
-					"put back a copy"}
+				return &ChainError{File: f.Name(), Line: number, Why: "the file has no entries: it was emptied, truncated or overwritten; " +
+					"restore a copy"}
 			}
 			return nil
 		}
@@ -121,23 +121,23 @@ func (v *chainVerifier) lineFault(line []byte) string {
 	first := !v.chained && v.result.Unchained == 0
 	switch {
 	case ok && !isRecord:
-		return "it has a chain and is no record: it was altered"
+		return "it has a hash but is no entry: it was changed"
 	case !isRecord:
 		if len(bytes.TrimSpace(line)) > 0 {
 			v.countInvalidLine()
 		}
 		return ""
 	case !ok && v.chained:
-		return "the record has no chain, and those before it have: it was altered, put in, or written by an older picoclaw"
+		return "the entry has no hash, unlike earlier entries: it was changed, inserted, or written by an older picoclaw"
 	case !ok:
 		v.result.Unchained++
 	case first:
 		v.last, v.result.Whole = record.Follows, record.Follows == ""
 	case record.Follows != "" && record.Follows != v.last:
-		return "the file follows a record that is not the one before: files or records were removed or put in"
+		return "the file does not follow the previous entry: files or entries were removed or inserted"
 	}
 	if ok && c != v.last.nextHash(text) {
-		return "the record does not follow from the one before: it was altered, or others were removed, put in or moved"
+		return "the entry does not follow from the previous entry: it was changed, or others were removed, inserted or moved"
 	}
 	if v.result.Records++; v.result.From.IsZero() {
 		v.result.From = record.Time

@@ -69,7 +69,7 @@ func TestVerifyDetectsTampering(t *testing.T) {
 		"the first decision": {func(b []byte) []byte {
 			return bytes.Replace(b, []byte(`"allow"`), []byte(`"deny" `),
 				1)
-		}, 1, "altered"},
+		}, 1, "changed"},
 		"a record is left out": {func(b []byte) []byte {
 			l := lines(b)
 			return bytes.Join(append(l[:3:3], l[4:]...),
@@ -81,7 +81,7 @@ func TestVerifyDetectsTampering(t *testing.T) {
 			l := lines(b)
 			return bytes.Join(append(l[:3:3], l[2:]...),
 				nil)
-		}, 4, "put in"},
+		}, 4, "inserted"},
 		"two records are exchanged": {func(b []byte) []byte {
 			l := lines(b)
 			l[3], l[4] = l[4],
@@ -92,11 +92,11 @@ func TestVerifyDetectsTampering(t *testing.T) {
 			l := lines(b)
 			l[6] = append(l[6][:len(l[6])-chainMemberLength-1], "}\n"...)
 			return bytes.Join(l, nil)
-		}, 7, "has no chain"},
+		}, 7, "has no hash"},
 		"a chain is put on something": {func(b []byte) []byte {
 			return bytes.Replace(b, []byte(`{"time":"2`),
 				[]byte(`{"tame":"2`), 1)
-		}, 1, "is no record"},
+		}, 1, "is no entry"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path, _ := chained(t, 10, LogOptions{})

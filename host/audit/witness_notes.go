@@ -161,22 +161,22 @@ func (t *WitnessReport) setVerdict(notes []WitnessNote, counts map[string]int, d
 	switch {
 	case differs != nil:
 		t.Verdict, t.Note = LogChanged, differs
-		t.Why = fmt.Sprintf("record %d differs from the one the witness received at %s: the log was rewritten",
+		t.Why = fmt.Sprintf("entry %d differs from the entry the witness received at %s: the log was rewritten",
 			differs.Count, seen(differs))
 	case beyond != nil:
 		t.Verdict, t.Note = LogCut, beyond
-		t.Why = fmt.Sprintf("it ends at record %d, and the witness has seen %d at %s: the last were removed",
+		t.Why = fmt.Sprintf("it ends at entry %d, but the witness received %d at %s: the last entries were removed",
 			counts[beyond.Chain], beyond.Count, seen(beyond))
 	case other != nil && len(counts) == 0:
 		t.Verdict, t.Note = LogCut, other
-		t.Why = fmt.Sprintf("it has no record, and the witness has seen %d at %s: all were removed", other.Count,
+		t.Why = fmt.Sprintf("it has no entries, but the witness received %d at %s: all were removed", other.Count,
 			seen(other))
 	case other != nil:
 		t.Verdict, t.Note = OtherLog, other
-		t.Why = fmt.Sprintf("the witness has seen %d records of another chain at %s: the log was removed and begun anew, "+
-			"or the witness is another log's too; each needs its own", other.Count, seen(other))
+		t.Why = fmt.Sprintf("the witness received %d entries of another chain at %s: the log was removed and recreated, "+
+			"or the witness also serves another log; each log needs its own", other.Count, seen(other))
 	case len(notes) == 0 && len(counts) > 0:
-		t.Verdict, t.Why = NoNotes, "the witness has seen no record"
+		t.Verdict, t.Why = NoNotes, "the witness has received no entry"
 	default:
 		t.Verdict, t.Why = LogMatches, "the log has every entry that the witness received"
 		if len(notes) > 0 {

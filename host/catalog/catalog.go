@@ -93,7 +93,7 @@ func loadBundled(dir string) (*Catalog, error) {
 		}
 		p, err := readPlugin(at)
 		if err == nil && p.Manifest.ID != entry.Name() {
-			err = fmt.Errorf("its %s is that of plugin %s; the directory has to have that name", pluginpb.ManifestFile,
+			err = fmt.Errorf("its %s is of plugin %s; rename the directory to this name", pluginpb.ManifestFile,
 				p.Manifest.ID)
 		}
 		if err == nil {
@@ -166,7 +166,7 @@ func fingerprintBinary(path string) (string, error) {
 	case !isExecutable(info):
 		return "", fmt.Errorf("its binary %s is not executable; run `chmod +x` on it", path)
 	case isWorldWritable(info):
-		return "", fmt.Errorf("its binary %s can be changed by everybody on this machine; run `chmod o-w` on it", path)
+		return "", fmt.Errorf("its binary %s is writable by every user; run `chmod o-w` on it", path)
 	}
 	return fmt.Sprintf("%s:%d:%d", fileID(info), info.Size(), info.ModTime().UnixNano()), nil
 }

@@ -55,7 +55,7 @@ func LoadCatalog(from PluginSources) (*Catalog, error) {
 	c.lock = &store.LockFile{}
 	for _, m := range from.Builtin {
 		if c.findPlugin(m.ID) != nil {
-			return nil, fmt.Errorf("there is a plugin %s already; the host's own tools need another id", m.ID)
+			return nil, fmt.Errorf("plugin %s already exists; built-in tools need another id", m.ID)
 		}
 		p := newPlugin(m, "")
 		p.Kind, p.Binary, p.Digest = BuiltinPlugin, "", "own "+m.ID
@@ -113,10 +113,10 @@ func checkMatchesConfig(id string, pin *store.InstalledPlugin, declared map[stri
 	asked, is := declared[id]
 	switch {
 	case is && pin.Declared != asked:
-		return fmt.Errorf("the MCP server %s stands otherwise in the configuration than it was accepted; "+
+		return fmt.Errorf("the MCP server %s was changed in the configuration since it was accepted; "+
 			"`picoclaw mcp trust %s` shows the differences and asks", id, id)
 	case !is && pin.Declared != "":
-		return fmt.Errorf("the MCP server %s does not stand in the configuration any more; `picoclaw mcp remove %s` removes it",
+		return fmt.Errorf("the MCP server %s is no longer in the configuration; `picoclaw mcp remove %s` removes it",
 			id, id)
 	}
 	return nil
@@ -129,7 +129,7 @@ func (c *Catalog) addProblem(id string, err error) {
 func (c *Catalog) addInstalledPlugin(from PluginSources, id string, pin *store.InstalledPlugin) error {
 	s := from.Store
 	if known := c.findPlugin(id); known != nil {
-		return fmt.Errorf("plugin %s comes with picoclaw; an installed one can't take its place", id)
+		return fmt.Errorf("plugin %s is built in and can't be replaced", id)
 	}
 	m, err := s.ReadManifest(id, pin)
 	if err != nil {
@@ -230,7 +230,7 @@ func (c *Catalog) CheckToolNameConflicts(m *pluginpb.Manifest) error {
 		}
 		for _, name := range names {
 			if other := clients[name]; other != "" && other != m.ID {
-				return fmt.Errorf("its tool %s has the name of one of plugin %s's; agents could not tell them apart", t.Name, other)
+				return fmt.Errorf("its tool %s has the same name as a tool of plugin %s; agents could not distinguish them", t.Name, other)
 			}
 		}
 	}

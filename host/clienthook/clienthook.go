@@ -80,7 +80,7 @@ type hookEvent struct {
 func (c *HookFormat) ParseToolCall(text []byte) (*session.ClientToolCall, error) {
 	var e hookEvent
 	if err := json.Unmarshal(text, &e); err != nil {
-		return nil, fmt.Errorf("the event of %s is not the JSON that is known of it: %w", c.Name, err)
+		return nil, fmt.Errorf("the event of %s has an unknown form: %w", c.Name, err)
 	}
 	switch {
 	case e.Event == "":

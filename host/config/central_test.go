@@ -65,7 +65,7 @@ func TestFileOverridesFleetConfig(t *testing.T) {
 func TestFleetConfigCannotSetLocalKeys(t *testing.T) {
 	for _, text := range []string{`{"fleet": {"trust": ["x"]}}`,
 		`{"secrets": {"X": {"from": {"env": "X"}, "hosts": ["a.example"]}}}`} {
-		if _, err := given(t, text, ""); err == nil || !strings.Contains(err.Error(), "each machine's own") {
+		if _, err := given(t, text, ""); err == nil || !strings.Contains(err.Error(), "can't be set by a fleet") {
 			t.Errorf("%s: %v", text, err)
 		}
 	}

@@ -61,7 +61,7 @@ func (c *documentChecker) checkObject(n *documentNode, e *keyNode, path string) 
 			name = m.key
 		}
 		if first, twice := seen[name]; twice {
-			problem := fmt.Sprintf("the key is here twice, first at %s", first.origin)
+			problem := fmt.Sprintf("the key occurs twice, first at %s", first.origin)
 			if first.key != m.key {
 				problem = fmt.Sprintf("means the same as %s at %s", joinKeyName(path, first.key), first.origin)
 			}
@@ -260,7 +260,7 @@ func checkDuplicates(n *documentNode, path string) *Error {
 	for _, m := range n.members {
 		full := joinKeyName(path, m.key)
 		if first, twice := seen[m.key]; twice {
-			return newError(m.origin, full, fmt.Sprintf("the key is here twice, first at %s", first), "remove one of them")
+			return newError(m.origin, full, fmt.Sprintf("the key occurs twice, first at %s", first), "remove one of them")
 		}
 		seen[m.key] = m.origin
 		if err := checkDuplicates(m.value, full); err != nil {

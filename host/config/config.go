@@ -141,17 +141,17 @@ func (c *Config) decodeSecrets(all map[string]map[string]any) *Error {
 		}
 		switch {
 		case isReservedVariable(name):
-			return &Error{Key: key, Problem: fmt.Sprintf("commands need %s for something else", name),
+			return &Error{Key: key, Problem: fmt.Sprintf("commands use %s for another purpose", name),
 				Cure: "give the secret another name"}
 		case places == 0:
-			return &Error{Key: key + ".from", Problem: "does not say where the value comes from",
+			return &Error{Key: key + ".from", Problem: "has no source for the value",
 				Cure: "set one of env, file and command"}
 		case places > 1:
-			return &Error{Key: key + ".from", Problem: "has the value come from several places",
+			return &Error{Key: key + ".from", Problem: "has several sources",
 				Cure: "set one of env, file and command"}
 		case !strings.Contains(s.As.Value, "{{secret}}"):
-			return &Error{Key: key + ".as.value", Problem: fmt.Sprintf("%q has no place for the value", s.As.Value),
-				Cure: `write {{secret}} where it belongs, as in "Bearer {{secret}}"`}
+			return &Error{Key: key + ".as.value", Problem: fmt.Sprintf("%q has no placeholder for the value", s.As.Value),
+				Cure: `insert {{secret}}, as in "Bearer {{secret}}"`}
 		}
 		c.secrets[name] = s
 	}

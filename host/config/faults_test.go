@@ -26,9 +26,9 @@ var jsonFaults = []struct{ text, want string }{
 		`FILE:1: plugins.shell.zzz: unknown key; the nearest known key is plugins.shell.dev, and plugins.shell has enabled, dev, grants, network, config`},
 	{`{"tools.set": "all"}`, `FILE:1: tools.set: unknown key: a name with dots is written as one object in the other; the nearest known key is tools.set`},
 	{"{\"tools\": {\"set\": \"all\",\n\"set\": \"all\"}}",
-		`FILE:2: tools.set: the key is here twice, first at FILE:1; remove one of them`},
+		`FILE:2: tools.set: the key occurs twice, first at FILE:1; remove one of them`},
 	{`{"plugins": {"p": {"config": {"a": {"b": 1, "b": 2}}}}}`,
-		`FILE:1: plugins.p.config.a.b: the key is here twice, first at FILE:1; remove one of them`},
+		`FILE:1: plugins.p.config.a.b: the key occurs twice, first at FILE:1; remove one of them`},
 	{`{"agents": {"list": [], "agents": []}}`,
 		`FILE:1: agents.agents: means the same as agents.list at FILE:1; remove one of them`},
 	{`{"agents": {"agents": [{}]}}`, `FILE:1: agents.agents[0].id: is missing`},
@@ -68,7 +68,7 @@ var jsonFaults = []struct{ text, want string }{
 	{`{"agents": {"defaults": {"workspace": "ws"}}}`, `FILE:1: agents.defaults.workspace: "ws" is not an absolute path`},
 	{`{"agents": {"defaults": {"workspace": "~other/ws"}}}`,
 		`FILE:1: agents.defaults.workspace: "~other/ws" names another user's home, which is not supported`},
-	{`{"agents": {"defaults": {"workspace": "/a\u0000b"}}}`, `FILE:1: agents.defaults.workspace: holds a NUL byte`},
+	{`{"agents": {"defaults": {"workspace": "/a\u0000b"}}}`, `FILE:1: agents.defaults.workspace: contains a NUL byte`},
 	{`{"isolation": {"expose_paths": [{"source": "/a", "mode": "rx"}]}}`,
 		`FILE:1: isolation.expose_paths[0].mode: "rx" is not known; the nearest is "ro"; known are ro, rw`},
 	{`{"isolation": {"expose_paths": [{"source": "/a", "target": "~/a"}]}}`,
@@ -84,14 +84,14 @@ var jsonFaults = []struct{ text, want string }{
 	{`{"agents": {"agents": [{"id": "a", "modules": [{"module": "filesystem", "actions": ["reed"]}]}]}}`,
 		`FILE:1: agents.agents[0].modules[0].actions[0]: "reed" is not known; the nearest is "read"; known are read, write, edit, insert, ls, grep, find, mv, cp, rm, mkdir, file_stat, undo, history`},
 	{`{"agents": {"agents": [{"id": "a", "modules": [{"module": "filesystem", "constraints": {"paths": ["{{home}}"]}}]}]}}`,
-		`FILE:1: agents.agents[0].modules[0].constraints.paths[0]: "{{home}}" holds an unknown template; the only one is {{workspace}}, in front`},
+		`FILE:1: agents.agents[0].modules[0].constraints.paths[0]: "{{home}}" contains an unknown template; the only one is {{workspace}}, at the start`},
 	{`{"agents": {"agents": [{"id": "a", "modules": [{"module": "filesystem", "constraints": {"max_file_size": "50XB"}}]}]}}`,
 		`FILE:1: agents.agents[0].modules[0].constraints.max_file_size: "50XB" is not a size such as "50MB"`},
 
 	// Syntax.
 	{"{\"tools\": {\n\"allow_write_paths\": [\"^/tmp/picoclaw-.*\\.txt$\"]}}",
 		`FILE:2: invalid escape \. in the string "^/tmp/picoclaw-.*\.txt$"; in JSON a backslash is written twice: \\.`},
-	{"", `FILE:1: there is no JSON, not even {}; write {} for the defaults, or take the file away`},
+	{"", `FILE:1: the file is empty; write {} for the defaults, or delete the file`},
 	{"{\n\"tools\": {\n", `FILE:2: this is not JSON: it ends before it is complete; a closing quote, bracket or brace is missing`},
 	{"{} /* x", `FILE:1: this is not JSON: it ends before it is complete; a closing quote, bracket or brace is missing`},
 	{"{\n'a': 1}", `FILE:2: this is not JSON: column 1: invalid character '\'' at start of value`},
@@ -113,7 +113,7 @@ func TestJSONFileErrors(t *testing.T) {
 func TestYAMLFileErrors(t *testing.T) {
 	for _, fault := range []struct{ text, want string }{
 		{"tools:\n  exce: {}\n", `FILE:2: tools.exce: unknown key; the nearest known key is tools.exec`},
-		{"tools:\n  set: all\n  set: all\n", `FILE:3: tools.set: the key is here twice, first at FILE:2; remove one of them`},
+		{"tools:\n  set: all\n  set: all\n", `FILE:3: tools.set: the key occurs twice, first at FILE:2; remove one of them`},
 		{"isolation:\n  enabled: yes\n", `FILE:2: isolation.enabled: must be true or false, not the string "yes"`},
 		{"tools: {set: 1}\n", `FILE:1: tools.set: must be a string, not a number (1)`},
 		{"tools:\n", `FILE:1: tools: must be an object, not null; remove the key to have its default`},
@@ -129,7 +129,7 @@ func TestYAMLFileErrors(t *testing.T) {
 			`FILE:1: "0xffffffffffffffff" is not a whole number that fits in 64 bits`},
 		{strings.Repeat("[", 1000), `FILE:1: this is not YAML: did not find expected node content`},
 		{strings.Repeat("[", 1000) + strings.Repeat("]", 1000), `FILE:1: nested more than 64 levels deep`},
-		{bomb(), `FILE:3: more than 100000 values once the aliases are filled in`},
+		{bomb(), `FILE:3: more than 100000 values after expansion of aliases`},
 	} {
 		checkFault(t, "config.yaml", fault.text, fault.want)
 	}

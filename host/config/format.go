@@ -60,7 +60,7 @@ func (f StringFormat) normalizeString(s, userHome string) (string, error) {
 		return "", errors.New("is empty")
 	}
 	if f != "" && strings.ContainsRune(s, 0) {
-		return "", errors.New("holds a NUL byte")
+		return "", errors.New("contains a NUL byte")
 	}
 	switch f {
 	case PathFormat:
@@ -128,7 +128,7 @@ func checkPathTemplate(s string) error {
 	rest, found := strings.CutPrefix(s, WorkspaceTemplate)
 	switch {
 	case strings.Contains(rest, "{{"):
-		return fmt.Errorf("%q holds an unknown template; the only one is %s, in front", s, WorkspaceTemplate)
+		return fmt.Errorf("%q contains an unknown template; the only one is %s, at the start", s, WorkspaceTemplate)
 	case found && rest != "" && rest[0] != '/':
 		return fmt.Errorf("%q needs a / after %s", s, WorkspaceTemplate)
 	case !found && !filepath.IsAbs(s):

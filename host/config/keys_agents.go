@@ -196,7 +196,7 @@ func eventHookKeys() (rows []Key) {
 			Key{Name: name + "[].hooks[].timeout", Type: NumberType, Default: 60.0,
 				Doc: "Timeout in seconds."},
 			Key{Name: name + "[].hooks[].onFailure", Type: StringType, Values: []string{"block"},
-				Doc: "block refuses if the hook does not respond, whatever hooks.on_error says."},
+				Doc: "block refuses if the hook does not respond, regardless of hooks.on_error."},
 			Key{Name: name + "[].hooks[].statusMessage", Type: StringType, Doc: "Ignored."})
 		rows = append(rows, hookGrantKeys(name+"[].hooks[].")...)
 	}

@@ -283,7 +283,7 @@ func checkFleetConfig(central *documentNode, environ environment) (map[string]an
 	check := &documentChecker{userHome: environ.userHomeDir(), settings: map[string]Setting{}}
 	for _, m := range central.members {
 		if slices.Contains(localKeys, m.key) {
-			check.addFault(newError(m.origin, m.key, "is each machine's own, and not for a fleet to say",
+			check.addFault(newError(m.origin, m.key, "can't be set by a fleet",
 				"set it in the machine's own configuration"))
 		}
 	}

@@ -69,7 +69,7 @@ func TestCommandRuleErrors(t *testing.T) {
 		{`[{"programs": "x"}]`,
 			`FILE:1: tools.exec.rules[0]: it has no "id"; give it one such as "exec.terraform-destroy"`},
 		{`[{` + ok + `, "why": "x"}]`,
-			`FILE:1: tools.exec.rules[0].why: the key is here twice, first at FILE:1; remove one of them`},
+			`FILE:1: tools.exec.rules[0].why: the key occurs twice, first at FILE:1; remove one of them`},
 		{"[\n{" + ok + `, "hit": ["ls; ls"]}]`,
 			`FILE:1: tools.exec.rules: tf: its hit "ls; ls" isn't found; correct the conditions, or the example`},
 	} {

@@ -47,7 +47,7 @@ type yamlConverter struct {
 
 func (c *yamlConverter) convertNode(y *yaml.Node, depth int) (*documentNode, *Error) {
 	if c.count++; c.count > maxNodes {
-		return nil, newSyntaxError(c.origin.withLine(y.Line), "more than %d values once the aliases are filled in", maxNodes)
+		return nil, newSyntaxError(c.origin.withLine(y.Line), "more than %d values after expansion of aliases", maxNodes)
 	}
 	if depth > maxDepth {
 		return nil, newSyntaxError(c.origin.withLine(y.Line), "nested more than %d levels deep", maxDepth)

@@ -103,7 +103,7 @@ func (c *Console) stopOrResumeAgent(v *authenticatedRequest) (string, error) {
 		}
 		return next, nil
 	}
-	return "", newNotFoundError("The form says nothing that is done here.")
+	return "", newNotFoundError("The form has no known action.")
 }
 
 // switchTool disables or enables a tool, or a whole plugin, for an agent.

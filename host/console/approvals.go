@@ -58,7 +58,7 @@ func (c *Console) answerApproval(v *authenticatedRequest) (string, error) {
 			Way: "console", Time: time.Now().UTC(), Why: v.PostFormValue("why")})
 	}
 	if errors.Is(err, approvals.ErrNotWaiting) || errors.Is(err, approvals.ErrAnswered) {
-		return "", &httpError{http.StatusConflict, "The call does not wait any more, or was answered already."}
+		return "", &httpError{http.StatusConflict, "The call is no longer waiting, or was answered."}
 	}
 	return "approvals", err
 }

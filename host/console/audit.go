@@ -84,7 +84,7 @@ func (c *Console) searchLog(q audit.LogQuery) (*audit.LogPage, error) {
 		q.Limit = most - len(all.Records)
 		page, err := audit.SearchLog(c.options.Log, q)
 		if errors.Is(err, audit.ErrNotInLog) {
-			return nil, newNotFoundError("This part of the record is not there any more.")
+			return nil, newNotFoundError("This part of the audit log no longer exists.")
 		}
 		if err != nil {
 			return nil, &httpError{http.StatusBadRequest, err.Error()}

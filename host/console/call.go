@@ -29,7 +29,7 @@ func (c *Console) showCall(v *authenticatedRequest) (any, error) {
 	call, ok := c.feed.findCall(session, at)
 	if !ok {
 		if call, err = audit.FindCall(c.options.Log, session, at); errors.Is(err, audit.ErrNotInLog) {
-			return nil, newNotFoundError("There is no such call in the record, or not any more.")
+			return nil, newNotFoundError("The audit log has no such call, or no longer.")
 		} else if err != nil {
 			return nil, err
 		}

@@ -155,7 +155,7 @@ func (c *Console) login(w http.ResponseWriter, r *http.Request) {
 	s, cookie := c.sessions.openSession(r.PostFormValue("token"))
 	if s == nil {
 		c.renderError(w, r, nil, &httpError{http.StatusForbidden,
-			"This link has been used, or is older than a minute: `picoclaw console` prints another."})
+			"This link was used or has expired; `picoclaw console` prints a new one."})
 		return
 	}
 	c.options.Logger.Info("a session of the console was opened", "by", s.By, "operate", s.Operate)

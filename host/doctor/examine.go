@@ -97,7 +97,7 @@ func (e *examination) checkSandbox() {
 	switch {
 	case err == nil && in.Enabled:
 		e.iso = iso
-		made := "each plugin has its own namespaces and mount view, made by bubblewrap"
+		made := "each plugin has its own namespaces and mount view, created by bubblewrap"
 		if runtime.GOOS == "windows" {
 			made = "each plugin has a restricted token, low integrity and a job object, which restrict neither reading nor the network"
 		}

@@ -71,7 +71,7 @@ func (r *compiledRules) decideTarget(t target) Decision {
 	switch {
 	case askEntry != nil:
 		return Decision{Ask, "network.ask", askEntry.text,
-			fmt.Sprintf("network: refused %s, since nobody approved it; setting network.ask", t.displayName())}
+			fmt.Sprintf("network: refused %s without approval; setting network.ask", t.displayName())}
 	case allowEntry != nil:
 		return Decision{Verdict: Allow, Rule: "network.allow", Entry: allowEntry.text}
 	}

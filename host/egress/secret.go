@@ -90,7 +90,7 @@ func compileSecret(s Secret) (compiledSecret, error) {
 			return invalid("%q: %w", text, err)
 		}
 		if _, public := e.matchedPublicSuffix(); public || e.anyName {
-			return invalid("%q matches everybody's hosts; list those that get it", text)
+			return invalid("%q matches all hosts; list the hosts that get it", text)
 		}
 		b.entries = append(b.entries, e)
 	}

@@ -40,7 +40,7 @@ func (g *Gateway) startGeneration(i Runtime) {
 	g.mu.Unlock()
 	if len(all) > maxGenerations {
 		oldest := all[0]
-		g.options.Logger.Warn("the sessions of an early configuration are ended: there are too many configurations", "since", oldest.since)
+		g.options.Logger.Warn("the sessions of the oldest configuration end: too many configurations are in use", "since", oldest.since)
 		oldest.requestClose()
 	}
 	next.StartSchedulers()

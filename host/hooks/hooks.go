@@ -236,7 +236,7 @@ func (h *Hooks) runInterceptors(ctx context.Context, point string, q *hookReques
 type hookRun struct {
 	hookRunner
 	key        string // key of the group or of the process
-	failClosed bool   // a failure refuses, whatever hooks.on_error says
+	failClosed bool   // a failure refuses, regardless of hooks.on_error
 	response   hookResponse
 }
 

@@ -20,7 +20,7 @@ func (s *Inventory) SwitchTool(off store.DisableRule, on bool) error {
 		return err
 	}
 	if still != nil {
-		return fmt.Errorf("%s is still off: that of %s holds; enable that", off, still)
+		return fmt.Errorf("%s is still disabled by the entry of %s; enable that too", off, still)
 	}
 	if why := s.disablingSetting(off); why != "" {
 		return fmt.Errorf("%s is still off in the configuration: %s", off, why)

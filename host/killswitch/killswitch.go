@@ -146,7 +146,7 @@ func readStopFile(home string) StopsByAgent {
 		err = json.Unmarshal(data, &s)
 	}
 	if err == nil && s.Stopped == nil {
-		err = errors.New("it holds no list of stops")
+		err = errors.New("it contains no list of stops")
 	}
 	stopped := StopsByAgent{}
 	for _, stop := range s.Stopped {
@@ -157,7 +157,7 @@ func readStopFile(home string) StopsByAgent {
 		stopped[stop.Agent] = stop
 	}
 	if err != nil {
-		stopped[""] = &Stop{Why: fmt.Sprintf("the kill switch %s can't be read: %v; put back a copy of it, or let all agents "+
+		stopped[""] = &Stop{Why: fmt.Sprintf("the kill switch %s can't be read: %v; restore a copy of it, or let all agents "+
 			"resume with `picoclaw start`", stoppedFilePath(home), err)}
 	}
 	return stopped

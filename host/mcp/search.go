@@ -28,9 +28,9 @@ func newSearchTool() *mcp.Tool {
 	no, low, high := false, 1.0, float64(maxSearchLimit)
 	return &mcp.Tool{
 		Name: searchName,
-		Description: "Finds tools that are not listed. Some tools of this server are left out of its list to keep that " +
-			"short. Search by what you want to do, in a few words. The tools found are described in the result, are " +
-			"listed from then on, and can be called.",
+		Description: "Finds tools that are not listed. Some tools of this server are not listed, to keep the list short. " +
+			"Search with a few words about your task. The result describes the tools found. They are listed from then " +
+			"on and can be called.",
 		InputSchema: &jsonschema.Schema{
 			Type: "object",
 			Properties: map[string]*jsonschema.Schema{

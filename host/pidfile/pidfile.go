@@ -132,7 +132,7 @@ func ReadPidFileWithCheck(home string) (DaemonInfo, error) {
 	case lockErr != nil:
 		return DaemonInfo{}, fmt.Errorf("check the pid file: %w", lockErr)
 	case !held:
-		return DaemonInfo{}, &StaleError{Path: path, Reason: "no running process holds it"}
+		return DaemonInfo{}, &StaleError{Path: path, Reason: "no running process owns it"}
 	case err != nil:
 		return DaemonInfo{}, &StaleError{Path: path, Reason: err.Error()}
 	case data.PID == 1:
@@ -150,7 +150,7 @@ func readFile(path string) (DaemonInfo, error) {
 	}
 	var data DaemonInfo
 	if err := json.Unmarshal(text, &data); err != nil || data.PID <= 0 {
-		return DaemonInfo{}, errors.New("it does not hold a process id")
+		return DaemonInfo{}, errors.New("it does not contain a process ID")
 	}
 	return data, nil
 }

@@ -73,7 +73,7 @@ func buildPolicy(cfg *config.Config, agentID string, provide workspaceChecker) (
 		return nil, fmt.Errorf("agent %q: %w", agent.ID, err)
 	}
 	if p.network != nil && !p.isolation.Enabled {
-		return nil, fmt.Errorf("agent %q: network: only a sandbox keeps processes to the hosts that are named; set "+
+		return nil, fmt.Errorf("agent %q: network: only a sandbox can limit processes to hosts; set "+
 			"isolation.enabled to true, or remove the network settings", agent.ID)
 	}
 	if p.network != nil && slices.Contains(p.network.From, "git") && !cfg.FileProtection().Enabled {

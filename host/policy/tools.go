@@ -108,7 +108,7 @@ func (p *Policy) denyTool(rule, reason, name string) guard.Decision {
 func (p *Policy) moduleHint(tool string) string {
 	action := moduleActionOfTool(tool)
 	if !slices.Contains(config.FilesystemModuleActions(), action) {
-		return fmt.Sprintf("no action of a module stands for %s; without modules (%s) the agent has it", tool,
+		return fmt.Sprintf("no action of a module includes %s; without modules (%s) the agent has it", tool,
 			p.origins["modules"])
 	}
 	return fmt.Sprintf("add the action %s to the filesystem module in modules (%s)", action, p.origins["modules"])

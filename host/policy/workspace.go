@@ -73,7 +73,7 @@ func ensureWorkspace(path, named string, mayCreate bool) error {
 		return fmt.Errorf("%s can't be used: %w", named, err)
 	}
 	if isDanglingLink(path) {
-		return fmt.Errorf("%s is a symbolic link to nothing; create what it points to, or choose another", named)
+		return fmt.Errorf("%s is a symlink to a missing file; create its target, or choose another", named)
 	}
 	if !mayCreate {
 		return fmt.Errorf("%s does not exist; create it (mkdir -p), or choose another", named)
@@ -99,7 +99,7 @@ func (p *Policy) checkWorkspaceLocation(resolved, named string) error {
 		}
 		return nil
 	}
-	const cure = "an agent could rewrite its own policy; choose another workspace, or put the home elsewhere with PICOCLAW_HOME"
+	const cure = "an agent could rewrite its own policy; choose another workspace, or move the home with PICOCLAW_HOME"
 	if paths.Within(resolved, p.home) {
 		if p.home == resolved {
 			return fmt.Errorf("%s is picoclaw's home: %s", named, cure)

@@ -60,7 +60,7 @@ func TestRefusedWorkspaces(t *testing.T) {
 		"/":                                       "set agents.defaults.allow_root_workspace",
 		filepath.Join(r.dir, "to-root"):           "which is /, is the whole file system",
 		filepath.Join(r.dir, "file"):              "is not a directory",
-		filepath.Join(r.dir, "dangling"):          "is a symbolic link to nothing",
+		filepath.Join(r.dir, "dangling"):          "is a symlink to a missing file",
 		filepath.Join(r.dir, "loop"):              "too many levels of symbolic links",
 		filepath.Join(r.dir, "file", "x"):         "not a directory",
 		filepath.Join(r.dir, "missing"):           "does not exist; create it (mkdir -p), or choose another",

@@ -120,7 +120,7 @@ func (l *UsageLedger) WaitForRate(ctx context.Context, agent string, limits Agen
 	a.calls, a.output = adjustLimiter(a.calls, limits.PerMinute), adjustLimiter(a.output, limits.Output)
 	now := time.Now()
 	call, output := a.calls.ReserveN(now, 1), a.output.ReserveN(now, 0)
-	key, why := PerMinuteKey, fmt.Sprintf("agent %s has begun its %d calls of a minute", agent, limits.PerMinute)
+	key, why := PerMinuteKey, fmt.Sprintf("agent %s has made its %d calls of this minute", agent, limits.PerMinute)
 	delay := call.DelayFrom(now)
 	if outputDelay := output.DelayFrom(now); outputDelay > delay {
 		key, why, delay = OutputKey, fmt.Sprintf("agent %s has put out its %d MB of a minute", agent, limits.Output>>20), outputDelay

@@ -61,7 +61,7 @@ func (a *activeRun) serveProgram(ctx context.Context, start wire.StartMessage) (
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		case <-kill:
-			return nil, fmt.Errorf("the program did not end %s after it was asked to", stopGrace)
+			return nil, fmt.Errorf("the program did not end within %s after the request", stopGrace)
 		case <-refused.C:
 			a.showRefusedConnections()
 		case s := <-signals:
@@ -140,7 +140,7 @@ func (a *activeRun) supervisorExitError(err error) error {
 	case waitErr != nil && ctx.Err() == nil:
 		return waitErr
 	case exit.Exceeded != "":
-		return fmt.Errorf("the program was ended: it used %s; agents.defaults.run.limits sets its limits", exit.Exceeded)
+		return fmt.Errorf("the program was ended: it used %s; agents.defaults.run.limits sets the limits", exit.Exceeded)
 	}
 	return fmt.Errorf("the supervisor ended unexpectedly: %s (%w)", exit, err)
 }

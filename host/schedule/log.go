@@ -93,7 +93,7 @@ func (s *Store) RecentRuns(job string, limit int) ([]RunRecord, error) {
 		for lines.Scan() {
 			var r RunRecord
 			if text := bytes.TrimSpace(lines.Bytes()); jsonv2.Unmarshal(text, &r) != nil {
-				broken = fmt.Errorf("%s has lines that can't be read, as a power failure leaves one; put back a copy, or remove them", path)
+				broken = fmt.Errorf("%s has unreadable lines, for example after a power failure; restore a copy, or remove them", path)
 			} else if job == "" || r.Job == job || r.Name == job {
 				runs = append(runs, r)
 			}

@@ -121,7 +121,7 @@ func (s *Store) readJobs() (*jobFile, fs.FileInfo, error) {
 	}
 	f, err := parseJobFile(text)
 	if err != nil {
-		return nil, nil, fmt.Errorf("the jobs in %s can't be read: %w; put back a copy, or write %s to it and add the jobs again",
+		return nil, nil, fmt.Errorf("the jobs in %s can't be read: %w; restore a copy, or write %s to it and add the jobs again",
 			s.jobsPath(), err, `{"version": 1, "jobs": []}`)
 	}
 	return f, info, nil

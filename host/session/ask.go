@@ -210,7 +210,7 @@ func (s *Session) requestApproval(ctx context.Context, q ApprovalQuestion) appro
 	case err != nil:
 		return approvalResult{reason: joinHints(q.Decision.Hint, "no person could be asked: "+err.Error())}
 	case a == nil:
-		return approvalResult{reason: joinHints(q.Decision.Hint, fmt.Sprintf("nobody answered within %s; call it "+
+		return approvalResult{reason: joinHints(q.Decision.Hint, fmt.Sprintf("no answer within %s; call it "+
 			"again when a person can answer it with `picoclaw approvals`", waited))}
 	default:
 		said := fmt.Sprintf("it waited %s, and %s refused it", waited, a.By)

@@ -123,7 +123,7 @@ func (s *Session) logCallBegin(a *auditWriter, r audit.Record) *Result {
 	if err == nil {
 		return nil
 	}
-	s.host.logger.Error("the begin of a call could not be recorded", "tool", r.Tool, "agent", r.Agent, "error", err)
+	s.host.logger.Error("the begin of a call could not be logged", "tool", r.Tool, "agent", r.Agent, "error", err)
 	if !a.required {
 		return nil
 	}

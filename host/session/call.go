@@ -69,7 +69,7 @@ func (s *Session) callFailureResult(ctx context.Context, t *catalog.Tool, err er
 		return &Result{Err: &Error{
 			Code:    pluginpb.CodeTimeout,
 			Message: fmt.Sprintf("%s did not finish within %s", t.Spec.Name, s.callTimeout()),
-			Hint:    "tools.exec.timeout_seconds sets how long a call may take",
+			Hint:    "tools.exec.timeout_seconds is the time limit of a call",
 		}}
 	case errors.Is(err, context.Canceled) || ctx.Err() != nil:
 		return &Result{Err: &Error{Code: pluginpb.CodeCancelled, Message: t.Spec.Name + " was cancelled"}}

@@ -55,7 +55,7 @@ func (s *Session) attachNetwork(p *catalog.Plugin, spec *supervise.InstanceSpec,
 	reached := s.policy.NetworkRules()
 	if reached == nil && grants.Network && len(grants.Hosts) > 0 {
 		if !s.policy.IsolationOptions().Enabled {
-			return fmt.Errorf("plugin %s is granted the network for %s alone, which only a sandbox keeps it to; set "+
+			return fmt.Errorf("plugin %s is granted only the hosts %s, which only a sandbox can enforce; set "+
 				"isolation.enabled to true", spec.Manifest.ID, joinWithCommas(grants.Hosts))
 		}
 		reached = &policy.NetworkRules{PolicyRules: egress.PolicyRules{Allow: grants.Hosts}}

@@ -54,7 +54,7 @@ func TestNetworkAskAsksPerson(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	refused := fmt.Sprintf("[network: refused %s, since nobody approved it; setting network.ask]", place)
+	refused := fmt.Sprintf("[network: refused %s without approval; setting network.ask]", place)
 	for _, test := range []struct {
 		who  string
 		want string

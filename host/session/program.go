@@ -51,7 +51,7 @@ func (s *Session) StartConfinedProgram(p AgentProgram) (*isolation.Process, erro
 	cmd := *p.Command
 	if len(p.Hosts) > 0 {
 		if !s.policy.IsolationOptions().Enabled {
-			return nil, fmt.Errorf("only a sandbox keeps %s to the hosts that it may reach; set isolation.enabled to true, or name no hosts",
+			return nil, fmt.Errorf("only a sandbox can limit %s to hosts; set isolation.enabled to true, or remove the hosts",
 				p.Name)
 		}
 		n, err := s.newOperatorProgramNetwork(OperatorProgram{Name: p.Name, Hosts: p.Hosts, Secrets: p.Secrets})

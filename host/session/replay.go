@@ -28,7 +28,7 @@ func (s *Session) ReplayDecision(r audit.Record) ReplayedDecision {
 	case r.Parent != "":
 		out.Inexact = "another session has opened that of the call, and may have narrowed it"
 	case strings.HasPrefix(r.Rule, "hooks."):
-		out.Inexact = "a hook has decided, and is not asked again"
+		out.Inexact = "a hook decided, which replay does not repeat"
 	}
 	return out
 }
@@ -80,7 +80,7 @@ func (s *Session) decideLoggedConnection(r audit.Record) ReplayedDecision {
 	case err != nil:
 		return ReplayedDecision{Inexact: err.Error()}
 	case strings.HasPrefix(r.Rule, "plugins."):
-		return ReplayedDecision{Decision: d, Inexact: "the plugin's own hosts have decided"}
+		return ReplayedDecision{Decision: d, Inexact: "the plugin's own hosts decided"}
 	}
 	return ReplayedDecision{Decision: d}
 }

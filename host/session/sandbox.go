@@ -34,7 +34,7 @@ func (s *Session) pluginInstanceSpec(p *catalog.Plugin) (*supervise.InstanceSpec
 	defer s.mu.Unlock()
 	if _, err := os.Stat(s.policy.WorkspacePath()); errors.Is(err, fs.ErrNotExist) {
 		clear(s.specs) // they name existing directories only
-		return nil, fmt.Errorf("workspace %q does not exist any more; create it", s.policy.WorkspacePath())
+		return nil, fmt.Errorf("workspace %q no longer exists; create it", s.policy.WorkspacePath())
 	}
 	if spec := s.specs[p]; spec != nil {
 		return spec, nil
@@ -96,7 +96,7 @@ func (s *Session) pluginInstanceSpec(p *catalog.Plugin) (*supervise.InstanceSpec
 		spec.Copy = func(to string) error { return store.CopyVerifiedFiles(p.Manifest.ID, p.Dir, to, p.Pin.Files) }
 	}
 	if p.Kind == catalog.DevPlugin {
-		s.host.logger.Warn("a plugin runs from a build directory, whatever is in it", "plugin", p.Manifest.ID, "dir", p.Dir)
+		s.host.logger.Warn("a plugin runs from a build directory without verification", "plugin", p.Manifest.ID, "dir", p.Dir)
 	}
 	maps.DeleteFunc(s.specs, func(old *catalog.Plugin, _ *supervise.InstanceSpec) bool { return old.Manifest.ID == p.Manifest.ID })
 	s.specs[p] = spec
@@ -345,6 +345,6 @@ func (h *Host) runSandboxSelfTest(iso *isolation.Starter, network bool) error {
 	if len(got) == 0 {
 		return nil
 	}
-	return fmt.Errorf("the sandbox does not hold on this machine: the self-test got through %s; `picoclaw doctor` says more, "+
-		"and isolation.enabled: false does without it", strings.Join(got, ", "))
+	return fmt.Errorf("the sandbox does not hold on this machine: the self-test got through %s; `picoclaw doctor` shows details, "+
+		"and isolation.enabled: false disables it", strings.Join(got, ", "))
 }

@@ -45,7 +45,7 @@ func (h *Host) FetchSecret(name string) (string, error) { return FetchSecret(h.c
 func FetchSecret(cfg *config.Config, name string) (string, error) {
 	s, ok := cfg.Secrets()[name]
 	if !ok {
-		return "", fmt.Errorf("there is no secret %s; say in the configuration where it comes from: secrets.%s", name, name)
+		return "", fmt.Errorf("there is no secret %s; configure its source in secrets.%s", name, name)
 	}
 	value, err := readSecretSource(s)
 	if err != nil {
@@ -85,7 +85,7 @@ func readSecretSource(s config.Secret) (string, error) {
 	case len(data) < minSecretLength:
 		return "", fmt.Errorf("the value is %d bytes long; a secret has at least %d", len(data), minSecretLength)
 	case bytes.ContainsAny(data, "\r\n\x00"):
-		return "", fmt.Errorf("the value has several lines; a header holds one")
+		return "", fmt.Errorf("the value has several lines; a header has only one")
 	}
 	return string(data), nil
 }

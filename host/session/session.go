@@ -189,7 +189,7 @@ func (s *Session) findTool(name string) (*catalog.Tool, *Error) {
 			names = append(names, t.FullName())
 		}
 		return nil, &Error{Code: pluginpb.CodeUnknownTool,
-			Message: fmt.Sprintf("%s is the name of several tools: say %s", name, strings.Join(names, " or "))}
+			Message: fmt.Sprintf("%s is the name of several tools; use %s", name, strings.Join(names, " or "))}
 	case len(disabled) > 0:
 		t := disabled[0]
 		if err := c.LockFileError(); err != nil {

@@ -70,8 +70,8 @@ type LockFileError struct {
 }
 
 func (e *LockFileError) Error() string {
-	return fmt.Sprintf("all tools are off: the plugin lock %s can't be read: %v; put back a copy of it, or begin a new one with "+
-		"`picoclaw plugin enable '*'`, which switches all tools on and has no installed plugin", e.Path, e.err)
+	return fmt.Sprintf("all tools are off: the plugin lock %s can't be read: %v; restore a copy of it, or create a new one with "+
+		"`picoclaw plugin enable '*'`, which enables all tools and lists no installed plugins", e.Path, e.err)
 }
 
 // Unwrap returns the cause.

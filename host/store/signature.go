@@ -42,7 +42,7 @@ func (k SigningKeys) verifySignature(source string, contents io.Reader) (signer 
 	signature, err := readLimitedFile(source+signatureSuffix, 16<<10)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && k.Required:
-		return "", fmt.Errorf("it is not signed: there is no %s%s, and signatures.required is set", source, signatureSuffix)
+		return "", fmt.Errorf("it is not signed: %s%s is missing, and signatures.required is set", source, signatureSuffix)
 	case errors.Is(err, fs.ErrNotExist):
 		return "", nil
 	case err != nil:

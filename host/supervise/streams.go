@@ -108,7 +108,7 @@ func exchangeEvents(ctx context.Context, st *callStream, req *pluginpb.CallReque
 			return result, nil
 		}
 		if q := event.GetQuestion(); q != nil {
-			answer := &pluginpb.Answer{Error: "nobody can answer; the request said so"}
+			answer := &pluginpb.Answer{Error: "nobody can answer, according to the request"}
 			if listener.Answer != nil {
 				answer = listener.Answer(q)
 			}

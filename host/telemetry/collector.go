@@ -34,8 +34,8 @@ func (t *Telemetry) startExport(about *resource.Resource) (metric.Reader, error)
 		return nil, errors.New("telemetry.endpoint is no http or https URL, such as https://collector.example.com:4318")
 	}
 	if base.Scheme == "http" && !isLoopback(base.Hostname()) && !o.Insecure {
-		return nil, fmt.Errorf("telemetry.endpoint: %s would receive telemetry without TLS, and others on the way could "+
-			"read; use https, or set telemetry.insecure to true", base.Host)
+		return nil, fmt.Errorf("telemetry.endpoint: %s would receive telemetry without TLS, and others could read it; "+
+			"use https, or set telemetry.insecure to true", base.Host)
 	}
 	client := &http.Client{
 		Timeout:   sendTimeout,

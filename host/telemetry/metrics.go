@@ -39,11 +39,11 @@ func (t *Telemetry) createInstruments(m metric.Meter) error {
 	t.starts, errs[2] = m.Float64Histogram(pluginStart, metric.WithUnit("s"),
 		metric.WithDescription("How long starts of plugins took, by plugin and outcome."),
 		metric.WithExplicitBucketBoundaries(callBuckets()...))
-	t.waiting, errs[3] = m.Int64UpDownCounter(callsWaiting, metric.WithDescription("Calls that wait, by what for."))
+	t.waiting, errs[3] = m.Int64UpDownCounter(callsWaiting, metric.WithDescription("Waiting calls, by reason."))
 	t.processes, errs[4] = m.Int64UpDownCounter(pluginRunning, metric.WithDescription("Plugin processes, by plugin."))
 	t.crashes, errs[5] = m.Int64Counter(pluginCrashes,
 		metric.WithDescription("Plugin processes that have ended by themselves, by plugin."))
-	_, errs[6] = m.Int64ObservableCounter(spansCount, metric.WithDescription("Spans, by what has become of them."),
+	_, errs[6] = m.Int64ObservableCounter(spansCount, metric.WithDescription("Spans, by outcome."),
 		metric.WithInt64Callback(func(_ context.Context, o metric.Int64Observer) error {
 			if t.isExporting() {
 				o.Observe(t.queue.sent.Load(), metric.WithAttributes(outcomeLabel.String("sent")))

@@ -122,7 +122,7 @@ func (t *Telemetry) Close(ctx context.Context) {
 		t.options.Logger.Debug("telemetry did not end in time", "error", err)
 	}
 	if lost := t.queue.failed.Load() + t.queue.dropped.Load() + t.queue.waiting.Load(); lost > 0 {
-		t.options.Logger.Warn("spans were not taken by the collector: telemetry.endpoint", "spans", lost)
+		t.options.Logger.Warn("the collector (telemetry.endpoint) did not accept spans", "spans", lost)
 	}
 }
 

@@ -28,7 +28,7 @@ func applyLock(file *os.File, how int) error {
 	case errors.Is(err, unix.EWOULDBLOCK):
 		return ErrLocked
 	case err != nil:
-		return fmt.Errorf("%s cannot be locked, and two processes could have it at once; have it on a local file system: %w",
+		return fmt.Errorf("%s cannot be locked, so two processes could use it at once; move it to a local file system: %w",
 			file.Name(), err)
 	}
 	return nil

@@ -48,7 +48,7 @@ func ReadStat(path string, most int64) ([]byte, fs.FileInfo, error) {
 func ReadPrivate(path string, most int64, advice string) ([]byte, error) {
 	data, info, err := ReadStat(path, most)
 	if err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
-		err = fmt.Errorf("others than its owner can use it (mode %04o), and it holds a secret; `chmod 600 %s`, and %s",
+		err = fmt.Errorf("other users can read it (mode %04o), and it contains a secret; run `chmod 600 %s`, and %s",
 			info.Mode().Perm(), path, advice)
 	}
 	return data, err

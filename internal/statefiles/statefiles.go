@@ -31,7 +31,7 @@ type stateFileList struct {
 type MissingFileError struct{ Path, List string }
 
 func (e *MissingFileError) Error() string {
-	return fmt.Sprintf("%s is missing or empty; put back a copy, or remove its line from %s to go on without it", e.Path, e.List)
+	return fmt.Sprintf("%s is missing or empty; restore a copy, or remove its line from %s", e.Path, e.List)
 }
 
 // AddFile adds a file to the list of a home. It ignores a file outside the home.
@@ -121,7 +121,7 @@ func readList(home string) (l stateFileList, err error) {
 		err = errors.New("it lists nothing")
 	}
 	if err != nil {
-		return l, fmt.Errorf("the list of state files %s can't be read: %w; put back a copy, or remove it if no file of the home is missing",
+		return l, fmt.Errorf("the list of state files %s can't be read: %w; restore a copy, or remove it if no file of the home is missing",
 			listPath(home), err)
 	}
 	return l, nil

@@ -84,7 +84,7 @@ func TestBrokenListIsAnError(t *testing.T) {
 			t.Fatal(err)
 		}
 		for what, err := range map[string]error{"add": AddFile(home, filepath.Join(home, "a")), "check": CheckFile(home, filepath.Join(home, "a"))} {
-			if err == nil || !strings.Contains(err.Error(), list) || !strings.Contains(err.Error(), "put back a copy") {
+			if err == nil || !strings.Contains(err.Error(), list) || !strings.Contains(err.Error(), "restore a copy") {
 				t.Errorf("%s with %q: %v", what, text, err)
 			}
 		}

@@ -54,7 +54,7 @@ func RunSelfTest(ctx context.Context, o Options) (*Report, error) {
 	}
 	r := &Report{Identity: identity, Results: results}
 	if !r.isComplete() {
-		return nil, errors.New("test the sandbox: the attacks did not come to their end")
+		return nil, errors.New("test the sandbox: the attacks did not finish")
 	}
 	return r, r.writeReport(file)
 }

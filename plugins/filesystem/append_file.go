@@ -51,7 +51,7 @@ func newTextAppender(content string) func(*originalFile) ([]byte, error) {
 			if !fitsEncoding(s, enc, content) {
 				return nil, sdk.Errorf(sdk.InvalidArgument,
 					"failed to append to file: the file is not UTF-8, and content is not plain ASCII; nothing was changed").
-					WithHint("insert adds to the end as well, and takes the file's encoding, such as encoding=windows-1252")
+					WithHint("use insert at the end, with the file's encoding, such as encoding=windows-1252")
 			}
 			written = text.ConvertLineEndings(content, text.LineEndingAt(s, len(s)))
 		}

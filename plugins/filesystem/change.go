@@ -220,7 +220,7 @@ func (m *pluginState) computeNewContents(ctx context.Context, v *originalFile, e
 			return nil, sdk.Errorf(sdk.NotFound, "failed to %s: file not found", doing).WithHint("there is no %s", hiddentext.QuoteName(e.path))
 		}
 		if e.ifMatch != "" && e.ifMatch != absentEtag {
-			return nil, sdk.Errorf(sdk.Conflict, "failed to %s: there is no such file any more; nothing was changed", doing)
+			return nil, sdk.Errorf(sdk.Conflict, "failed to %s: the file no longer exists; nothing was changed", doing)
 		}
 	}
 	if e.ifMatch != "" && v.old.Exists() {

@@ -218,7 +218,7 @@ func TestChangeNotes(t *testing.T) {
 		{"write_file", args{"path": "f", "content": "b"},
 			"File written: f\nnote: the file had 2 names (hard links); the others keep the old contents"},
 		{"edit_file", args{"path": "crlf", "old_text": "a\nb", "new_text": "c"},
-			"File edited: crlf\nnote: old_text was found at line 1 with other line endings; those of the file were kept"},
+			"File edited: crlf\nnote: old_text was found at line 1 with other line endings; the file's line endings stay"},
 		{"edit_file", args{"path": "tabs", "old_text": "    x\n    y", "new_text": "    z"},
 			"File edited: tabs\nnote: old_text was found at line 1 with another unit of indentation; that of the file was used"},
 	} {
@@ -227,7 +227,7 @@ func TestChangeNotes(t *testing.T) {
 		}
 	}
 	r := p.Call("edit", args{"path": "f", "old_string": "b", "new_string": "c", "count": 5})
-	if want := "old_string is there once, not the 5 that count says; all were replaced"; r.Err != nil ||
+	if want := "old_string occurs once, fewer than count (5); all were replaced"; r.Err != nil ||
 		!strings.Contains(r.Text, want) {
 		t.Errorf("%q, %v; want %q", r.Text, r.Err, want)
 	}

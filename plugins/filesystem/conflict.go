@@ -20,7 +20,7 @@ func (m *pluginState) newConflictError(doing, path, seen, now string, open bool,
 	}
 	old, ok := m.lookUpSeenContents(seen)
 	if !ok {
-		e.Message += "\n(that version is not kept, so there is no diff)"
+		e.Message += "\n(no diff: that version is not stored)"
 		return e
 	}
 	data, err := contents()
@@ -28,7 +28,7 @@ func (m *pluginState) newConflictError(doing, path, seen, now string, open bool,
 		return err
 	}
 	m.seen.Add(now, string(data))
-	e.Message += "\nwhat has changed since:\n" + formatUnifiedDiff(path, path, old, data)
+	e.Message += "\nchanges since then:\n" + formatUnifiedDiff(path, path, old, data)
 	return e
 }
 

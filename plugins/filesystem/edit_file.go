@@ -78,7 +78,7 @@ func editPathAndEtag(i int, own, common, ownMatch, commonMatch string) (path, ma
 	case own != "" && own != common:
 		return own, ownMatch, nil
 	case common == "":
-		return "", "", sdk.Errorf(sdk.InvalidArgument, "edits[%d] has no path, and there is none beside edits", i)
+		return "", "", sdk.Errorf(sdk.InvalidArgument, "edits[%d] has no path, and the call has none", i)
 	case ownMatch != "":
 		return common, ownMatch, nil
 	}

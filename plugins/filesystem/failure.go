@@ -51,7 +51,7 @@ func convertToolError(doing string, err error) error {
 	case errors.Is(err, workspace.Foreign):
 		denied := say(sdk.AccessDenied, "access denied")
 		denied.Message += "\n" + escapeMessage(err.Error())
-		return denied.WithHint("have its owner let others write to it, or delete it and write a new one, which will be this user's")
+		return denied.WithHint("let its owner allow writing, or delete it and write a new file, which this user will own")
 	case errors.Is(err, workspace.ReadOnly):
 		return say(sdk.AccessDenied, "access denied").WithHint("the file is read-only; change its mode first, with exec and chmod for example")
 	case errors.Is(err, workspace.Exists):
@@ -83,7 +83,7 @@ func convertToolError(doing string, err error) error {
 func addMissingDirHint(err error, path string, create bool) error {
 	var own *sdk.Error
 	if !create && errors.As(err, &own) && own.Code == sdk.NotFound {
-		return own.WithHint("the directory that %s would be in may be missing; create_dirs makes it", hiddentext.QuoteName(path))
+		return own.WithHint("the directory of %s may be missing; create_dirs creates it", hiddentext.QuoteName(path))
 	}
 	return err
 }

@@ -172,7 +172,7 @@ func TestTransferErrorNamesMissingPath(t *testing.T) {
 	for _, tool := range []string{"cp", "mv"} {
 		for _, c := range []struct{ source, destination, says, hint string }{
 			{"gone", "there", "file not found", "there is no gone"},
-			{"here", "no/such/there", "the directory that no/such/there would be in is missing", "mkdir"},
+			{"here", "no/such/there", "the directory of no/such/there is missing", "mkdir"},
 		} {
 			r := p.Call(tool, args{"source": c.source, "destination": c.destination})
 			if r.Err == nil || r.Err.Code != "not_found" || !strings.Contains(r.Err.Message, c.says) ||

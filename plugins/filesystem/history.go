@@ -42,7 +42,7 @@ type historyEntry struct {
 // Text returns one line per operation, the latest first.
 func (o historyOutput) Text() string {
 	if len(o.Operations) == 0 {
-		return "nothing was changed yet that could be undone"
+		return "there are no changes to undo"
 	}
 	var b strings.Builder
 	for _, op := range o.Operations {
@@ -61,7 +61,7 @@ func (o historyOutput) Text() string {
 		b.WriteByte('\n')
 	}
 	if o.More {
-		b.WriteString("[there are older ones; ask for a higher limit]\n")
+		b.WriteString("[older changes exist; raise limit]\n")
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }
@@ -107,7 +107,7 @@ func (m *pluginState) requireHistory(env *sdk.Environment) error {
 		return err
 	}
 	if m.store == nil {
-		return sdk.Errorf(sdk.Conflict, "undo is off, so nothing can be undone").
+		return sdk.Errorf(sdk.Conflict, "undo is disabled").
 			WithHint("tools.undo.enabled and plugins.filesystem.grants.takeback switch it on")
 	}
 	return nil

@@ -44,7 +44,7 @@ func (l *lineWindowWriter) Write(p []byte) (int, error) {
 }
 
 // errStopReading ends the read of a file when the window is complete.
-var errStopReading = errors.New("there is no need to read on")
+var errStopReading = errors.New("no further lines needed")
 
 // skipLine counts one line without keeping it, and returns the rest.
 func (l *lineWindowWriter) skipLine(p []byte) []byte {

@@ -66,7 +66,7 @@ func newLsTool() sdk.Tool {
 			}
 			out.Count = len(out.Entries)
 			if !in.Recursive && strings.Contains(in.Pattern, "/") {
-				out.Note = "the pattern has a slash, but only the directory itself was looked through; recursive also goes into those in it"
+				out.Note = "the pattern has a slash, but only the directory itself was listed; set recursive for its directories"
 			}
 			return out, nil
 		},

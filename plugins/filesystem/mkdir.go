@@ -38,7 +38,7 @@ func newMkdirTool(m *pluginState) sdk.Tool {
 			}
 			rec := undoRecording{}
 			if top := outermostMissingDir(req.Workspace, req.Args.Path); top != "" {
-				rec = m.beginRecording(&req.Environment, "mkdir", "mkdir: made "+top)
+				rec = m.beginRecording(&req.Environment, "mkdir", "mkdir: created "+top)
 				rec.saveBeforeChange(mutation.Make, top, "")
 				rec.addCreatedTree(top)
 			}

@@ -46,7 +46,7 @@ func (o readFileOutput) Text() string {
 		if o.TotalLines != nil {
 			all = ", " + formatLineCount(*o.TotalLines)
 		}
-		said = append(said, fmt.Sprintf("the file goes on: %d bytes%s in all; next: %s", o.SizeBytes, all, o.Next))
+		said = append(said, fmt.Sprintf("the file continues: %d bytes%s in total; next: %s", o.SizeBytes, all, o.Next))
 	}
 	if o.window.Note != "" {
 		said = append(said, o.window.Note)

@@ -86,7 +86,7 @@ func TestLongFilesAreReadInWindows(t *testing.T) {
 				}
 				text := r.Text
 				if out.Next != nil && a["offset"] == nil {
-					at := strings.LastIndex(text, "[the file goes on: ")
+					at := strings.LastIndex(text, "[the file continues: ")
 					text = text[:at]
 					if out.Next.Offset != nil {
 						text = strings.TrimSuffix(text, "\n") // the note begins a line

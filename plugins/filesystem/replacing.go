@@ -89,11 +89,11 @@ func fitsEncoding(s string, enc text.Encoding, added string) bool {
 func (r *textReplacement) describeInexactMatch(f *replace.Replacements, s string) string {
 	if f.How == replace.Exactly {
 		if n := len(f.Splices); n < r.count {
-			return fmt.Sprintf("%s is there %s, not the %d that count says; all were replaced", r.names.old, formatTimes(n), r.count)
+			return fmt.Sprintf("%s occurs %s, fewer than count (%d); all were replaced", r.names.old, formatTimes(n), r.count)
 		}
 		return ""
 	}
-	how := "other line endings; those of the file were kept"
+	how := "other line endings; the file's line endings stay"
 	if f.How == replace.Indentation {
 		how = "another unit of indentation; that of the file was used"
 	}
@@ -115,7 +115,7 @@ func (r *textReplacement) newMatchError(err error, c *originalFile, s string) er
 	switch {
 	case errors.As(err, &replace.EmptyTextError{}):
 		return sdk.Errorf(sdk.InvalidArgument, "%s is empty", r.names.old).
-			WithHint("say which text to replace; append_file, insert and write_file add text")
+			WithHint("name the text to replace; append_file, insert and write_file add text")
 	case errors.As(err, &replace.SameTextError{}):
 		return sdk.Errorf(sdk.InvalidArgument, "%s and %s are the same; nothing to edit", r.names.old, r.names.new)
 	case errors.As(err, &ambiguous):

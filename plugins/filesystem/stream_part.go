@@ -39,7 +39,7 @@ func (w *fileWindow) readHugeFile(ctx context.Context, f *os.File, head []byte, 
 	}
 	if w.Start = lines.from; lines.kept.Len() == 0 {
 		w.End = w.Start - 1
-		w.Note = fmt.Sprintf("line %d does not begin in the first %d bytes, and lines are not counted any farther; ask for bytes, with offset", w.Start, maxFullReadBytes)
+		w.Note = fmt.Sprintf("line %d does not begin in the first %d bytes, and lines are not counted further; read bytes with offset", w.Start, maxFullReadBytes)
 		return nil
 	}
 	w.setKeptLines(lines)

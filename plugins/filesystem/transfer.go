@@ -82,7 +82,7 @@ func (t *fileTransfer) convertError(w *workspace.Workspace, source, destination 
 	if _, err := w.FileStatus(source); err != nil {
 		return own.WithHint("there is no %s", hiddentext.QuoteName(source))
 	}
-	return sdk.Errorf(sdk.NotFound, "failed to %s: the directory that %s would be in is missing", t.doing,
+	return sdk.Errorf(sdk.NotFound, "failed to %s: the directory of %s is missing", t.doing,
 		hiddentext.QuoteName(destination)).
-		WithHint("make it first, with mkdir")
+		WithHint("create it first, with mkdir")
 }

@@ -290,7 +290,7 @@ func TestUndoStopsAtEscapingLink(t *testing.T) {
 	if err := os.Symlink(t.TempDir(), filepath.Join(p.Dir, "d")); err != nil {
 		t.Fatal(err)
 	}
-	if r := p.Call("undo", args{}); r.Err.GetCode() != "conflict" || !strings.Contains(r.Err.GetMessage(), "d is there again") {
+	if r := p.Call("undo", args{}); r.Err.GetCode() != "conflict" || !strings.Contains(r.Err.GetMessage(), "d exists again") {
 		t.Errorf("undo: %q, %v", r.Text, r.Err)
 	}
 	wantContents(t, p, "old.txt", "2")

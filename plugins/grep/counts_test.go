@@ -81,11 +81,11 @@ func TestUnreadableIgnoreFileStopsNoEngine(t *testing.T) {
 		if out.Total != 2 || out.Incomplete != "" {
 			t.Errorf("%s, after %s: %s", name, time.Since(began), text)
 		}
-		if !strings.Contains(text, "a/b/.gitignore is not a regular file and was not honoured") {
+		if !strings.Contains(text, "a/b/.gitignore is not a regular file and was ignored") {
 			t.Errorf("%s does not say it: %s", name, text)
 		}
 		if r := p.Call("find", args{"pattern": "g"}); !strings.Contains(r.Text,
-			"a/b/.gitignore is not a regular file and was not honoured") {
+			"a/b/.gitignore is not a regular file and was ignored") {
 			t.Errorf("find does not say it: %s", r.Text)
 		}
 	}
@@ -96,10 +96,10 @@ func TestPatternsThatNoLineCanHave(t *testing.T) {
 	for name, e := range engines(t) {
 		p := sdktest.Start(t, newPlugin(e), sdktest.Options{Files: map[string]string{"a": "one\ntwo\n"}})
 		for pattern, want := range map[string]string{
-			`one\ntwo`:  "the pattern asks for a line break; lines are searched one by one",
-			`(a|b\x0a)`: "the pattern asks for a line break; lines are searched one by one",
-			`one[\n]`:   "the pattern asks for a line break; lines are searched one by one",
-			`a\x00`:     "the pattern asks for a NUL byte, which no text has",
+			`one\ntwo`:  "the pattern contains a line break, but lines are searched separately",
+			`(a|b\x0a)`: "the pattern contains a line break, but lines are searched separately",
+			`one[\n]`:   "the pattern contains a line break, but lines are searched separately",
+			`a\x00`:     "the pattern contains a NUL byte, which no text has",
 		} {
 			r := p.Call("grep", args{"pattern": pattern})
 			if r.Err.GetMessage() != want {
@@ -116,7 +116,7 @@ func TestPatternsThatNoLineCanHave(t *testing.T) {
 func TestResultLimit(t *testing.T) {
 	p := sdktest.Start(t, newPlugin(engines(t)["built-in"]), sdktest.Options{})
 	write(t, p.Dir, map[string]string{"a": strings.Repeat("x\n", maxResults+5)})
-	const note = " were asked for, and one answer has at most 10000"
+	const note = " exceeds the maximum of 10000"
 	for asked, said := range map[int]bool{maxResults: false, maxResults + 1: true, 1 << 40: true} {
 		for tool, pattern := range map[string]string{"grep": "x", "find": "*"} {
 			r := p.Call(tool, args{"pattern": pattern, "max_results": asked})

@@ -120,7 +120,7 @@ func (f *findCall) runFind(ctx context.Context) (findOutput, error) {
 	var from pageCursor
 	if f.in.Cursor != "" {
 		if f.in.Sort == "time" {
-			return findOutput{}, sdk.Errorf(sdk.InvalidArgument, "a cursor goes with results that are sorted by path")
+			return findOutput{}, sdk.Errorf(sdk.InvalidArgument, "a cursor requires sort=path")
 		}
 		if from, err = parseCursor(f.in.Cursor); err != nil {
 			return findOutput{}, err

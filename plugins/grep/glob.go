@@ -17,7 +17,7 @@ const (
 )
 
 // globHint is the hint for an invalid glob.
-const globHint = "* stands for any part of a name, ** for any directories, {a,b} for either; write a backslash before one that is meant literally"
+const globHint = "* stands for any part of a name, ** for any directories, {a,b} for either; write a backslash before a literal one"
 
 // validateGlob refuses an invalid or too expensive glob. Its error names the argument.
 func validateGlob(argument, glob string) error {
@@ -30,7 +30,7 @@ func validateGlob(argument, glob string) error {
 	if n, _ := countCombinations(glob, 0, false); n > maxCombinations {
 		return sdk.Errorf(sdk.InvalidArgument, "the alternatives in %s make more than %d combinations", argument,
 			maxCombinations).
-			WithHint("ask for some of them at a time")
+			WithHint("request fewer at a time")
 	}
 	return nil
 }

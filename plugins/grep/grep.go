@@ -67,7 +67,7 @@ func limitResults(asked int) (limit int, note []string) {
 	case asked == 0:
 		return defaultResults, nil
 	case asked > maxResults:
-		return maxResults, []string{fmt.Sprintf("max_results: %d were asked for, and one answer has at most %d", asked, maxResults)}
+		return maxResults, []string{fmt.Sprintf("max_results: %d exceeds the maximum of %d", asked, maxResults)}
 	}
 	return asked, nil
 }

@@ -45,7 +45,7 @@ func TestUnusualIgnoreFiles(t *testing.T) {
 					if strings.Contains(name, "directory") || strings.Contains(name, "broken") {
 						continue // git takes no notice of these, and nobody is led astray
 					}
-					if !strings.Contains(r.Text, "was not honoured") {
+					if !strings.Contains(r.Text, "was ignored") {
 						t.Errorf("in %s it is not said: %s", dir, r.Text)
 					}
 				}

@@ -85,10 +85,10 @@ func checkSingleLinePattern(pattern string) error {
 	}
 	switch {
 	case containsLiteral(parsed, '\n'):
-		return sdk.Errorf(sdk.InvalidArgument, "the pattern asks for a line break; lines are searched one by one").
+		return sdk.Errorf(sdk.InvalidArgument, "the pattern contains a line break, but lines are searched separately").
 			WithHint("multiline searches across lines")
 	case containsLiteral(parsed, 0):
-		return sdk.Errorf(sdk.InvalidArgument, "the pattern asks for a NUL byte, which no text has")
+		return sdk.Errorf(sdk.InvalidArgument, "the pattern contains a NUL byte, which no text has")
 	}
 	return nil
 }
@@ -141,7 +141,7 @@ func explainPatternError(pattern string, err error) error {
 	}
 	e = e.WithHint("write a backslash before characters that are meant literally, or set fixed_strings")
 	if wrong.Code == syntax.ErrInvalidPerlOp || wrong.Code == syntax.ErrInvalidEscape {
-		e = e.WithHint("look-around and back-references, which some engines have, are not understood here (RE2 syntax)")
+		e = e.WithHint("look-around and back-references are not supported (RE2 syntax)")
 	}
 	return e
 }

@@ -89,7 +89,7 @@ func (r *ripgrepEngine) findFiles(ctx context.Context, w *workspace.Workspace, p
 	if exit > 1 && strings.Contains(said.first, "regex") {
 		return t, sdk.Errorf(sdk.InvalidArgument,
 			"the pattern can't be searched for: it is too large, or can match a line break").
-			WithHint("search for less at once; multiline allows matches across line breaks")
+			WithHint("shorten the pattern; multiline allows matches across line breaks")
 	}
 	if exit > 1 && said.first != "" {
 		t.failed = said.first

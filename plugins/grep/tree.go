@@ -254,15 +254,15 @@ func (t *treeWalker) ignoreFileProblem(path string) string {
 		var refusal *workspace.Error
 		if _, inside := strings.CutPrefix(path, t.top+string(filepath.Separator)); inside && errors.As(err, &refusal) &&
 			refusal.Rule == "workspace.symlink" {
-			return hiddentext.QuoteName(path) + " leads out of the workspace and was not honoured"
+			return hiddentext.QuoteName(path) + " leads out of the workspace and was ignored"
 		}
 		return "" // above the workspace, which is none of the agent's business
 	case err != nil || info.IsDir():
 		return ""
 	case !info.Mode().IsRegular():
-		return hiddentext.QuoteName(path) + " is not a regular file and was not honoured"
+		return hiddentext.QuoteName(path) + " is not a regular file and was ignored"
 	case info.Size() > maxIgnoreBytes:
-		return fmt.Sprintf("%s is longer than %d bytes and was not honoured", hiddentext.QuoteName(path), maxIgnoreBytes)
+		return fmt.Sprintf("%s is longer than %d bytes and was ignored", hiddentext.QuoteName(path), maxIgnoreBytes)
 	}
 	return ""
 }

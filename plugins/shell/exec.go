@@ -123,7 +123,7 @@ func waitForCommand(ctx context.Context, running *command.RunningCommand, limit 
 		return nil
 	case <-timer.C:
 		why = sdk.Errorf(sdk.Timeout, "command timed out after %s", limit).
-			WithHint("ask for a longer timeout, up to tools.exec.timeout_seconds, run it in parts, or in the background")
+			WithHint("use a longer timeout, up to tools.exec.timeout_seconds, run it in parts, or in the background")
 	case <-ctx.Done():
 		why = sdk.Errorf(sdk.Cancelled, "the command was cancelled")
 	}
@@ -144,7 +144,7 @@ func newExecOutput(record *output.OutputRecorder, exit isolation.ExitStatus) exe
 	case rest.Missing == 0:
 		out.OutputFile = ""
 	case rest.File == "":
-		out.addNote(fmt.Sprintf("%d bytes of the output are left out, and could not be kept: %v", rest.Missing, rest.Err))
+		out.addNote(fmt.Sprintf("%d bytes of the output are omitted and could not be saved: %v", rest.Missing, rest.Err))
 	case rest.Written < rest.Total:
 		out.addNote(fmt.Sprintf("%d bytes are left out; the first %d bytes of the output are in %s, for read_file or grep",
 			rest.Missing, rest.Written, rest.File))
@@ -236,7 +236,7 @@ func effectiveTimeout(configured time.Duration, asked int) time.Duration {
 // addTimeoutNote adds to an error that the call requested a longer timeout than the operator allows.
 func addTimeoutNote(ended *sdk.Error, configured time.Duration, asked int) *sdk.Error {
 	if limit := time.Duration(asked) * time.Second; ended.Code == sdk.Timeout && limit > effectiveTimeout(configured, asked) {
-		return ended.WithHint("%s were asked for, and tools.exec.timeout_seconds allows %s; run it in parts, or in the background",
+		return ended.WithHint("the timeout %s exceeds tools.exec.timeout_seconds (%s); run it in parts, or in the background",
 			limit, effectiveTimeout(configured, asked))
 	}
 	return ended

@@ -69,7 +69,7 @@ type sessionInfo struct {
 func (o processOutput) Text() string {
 	var b strings.Builder
 	if o.Lost > 0 {
-		fmt.Fprintf(&b, "[%d bytes before this were read already and are no longer kept]\n", o.Lost)
+		fmt.Fprintf(&b, "[%d earlier bytes were read and are no longer stored]\n", o.Lost)
 	}
 	b.WriteString(o.Output)
 	if o.Output != "" && !strings.HasSuffix(o.Output, "\n") {

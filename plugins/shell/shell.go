@@ -175,8 +175,8 @@ func explainDirError(w *workspace.Workspace, cwd string, err error) error {
 }
 
 // guardOnlyNote is the note in the first result if only the guard restricts commands.
-const guardOnlyNote = "note: this machine has neither a sandbox nor Landlock, so only the guard stands between commands and it; " +
-	"the guard is in its strict profile, and nothing can be written to commands in the background"
+const guardOnlyNote = "note: this machine has neither a sandbox nor Landlock, so only the guard protects it; " +
+	"the guard uses its strict profile, and background commands take no input"
 
 // guardOnlyNoteOnce returns guardOnlyNote in the first call that needs it, and then an empty string.
 func (s *shellPlugin) guardOnlyNoteOnce(env sdk.Environment) (text string) {

@@ -142,8 +142,8 @@ func TestLongOutputIsExcerptedAndStored(t *testing.T) {
 
 // A timeout above the operator's is named with the one that was asked for.
 func TestShortenedTimeoutIsReported(t *testing.T) {
-	for asked, want := range map[int]string{90: "1m30s were asked for, and tools.exec.timeout_seconds allows 7s", 7: "ask for a longer timeout", 0: "ask for a longer timeout"} {
-		ended := sdk.Errorf(sdk.Timeout, "command timed out after 7s").WithHint("ask for a longer timeout")
+	for asked, want := range map[int]string{90: "the timeout 1m30s exceeds tools.exec.timeout_seconds (7s)", 7: "use a longer timeout", 0: "use a longer timeout"} {
+		ended := sdk.Errorf(sdk.Timeout, "command timed out after 7s").WithHint("use a longer timeout")
 		if got := addTimeoutNote(ended, 7*time.Second, asked); !strings.HasPrefix(got.Hint, want) || got.Message != "command timed out after 7s" {
 			t.Errorf("%d: %q, %q", asked, got.Message, got.Hint)
 		}

@@ -91,9 +91,9 @@ func (c *manifestChecker) checkDoc(tool, what, text string) {
 		c.addFinding(tool, "", what+" has no doc", "describe its purpose in a sentence")
 	case len(summary) > maxSummaryBytes:
 		c.addFinding(tool, "", fmt.Sprintf("the first line of %s's doc has %d bytes", what, len(summary)),
-			fmt.Sprintf("say it in %d, and the rest below", maxSummaryBytes))
+			fmt.Sprintf("shorten it to %d, and write the rest below", maxSummaryBytes))
 	case strings.TrimSpace(text) != text:
-		c.addFinding(tool, "", what+"'s doc begins or ends with space", "take it off")
+		c.addFinding(tool, "", what+"'s doc begins or ends with space", "remove it")
 	}
 }
 
@@ -111,7 +111,7 @@ func (c *manifestChecker) checkTool(s *pluginpb.ToolSpec) error {
 		return err
 	}
 	if !rejectsUnknownFields(input) {
-		c.addFinding(s.Name, "", "its arguments are open: names that it does not know are taken",
+		c.addFinding(s.Name, "", "its arguments are open: unknown names are accepted",
 			`add "additionalProperties": false to the schema`)
 	}
 	c.checkFields(s.Name, "", input)
@@ -123,19 +123,19 @@ func (c *manifestChecker) checkHints(t toolArgumentClaims) {
 	name := t.tool.Name
 	switch {
 	case t.tool.ReadOnly && t.tool.Destructive:
-		c.addFinding(name, "", "it says that it changes nothing and that it destroys", "take off one of ReadOnly and Destructive")
+		c.addFinding(name, "", "it is both read-only and destructive", "remove ReadOnly or Destructive")
 	case t.tool.ReadOnly && t.hasAnyClaim(pluginpb.ClaimWrite, pluginpb.ClaimDelete):
-		c.addFinding(name, "", "it says that it changes nothing, and claims a path to write or delete",
-			"take off ReadOnly, or claim read")
+		c.addFinding(name, "", "it is read-only, but claims a path to write or delete",
+			"remove ReadOnly, or claim read")
 	case t.hasAnyClaim(pluginpb.ClaimDelete) && !t.tool.Destructive:
-		c.addFinding(name, "", "it deletes and does not say that it is destructive", "add Destructive")
+		c.addFinding(name, "", "it deletes, but is not marked destructive", "add Destructive")
 	}
 	if t.hasAnyClaim(pluginpb.ClaimCwd, pluginpb.ClaimStdin, pluginpb.ClaimEnv) && !t.hasAnyClaim(pluginpb.ClaimCommand) {
 		c.addFinding(name, "", "it claims the surroundings of a command, and no command",
-			"claim command for the field that holds it")
+			"claim command for the field with the command")
 	}
 	if risk := t.tool.Risk; risk != "" && !slices.Contains([]string{"low", "medium", "high"}, risk) {
-		c.addFinding(name, "", fmt.Sprintf("its risk is %q", risk), "say low, medium or high")
+		c.addFinding(name, "", fmt.Sprintf("its risk is %q", risk), "set low, medium or high")
 	}
 }
 
@@ -148,18 +148,18 @@ func (c *manifestChecker) checkGrants() {
 		paths := t.hasAnyClaim(pluginpb.ClaimRead, pluginpb.ClaimList, pluginpb.ClaimWrite, pluginpb.ClaimDelete)
 		switch {
 		case paths && asked.Workspace == "none":
-			c.addFinding(name, "", "it takes paths, and the plugin asks for no workspace", "ask for it in Grants")
+			c.addFinding(name, "", "it takes paths, but the plugin requests no workspace", "request it in Grants")
 		case t.hasAnyClaim(pluginpb.ClaimWrite, pluginpb.ClaimDelete) && asked.Workspace == "ro":
-			c.addFinding(name, "", "it changes files, and the plugin asks for a workspace to read only",
-				"ask for WorkspaceAccess in Grants")
+			c.addFinding(name, "", "it changes files, but the plugin requests a read-only workspace",
+				"request WorkspaceAccess in Grants")
 		}
 		if t.hasAnyClaim(pluginpb.ClaimCommand) && !asked.Exec {
-			c.addFinding(name, "", "it takes commands, and the plugin does not ask to start programs", "ask for Exec in Grants")
+			c.addFinding(name, "", "it takes commands, but the plugin does not request Exec", "request Exec in Grants")
 		}
 		changes = changes || !t.tool.ReadOnly
 	}
 	if asked.Workspace == "rw" && !changes {
-		c.addFinding("", "", "the plugin asks to change the workspace, and all its tools say that they change nothing",
-			"ask for ReadOnlyWorkspace")
+		c.addFinding("", "", "the plugin requests to change the workspace, but all its tools are read-only",
+			"request ReadOnlyWorkspace")
 	}
 }

@@ -55,7 +55,7 @@ func (c *manifestChecker) checkField(tool, at, name string, s *jsonschema.Schema
 	}
 	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return r == '_' || r == '-' })
 	if claims, ok := pathNouns[lastWord(words)]; ok && acceptsText(inner) && !hasClaim(s) && !hasClaim(inner) {
-		c.addFinding(tool, at, "its name says that it names something to guard, but it carries no claim, so the host does not guard it",
+		c.addFinding(tool, at, "its name suggests a path or command, but it has no claim, so the guard ignores it",
 			fmt.Sprintf("claim %s in the field's claim tag, or call it something else", claims))
 	}
 	c.checkFields(tool, below+".", inner)

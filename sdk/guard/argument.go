@@ -114,7 +114,7 @@ func (a *commandAnalysis) checkPath(p *shell.CommandLocation, access AccessKind,
 		f.why = placeholders.Replace(written) + ": " + d.Reason
 		f.safer, f.setting = saferInside, "" // no setting is known to open it
 	case paths.WithinAny([]string{"/tmp", "/var/tmp"}, d.Path):
-		f.safer = "use $TMPDIR, or a file or directory that mktemp makes: those are the command's own"
+		f.safer = "use $TMPDIR, or a file or directory created by mktemp"
 	}
 	a.addPathRefusal(p, f)
 }

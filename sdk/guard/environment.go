@@ -89,10 +89,10 @@ func (a *commandAnalysis) checkDangerousVariable(c *shell.SimpleCommand, how var
 			c.InterpretCode(strings.TrimLeft(value, "|-"), nil)
 		}
 	case useCode:
-		a.addHardFinding(c, "exec.environment", name+" makes programs load code that they wouldn't otherwise")
+		a.addHardFinding(c, "exec.environment", name+" makes programs load other code")
 	case useStartup:
 		if strings.ContainsAny(value, "/.") {
-			a.addHardFinding(c, "exec.environment", name+" makes shells run a file that they wouldn't otherwise")
+			a.addHardFinding(c, "exec.environment", name+" makes shells run another file")
 		}
 	case useExpansion:
 		if strings.Contains(value, "`") || strings.Contains(value, "$(") || strings.Contains(value, "exec=") {

@@ -33,7 +33,7 @@ const (
 	reasonSymlink   = "access denied: symlink resolves outside workspace"
 	maxPath         = 4096 // bytes, as Linux has it (PATH_MAX)
 	settingGuarded  = "no setting opens this, because it restricts the agent"
-	settingProcess  = "no setting opens this: it belongs to one process, and the next call is made by another"
+	settingProcess  = "no setting allows this: it belongs to one process, and another process makes the next call"
 	settingShared   = `call a tool for files; or allow an existing directory, as "^/tmp/name(/|$)" does, which commands share`
 	saferInside     = "use a path inside the workspace"
 	hintConstraints = "constraints.paths of the agent's module"
@@ -305,7 +305,7 @@ func settingToAllow(a AccessKind, target string) string {
 	if dir == filepath.Dir(dir) {
 		return root
 	}
-	return fmt.Sprintf("add %s to %s, which opens all that is in there", strconv.Quote("^"+regexp.QuoteMeta(dir)+"(/|$)"),
+	return fmt.Sprintf("add %s to %s, which allows everything in it", strconv.Quote("^"+regexp.QuoteMeta(dir)+"(/|$)"),
 		key)
 }
 

@@ -66,7 +66,7 @@ var seedURLSchemes = map[string]bool{
 // applySeedPatterns adds findings for texts that the original guard refuses. Custom allow patterns lift them for whole
 // simple commands.
 func (a *commandAnalysis) applySeedPatterns() {
-	setting := "set tools.exec.profile to \"default\" to have commands judged by what they do, " +
+	setting := "set tools.exec.profile to \"default\" to decide by the effects of commands, " +
 		"which may refuse it as well"
 	if !a.guard.policy.Kernel {
 		setting = "isolation.enabled: true lifts this profile where a sandbox works; without one it is forced"
@@ -81,7 +81,7 @@ func (a *commandAnalysis) applySeedPatterns() {
 				a.addFinding(commandFinding{verdict: Deny, rule: "exec.seed-pattern", tier: tierHard, line: reasonDangerous,
 					setting: "tools.exec.custom_allow_patterns lifts this for a whole simple command; or " + setting,
 					span:    a.newSourceSpan(at),
-					why:     fmt.Sprintf("profile seed_strict refuses whatever the pattern %q matches", re.String())})
+					why:     fmt.Sprintf("profile seed_strict refuses matches of the pattern %q", re.String())})
 			}
 		}
 	}

@@ -15,7 +15,7 @@ const maxArguments = 1 << 14
 func (a *commandAnalysis) checkArguments(c *shell.SimpleCommand, name string) {
 	dir, argv := "", shell.ArgumentTexts(c.Argv)
 	if a.arguments += len(argv); a.arguments > maxArguments {
-		a.VisitProblem(&c.CommandLocation, shell.AnalysisProblem{Kind: shell.TooComplex, Reason: "the command has too many arguments to look at"})
+		a.VisitProblem(&c.CommandLocation, shell.AnalysisProblem{Kind: shell.TooComplex, Reason: "the command has too many arguments to analyse"})
 		return
 	}
 	before := a.elsewhere

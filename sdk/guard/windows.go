@@ -109,7 +109,7 @@ func (w *windowsAnalysis) checkCommand(language string, argv []string, depth int
 func (w *windowsAnalysis) checkWords(language, name string, argv []string) {
 	enters := false
 	if w.arguments += len(argv); w.arguments > maxArguments {
-		w.addHardFinding(w.call, "exec.too-complex", "the code has too many words to look at")
+		w.addHardFinding(w.call, "exec.too-complex", "the code has too many words to analyse")
 		return
 	}
 	switch name {

@@ -179,7 +179,7 @@ func ExplainSyntaxError(text []byte, err error) string {
 	case strings.Contains(said, "UTF-8"):
 		return fmt.Sprintf("it is not UTF-8 at byte %d", at)
 	case strings.Contains(said, "escape"), strings.Contains(said, "surrogate"):
-		return fmt.Sprintf("there is no such escape in JSON as the one at byte %d", at)
+		return fmt.Sprintf("invalid JSON escape at byte %d", at)
 	case errors.Is(syntax.Err, io.ErrUnexpectedEOF), len(bytes.TrimSpace(rest)) == 0:
 		return fmt.Sprintf("it ends too early, at byte %d", at)
 	}
@@ -188,7 +188,7 @@ func ExplainSyntaxError(text []byte, err error) string {
 	before := bytes.TrimRight(text[:at], " \t\r\n")
 	switch wants := expectedToken(said); {
 	case c == ',' && bytes.IndexAny(bytes.TrimLeft(rest[1:], " \t\r\n"), "]}") == 0:
-		return fmt.Sprintf("there is a comma too many at byte %d", at)
+		return fmt.Sprintf("extra comma at byte %d", at)
 	case c == '\'':
 		return fmt.Sprintf("%s at byte %d: texts and names are in double quotes", found, at)
 	case wants == `'"'`, errors.Is(syntax.Err, jsontext.ErrNonStringName), bytes.HasSuffix(before, []byte("{")):
@@ -198,7 +198,7 @@ func ExplainSyntaxError(text []byte, err error) string {
 	case bytes.HasSuffix(before, []byte(":")):
 		return fmt.Sprintf("%s at byte %d, where a value belongs", found, at)
 	}
-	return fmt.Sprintf("%s at byte %d does not belong there", found, at)
+	return fmt.Sprintf("unexpected %s at byte %d", found, at)
 }
 
 // expectedToken returns the token that a decoder's message names as expected, or "".

@@ -113,7 +113,7 @@ func TestArgumentErrorIsOneLine(t *testing.T) {
 		`{"path":"a"} {"path":"b"}`:             `something follows it`,
 		`{"path":"a"`:                           `not valid JSON: it ends too early, at byte 11`,
 		`{"path":"` + "\xff" + `"}`:             `not valid JSON: it is not UTF-8 at byte 9`,
-		`{"path":"\ud800"}`:                     `not valid JSON: there is no such escape in JSON as the one at byte 9`,
+		`{"path":"\ud800"}`:                     `not valid JSON: invalid JSON escape at byte 9`,
 		strings.Repeat(`{"a":`, 20000):          `not valid JSON: it is nested too deeply, at byte `,
 		strings.Repeat(`[`, 200000):             `not valid JSON: it is nested too deeply, at byte 10000`,
 		`{path:1}`:                              `not valid JSON: 'p' at byte 1, where a name in double quotes belongs`,
@@ -121,10 +121,10 @@ func TestArgumentErrorIsOneLine(t *testing.T) {
 		`{"path" "a"}`:                          `not valid JSON: '"' at byte 8, where ':' belongs`,
 		`{"path":}`:                             `not valid JSON: '}' at byte 8, where a value belongs`,
 		`{"path":yes}`:                          `not valid JSON: 'y' at byte 8, where a value belongs`,
-		`{"path":"a",}`:                         `not valid JSON: there is a comma too many at byte 11`,
-		`{"list":["a",]}`:                       `not valid JSON: there is a comma too many at byte 12`,
-		`{"path":"\x"}`:                         `not valid JSON: there is no such escape in JSON as the one at byte 9`,
-		`hello`:                                 `not valid JSON: 'h' at byte 0 does not belong there`,
+		`{"path":"a",}`:                         `not valid JSON: extra comma at byte 11`,
+		`{"list":["a",]}`:                       `not valid JSON: extra comma at byte 12`,
+		`{"path":"\x"}`:                         `not valid JSON: invalid JSON escape at byte 9`,
+		`hello`:                                 `not valid JSON: unexpected 'h' at byte 0`,
 	} {
 		_, err := r.Read([]byte(in))
 		var wrong *InvalidArgumentsError

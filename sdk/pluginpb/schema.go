@@ -146,7 +146,7 @@ func (b *subschemaCounter) countReferenced(ref string) (int, error) {
 	}
 	pointer, local := strings.CutPrefix(ref, "#")
 	if pointer, _ = url.PathUnescape(pointer); !local || pointer != "" && !strings.HasPrefix(pointer, "/") {
-		return 0, fmt.Errorf("it refers to %q; references of the form #/$defs/name alone are known", ref)
+		return 0, fmt.Errorf("it refers to %q; only references of the form #/$defs/name are supported", ref)
 	}
 	at := b.root
 	for _, part := range strings.Split(pointer, "/")[1:] {
@@ -165,7 +165,7 @@ func (b *subschemaCounter) countReferenced(ref string) (int, error) {
 		}
 	}
 	if at == nil {
-		return 0, fmt.Errorf("it refers to %q, which is not there", ref)
+		return 0, fmt.Errorf("it refers to %q, which does not exist", ref)
 	}
 	b.sizes[ref] = 0
 	n, err := b.countSubschemas(at)

@@ -276,7 +276,7 @@ func (f *recordFinisher) findSingleFileAfter(e *entryChange) {
 // systems, only those that store whole seconds have a coarser clock.
 const recentChange = 20 * time.Millisecond
 
-var errTooMany = errors.New("it changed more paths than are kept of one operation")
+var errTooMany = errors.New("it changed more paths than one operation can record")
 
 // maxHashed is the size of the largest file that is hashed. Hashing it takes about 1 ms.
 const maxHashed = 256 << 10

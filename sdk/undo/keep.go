@@ -35,7 +35,7 @@ func (r *Recorder) keepContents(e *entryChange, o *fileObject) {
 	}
 	if err == nil {
 		if left := r.remainingBytes(); o.Size > left {
-			err = fmt.Errorf("%s, more than is kept of one operation", formatSize(o.Size))
+			err = fmt.Errorf("%s, more than one operation can save", formatSize(o.Size))
 		} else {
 			r.beginArchive()
 			if r.broken == nil {

@@ -28,7 +28,7 @@ func (p *undoPlan) findObstacle(s *undoStep) string {
 		o := p.Objects[s.Before]
 		grown := p.force && s.now != nil && s.now.Mode.IsRegular() && s.now.Size >= o.Size
 		if o.Prefix && !grown && (s.After == none || !p.isUnchangedSince(s.now, p.Objects[s.After], nil)) {
-			return "was not kept: only what was added to it is known"
+			return "was not saved: only the appended part is known"
 		}
 	}
 	if s.After == none {
@@ -38,7 +38,7 @@ func (p *undoPlan) findObstacle(s *undoStep) string {
 	switch {
 	case !o.Created:
 		if len(p.homes[s.After]) > 0 && p.findUnblockedStep(p.homes[s.After]) == nil {
-			return "can't be moved back: its former place is taken"
+			return "can't be moved back: its former path exists"
 		}
 		if o.isDir() && !p.force {
 			return p.findChangeInMovedDir(s)
@@ -166,7 +166,7 @@ func (p *undoPlan) findForeignEntry(s *undoStep) string {
 	}
 	for _, name := range names {
 		if !ours[name] {
-			return "has " + name + " in it, which the operation did not put there"
+			return "has " + name + " in it, which the operation did not create"
 		}
 	}
 	return ""

@@ -81,7 +81,7 @@ type undoPlan struct {
 
 const (
 	changedSince = "has changed since"
-	appearedThen = "is there again"
+	appearedThen = "exists again"
 )
 
 func newUndoPlan(r *operationRecord, files *workspace.Workspace, force bool) *undoPlan {

@@ -164,7 +164,7 @@ func sortNewestFirst(ids []string) {
 type UnknownOperationError struct{ ID string }
 
 func (e *UnknownOperationError) Error() string {
-	return fmt.Sprintf("there is no operation %s (any more); history lists them", e.ID)
+	return fmt.Sprintf("there is no operation %s; history lists operations", e.ID)
 }
 
 // EachOperation calls fn for operations, newest first, until fn returns false. If the archive of an operation is lost
@@ -190,7 +190,7 @@ func (s *Store) EachOperation(fn func(*Operation) bool) error {
 			op = &Operation{ID: id, Time: timeOfID(id), Summary: "an operation without an archive",
 				Missing: s.archivePath(id) + " was deleted, or could not be written when the disk was full"}
 		case err != nil:
-			op = &Operation{ID: id, Time: timeOfID(id), Summary: "an unreadable archive", Missing: err.Error() + "; put back a copy"}
+			op = &Operation{ID: id, Time: timeOfID(id), Summary: "an unreadable archive", Missing: err.Error() + "; restore a copy"}
 		}
 		if !op.leftFilesUnchanged() && !fn(op) {
 			return nil

@@ -223,7 +223,7 @@ func (u *undoRun) removeCreatedDirs() error {
 			delete(u.staged, s.After)
 			return nil
 		}
-		return &PathConflict{s.at, "has something in it that the operation did not put there"}
+		return &PathConflict{s.at, "contains something that the operation did not create"}
 	})
 	u.moveBackFromTempNames(func(*fileObject) bool { return true })
 	return err

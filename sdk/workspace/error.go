@@ -38,7 +38,7 @@ var messages = map[ErrorCode]string{
 	ReadOnly:      "%[1]s is read-only; its mode has to be changed first",
 	Foreign:       "%[1]s belongs to another user or group, which a change by this process can't keep: %[2]v",
 	Exists:        "%[1]s exists already",
-	NoDirectory:   "the directory %[1]s is missing, and the policy does not open it for writing: it can't be made",
+	NoDirectory:   "the directory %[1]s is missing and can't be created: the policy does not allow writing there",
 	NotDirectory:  "%[1]s is not a directory",
 	IsDirectory:   "%[1]s is a directory",
 	NotRegular:    "%[1]s is %[2]v, not a regular file",

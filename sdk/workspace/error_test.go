@@ -24,7 +24,7 @@ func TestErrorMessages(t *testing.T) {
 			[]error{Foreign, fs.ErrPermission}},
 		{&Error{Code: Exists, Path: "p"}, "p exists already", []error{Exists, fs.ErrExist}},
 		{&Error{Code: NoDirectory, Path: "p"},
-			"the directory p is missing, and the policy does not open it for writing: it can't be made",
+			"the directory p is missing and can't be created: the policy does not allow writing there",
 			[]error{NoDirectory, fs.ErrNotExist}},
 		{&Error{Code: NotDirectory, Path: "p"}, "p is not a directory", []error{NotDirectory}},
 		{&Error{Code: IsDirectory, Path: "p"}, "p is a directory", []error{IsDirectory}},

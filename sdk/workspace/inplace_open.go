@@ -56,7 +56,7 @@ func (w *Workspace) openInPlaceTarget(path string) (*changeTarget, error) {
 // hard links, because their other names would change too.
 func (t *changeTarget) openForeignInPlace(w *Workspace, was fs.FileInfo) (*inPlaceWrite, error) {
 	if w.pending.dir == "" {
-		return nil, errors.New("there is no state directory, which a change in place needs")
+		return nil, errors.New("a change in place needs a state directory")
 	}
 	f, err := t.dir.OpenFile(t.name, os.O_RDWR|nonblockFlag, 0)
 	if err != nil {

@@ -17,7 +17,7 @@ func (c *ChangeMonitor) checkWrite(path string) error {
 	mode, exists := statFileType(path)
 	if name, locked := strings.CutSuffix(path, ".lock"); locked && exists {
 		if hit, ok := rules.Match(name); ok && hit.ContentRule != "" {
-			return newChangeRefusal(path, "git writes it, and nobody opens it again")
+			return newChangeRefusal(path, "git writes it")
 		}
 	}
 	hit, ok := rules.Match(path)
@@ -34,7 +34,7 @@ func (c *ChangeMonitor) checkWrite(path string) error {
 			return newChangeRefusal(path, "it is not changed in place; use git config, or write_file")
 		}
 	case hit.IsInGitDir() && hit.ContentRule != "gitlink" && !c.wasCreated(hit.Top):
-		return newChangeRefusal(path, "it is not made in place; use git config, or write_file")
+		return newChangeRefusal(path, "it is not created in place; use git config, or write_file")
 	default:
 		if _, err := c.rememberFile(hit, path, true); err != nil {
 			return err
@@ -207,7 +207,7 @@ func (c *ChangeMonitor) checkMovedFile(from, to string, mode fs.FileMode) error 
 			return newChangeRefusal(to, "%v", err)
 		}
 		if !c.isHarmlessContent(before, to, after) {
-			return newChangeRefusal(to, "it would have settings by which git runs programs or reads others; "+
+			return newChangeRefusal(to, "it would have settings that make git run programs or read other files; "+
 				"name it in protected_paths to ask a person")
 		}
 	}

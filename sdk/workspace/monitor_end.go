@@ -85,7 +85,7 @@ func (p ProtectedChanges) FormatNotes() (notes []string) {
 	}
 	if len(p.Found) > 0 {
 		notes = append(notes, "beware of "+strings.Join(p.Found, ", ")+
-			": protected (workspace.protect), and changed while the command ran, by it or by others")
+			": protected (workspace.protect), but changed during the command, by it or by others")
 	}
 	return notes
 }
@@ -105,7 +105,7 @@ func (c *ChangeMonitor) recheckFile(path string, f *riskCheckedFile) {
 		return
 	}
 	c.result.GitRefused = c.result.GitRefused || f.byGit
-	c.recordRefusal(mutation.FileMutation{}, newChangeRefusal(path, "it was put back, since git runs programs or reads other settings by it"))
+	c.recordRefusal(mutation.FileMutation{}, newChangeRefusal(path, "it was restored, because git would run programs or read other settings because of it"))
 	if err := c.restoreFileContent(path, f); err != nil {
 		c.result.Found = append(c.result.Found, name)
 	}

@@ -52,7 +52,7 @@ func (f *Factory) Config(agent string) (*config.Config, error) {
 func (f *Factory) ReloadConfig(file string) (*config.Config, error) {
 	cfg, err := f.Config("")
 	if err == nil && file != "" && cfg.FilePath() == "" {
-		return nil, StartError(fmt.Errorf("the configuration file %s is missing; put back a copy", file))
+		return nil, StartError(fmt.Errorf("the configuration file %s is missing; restore a copy", file))
 	}
 	return cfg, err
 }
@@ -132,7 +132,7 @@ func (f *Factory) AskYesNo(question string) (bool, error) {
 	}
 	if answer == "" {
 		fmt.Fprintln(f.Err)
-		return false, errors.New("nobody could confirm; --yes writes without asking")
+		return false, errors.New("no terminal to confirm; --yes writes without asking")
 	}
 	switch strings.ToLower(strings.TrimSpace(answer)) {
 	case "y", "yes":

@@ -80,7 +80,7 @@ func NewGroupCommand(cmd *cobra.Command, subs ...*cobra.Command) *cobra.Command 
 	cmd.AddCommand(subs...)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
-			return UsageErrorf("%s what? It has the commands %s", CommandName(cmd), strings.Join(names, ", "))
+			return UsageErrorf("%s needs a command: %s", CommandName(cmd), strings.Join(names, ", "))
 		}
 		return UsageErrorf("%s has no command %q%s", CommandName(cmd), args[0], suggest.DidYouMean(args[0], names))
 	}

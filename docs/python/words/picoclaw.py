@@ -125,7 +125,7 @@ class Service:
             if self.draining:
                 context.abort(grpc.StatusCode.UNAVAILABLE, "the plugin is stopping")
             if self.policy is None:
-                context.abort(grpc.StatusCode.FAILED_PRECONDITION, "the plugin was not given its policy (Configure) yet")
+                context.abort(grpc.StatusCode.FAILED_PRECONDITION, "the plugin has no policy yet (Configure)")
             if self.running == MAX_CALLS:
                 return None
             self.running += 1

@@ -138,7 +138,7 @@ func TestErrorsOfServers(t *testing.T) {
 		"too long": {modeltest.ScriptedReply{Status: 400, Text: "prompt is too long: 9 > 8"},
 			agent.ModelError{Status: 400, TooLong: true, Message: "too long"}, false},
 		"hangs up":       {modeltest.ScriptedReply{Text: "half an", HangUp: true}, agent.ModelError{Message: "has not answered"}, true},
-		"ends too early": {modeltest.ScriptedReply{Raw: thinking[:5]}, agent.ModelError{Message: "broke off in the middle"}, true},
+		"ends too early": {modeltest.ScriptedReply{Raw: thinking[:5]}, agent.ModelError{Message: "the answer is incomplete"}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m, _ := model(t, test.step)

@@ -84,7 +84,7 @@ func (a *replyAssembler) protocolError(format string, args ...any) error {
 
 // foreignToolError returns the error for a program that has tools besides picoclaw's.
 func (a *replyAssembler) foreignToolError(what string) error {
-	return a.protocolError("has %s, which is not picoclaw's; use a version that can do without", what)
+	return a.protocolError("has %s, which is not picoclaw's; use a version that can disable it", what)
 }
 
 // statusPattern finds an HTTP status in an error message.
@@ -102,7 +102,7 @@ func (a *replyAssembler) failureError(status int, why string) error {
 	}
 	message := fmt.Sprintf("%s has not answered: %s", a.name, shortenToOneLine(why))
 	if a.callCount > 0 {
-		return fmt.Errorf("%s; it had made %d calls, so it is not retried", message, a.callCount)
+		return fmt.Errorf("%s; it made %d calls, so it is not retried", message, a.callCount)
 	}
 	return &agent.ModelError{Message: message, Status: status, TooLong: tooLongPattern().MatchString(why)}
 }

@@ -127,7 +127,7 @@ func (c *claudeEventHandler) handleEvent(line []byte) error {
 		return nil
 	}
 	if !c.initialised {
-		return c.protocolError("began before it said which tools it has")
+		return c.protocolError("began before it listed its tools")
 	}
 	if e.Type == "stream_event" {
 		if text := e.Event.Delta.Text; e.Event.Delta.Type == "text_delta" && text != "" {
@@ -155,7 +155,7 @@ func (c *claudeEventHandler) checkToolsAndServers(e *claudeEvent) error {
 		}
 	}
 	if len(e.Servers) != 1 {
-		return c.protocolError("has %d MCP servers in place of picoclaw's", len(e.Servers))
+		return c.protocolError("has %d MCP servers instead of picoclaw's", len(e.Servers))
 	}
 	c.initialised = true
 	return nil
@@ -217,16 +217,16 @@ func contentText(raw json.RawMessage) string {
 // handleResult handles the final event, which completes the reply or reports an error.
 func (c *claudeEventHandler) handleResult(e *claudeEvent) error {
 	if !c.initialised && !e.IsError {
-		return c.protocolError("answered before it said which tools it has")
+		return c.protocolError("answered before it listed its tools")
 	}
 	left := c.request.Remaining
 	switch {
 	case e.Subtype == "error_max_turns":
 		return &agent.BudgetError{Budget: "iterations", Setting: "agents.defaults.max_tool_iterations",
-			Message: fmt.Sprintf("%s has asked the model %d times, which is as often as it may", c.name, left.Iterations)}
+			Message: fmt.Sprintf("%s has reached its limit of %d requests to the model", c.name, left.Iterations)}
 	case e.Subtype == "error_max_budget_usd":
 		return &agent.BudgetError{Budget: "cost_usd", Setting: "agents.defaults.budget.cost_usd",
-			Message: fmt.Sprintf("%s has used up the %v US dollars that were left", c.name, left.CostUSD)}
+			Message: fmt.Sprintf("%s has used the remaining %v US dollars", c.name, left.CostUSD)}
 	case e.IsError || e.Subtype != "success":
 		return c.failureError(e.Status, cmp.Or(e.Result, strings.Join(e.Errors, "; "), e.Subtype))
 	}

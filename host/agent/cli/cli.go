@@ -70,7 +70,7 @@ func New(o Options) (*ProgramModel, error) {
 		c.options.Model = ""
 	}
 	if len(o.Server) == 0 || o.Start == nil {
-		return nil, fmt.Errorf("%s has no server that its tools are from", c.name)
+		return nil, fmt.Errorf("%s has no MCP server for its tools", c.name)
 	}
 	var err error
 	if c.hosts == nil {
@@ -88,7 +88,7 @@ func New(o Options) (*ProgramModel, error) {
 func (c *ProgramModel) chooseKeyVariable() error {
 	switch {
 	case c.options.Secret != "" && !c.options.Sandboxed:
-		return fmt.Errorf("%s has the secret %s as its key, which takes a sandbox that fills it in on the way; set "+
+		return fmt.Errorf("%s has the secret %s as its key, which only a sandbox can insert; set "+
 			"isolation.enabled to true, or api_key in place of secret", c.name, c.options.Secret)
 	case c.options.Key != "" && c.options.Sandboxed:
 		return fmt.Errorf("%s would see its key in the sandbox; put it under secrets as %s, and name that in secret in "+

@@ -153,7 +153,7 @@ func TestExtraToolEndsProgram(t *testing.T) {
 		{cli.ClaudeVendor, `"name": "picoclaw", "status"`, `"name": "other", "status"`, "the MCP server other"},
 		{cli.ClaudeVendor, `"status": "connected"`, `"status": "failed"`, "has not reached picoclaw's MCP server, which is failed"},
 		{cli.ClaudeVendor, `[{"name": "picoclaw", "status": "connected", "source": "dynamic"}]`, `[]`, "has 0 MCP servers"},
-		{cli.ClaudeVendor, `"subtype": "init"`, `"subtype": "initial"`, "before it said which tools it has"},
+		{cli.ClaudeVendor, `"subtype": "init"`, `"subtype": "initial"`, "before it listed its tools"},
 		{cli.ClaudeVendor, `"name": "mcp__picoclaw__exec", "input": {"command": "ls"}`, `"name": "Bash", "input": {}`, "used the tool Bash"},
 		{cli.ClaudeVendor, `"type": "tool_use", "id": "tu_1", "name": "mcp__picoclaw__exec", "input": {"command": "ls"}`,
 			`"type": "server_tool_use", "id": "x", "name": "web_search", "input": {}`, "used the tool web_search"},
@@ -194,7 +194,7 @@ func TestProgramWithoutReply(t *testing.T) {
 		"no account": {cli.ClaudeVendor, `echo '{"type":"result","subtype":"success","is_error":true,"api_error_status":401,"result":"Invalid API key"}'`, "claude-cli has not answered: Invalid API key", false},
 		"busy":       {cli.CodexVendor, `echo '{"type":"turn.failed","error":{"message":"unexpected status 429 Too Many Requests"}}'`, "429 Too Many Requests", true},
 		"after calls": {cli.ClaudeVendor, failing(`"subtype": "error_during_execution", "is_error": true, "errors": ["overloaded"]`),
-			"it had made 1 calls, so it is not retried", false},
+			"it made 1 calls, so it is not retried", false},
 		"its turns": {cli.ClaudeVendor, failing(`"subtype": "error_max_turns", "is_error": true`), "agents.defaults.max_tool_iterations", false},
 		"its money": {cli.ClaudeVendor, failing(`"subtype": "error_max_budget_usd", "is_error": true`), "agents.defaults.budget.cost_usd", false},
 		"too long":  {cli.ClaudeVendor, `echo '{"type":"result","subtype":"success","is_error":true,"api_error_status":400,"result":"Prompt is too long"}'`, "Prompt is too long", false},
@@ -281,11 +281,11 @@ func TestInvalidOptions(t *testing.T) {
 	for says, change := range map[string]func(o *cli.Options){
 		`there is no CLI provider "gemini-cli"`: func(o *cli.Options) { o.Vendor = "gemini-cli" },
 		"there is no program no-such-program":   func(o *cli.Options) { o.Command = []string{"no-such-program"} },
-		"which takes a sandbox":                 func(o *cli.Options) { o.Secret = "ANTHROPIC_API_KEY" },
+		"only a sandbox can insert":             func(o *cli.Options) { o.Secret = "ANTHROPIC_API_KEY" },
 		"call it ANTHROPIC_API_KEY or":          func(o *cli.Options) { o.Secret, o.Sandboxed = "KEY", true },
 		"would see its key in the sandbox":      func(o *cli.Options) { o.Key, o.Sandboxed = "KEY", true },
 		"its base URL is not one":               func(o *cli.Options) { o.BaseURL = "here" },
-		"has no server":                         func(o *cli.Options) { o.Server = nil },
+		"has no MCP server":                     func(o *cli.Options) { o.Server = nil },
 	} {
 		o := good
 		change(&o)

@@ -254,10 +254,10 @@ func TestErrorsOfServers(t *testing.T) {
 		"too long": {modeltest.ScriptedReply{Status: 400, Text: "maximum context length is 8"},
 			agent.ModelError{Status: 400, TooLong: true, Message: "context length"}, false},
 		"elsewhere": {modeltest.ScriptedReply{Status: 302, Header: map[string]string{"Location": "http://127.0.0.1:1/"}},
-			agent.ModelError{Status: 302, Message: "the key is not sent there"}, false},
+			agent.ModelError{Status: 302, Message: "does not get the key"}, false},
 		"hangs up": {modeltest.ScriptedReply{Text: "half an", HangUp: true}, agent.ModelError{Message: "has not answered"}, true},
 		"ends too early": {modeltest.ScriptedReply{Raw: []string{`{"choices":[{"delta":{"content":"half"}}]}`}},
-			agent.ModelError{Message: "broke off in the middle"}, true},
+			agent.ModelError{Message: "the answer is incomplete"}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m, server := model(t, test.step)

@@ -31,8 +31,8 @@ type Options struct {
 // NewPlugin returns the built-in plugin with the tool cron.
 func NewPlugin(o Options) (session.BuiltinPlugin, error) {
 	handler := cronTool{o}
-	cron, err := session.NewBuiltinTool("cron", "Schedule your own work: a message that you are given later, or a command that is "+
-		"run. Use at_seconds for once, every_seconds for an interval, cron_expr for times of the day.", handler.handleCall)
+	cron, err := session.NewBuiltinTool("cron", "Schedule your own work: a message to you, or a command. Use at_seconds for "+
+		"once, every_seconds for an interval, cron_expr for times of the day.", handler.handleCall)
 	if err != nil {
 		return session.BuiltinPlugin{}, err
 	}

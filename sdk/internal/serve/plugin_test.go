@@ -53,7 +53,7 @@ func TestWorkspaceWithoutGrantIsRefused(t *testing.T) {
 		hint  string
 	}{
 		{sdk.ReadOnlyWorkspace, "the operator grants it with plugins.p.grants.workspace"},
-		{"", "the plugin does not ask for it: that is for its author to change"},
+		{"", "the plugin does not request it; its author must change that"},
 	} {
 		uses := map[string]func(*sdk.Request[struct{}]) error{
 			"read":   func(r *sdk.Request[struct{}]) error { _, err := r.Workspace.ReadFile("a"); return err },

@@ -135,7 +135,7 @@ func (s *pluginService) noWorkspaceGrantError() workspace.Error {
 		Err: errors.New("access denied: plugin " + s.plugin.ID + " is not granted the workspace"),
 	}
 	if asked := s.plugin.Grants.Workspace; asked == "" || asked == pluginpb.NoWorkspace {
-		refused.Hint = "the plugin does not ask for it: that is for its author to change"
+		refused.Hint = "the plugin does not request it; its author must change that"
 	}
 	return refused
 }
@@ -148,7 +148,7 @@ func (s *pluginService) admitCall() (*Environment, error) {
 	case s.draining:
 		return nil, status.Error(codes.Unavailable, "the plugin is stopping")
 	case s.environment == nil:
-		return nil, status.Error(codes.FailedPrecondition, "the plugin was not given its policy (Configure) yet")
+		return nil, status.Error(codes.FailedPrecondition, "the plugin has no policy yet (Configure)")
 	}
 	s.calls.Add(1)
 	return s.environment, nil
@@ -195,7 +195,7 @@ func (s *pluginService) Drain(ctx context.Context, _ *pluginpb.DrainRequest) (*p
 
 func (s *pluginService) Busy(context.Context, *pluginpb.BusyRequest) (*pluginpb.BusyResponse, error) {
 	if s.plugin.Busy == nil {
-		return nil, status.Error(codes.Unimplemented, "the plugin does not say whether it is busy")
+		return nil, status.Error(codes.Unimplemented, "the plugin does not report whether it is busy")
 	}
 	return &pluginpb.BusyResponse{Busy: s.plugin.Busy()}, nil
 }

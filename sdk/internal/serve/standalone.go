@@ -42,7 +42,7 @@ func runStandalone(p Plugin, args []string, stdin io.Reader, stdout, stderr io.W
 			printHelp(stdout, p)
 			return nil
 		}
-		return usageError{fmt.Errorf("say which tool to call: %s", strings.Join(toolNames(manifest), ", "))}
+		return usageError{fmt.Errorf("name the tool to call: %s", strings.Join(toolNames(manifest), ", "))}
 	}
 	spec, err := findTool(manifest, command.tool)
 	if err != nil {

@@ -92,7 +92,7 @@ func TestStandalonePlugin(t *testing.T) {
 			stderr: []string{`no tool "greet_fil"; did you mean "greet_file"?`}},
 		{name: "nothing near", args: []string{"call", "compile"}, code: 2,
 			stderr: []string{`no tool "compile"; the tools are greet_file, fall`}},
-		{name: "no tool", args: []string{"call"}, code: 2, stderr: []string{"say which tool to call: greet_file, fall"}},
+		{name: "no tool", args: []string{"call"}, code: 2, stderr: []string{"name the tool to call: greet_file, fall"}},
 		{name: "an unknown argument", args: []string{"call", "greet_file", `{"pth":"name"}`}, code: 2,
 			stderr: []string{`unknown argument "pth"; did you mean "path"?`, "call greet_file --help"}},
 		{name: "no JSON", args: []string{"call", "greet_file", `path=name`}, code: 2, stderr: []string{"not valid JSON"}},

@@ -47,7 +47,7 @@ func newFileChange(path string) (*FileChange, error) {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		change.Path = real // a link stays a link
 	} else if target, linkErr := os.Readlink(path); linkErr == nil {
-		return nil, fmt.Errorf("%s is a link to %s, and there is nothing; make that file, or take the link away", path,
+		return nil, fmt.Errorf("%s is a symlink to %s, which does not exist; create that file, or remove the symlink", path,
 			target)
 	}
 	info, err := os.Stat(change.Path)
@@ -61,7 +61,7 @@ func newFileChange(path string) (*FileChange, error) {
 	default:
 		change.mode = info.Mode().Perm()
 		if change.mode&0o200 == 0 {
-			return nil, fmt.Errorf("%s is read-only, as if something else wrote it; it is not changed: `chmod u+w` it, or paste the entry by hand", path)
+			return nil, fmt.Errorf("%s is read-only and stays unchanged; run `chmod u+w` on it, or paste the entry by hand", path)
 		}
 		if change.before, err = os.ReadFile(change.Path); err != nil {
 			return nil, err
@@ -104,10 +104,10 @@ func (c *FileChange) Apply(now time.Time) (backup string, err error) {
 	case err != nil:
 		return "", err
 	case c.isNew || !bytes.Equal(current, c.before):
-		return "", fmt.Errorf("%s has been changed meanwhile; nothing was written, so try again", c.Path)
+		return "", fmt.Errorf("%s was changed at the same time; nothing was written; try again", c.Path)
 	default:
 		if backup, err = c.writeBackup(now); err != nil {
-			return "", fmt.Errorf("keep the file as it is: %w", err)
+			return "", fmt.Errorf("save a backup: %w", err)
 		}
 	}
 	return backup, atomicfile.WriteFile(c.Path, c.after, c.mode)

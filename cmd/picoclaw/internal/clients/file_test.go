@@ -16,11 +16,11 @@ func TestPlanRefusesUnsafeFiles(t *testing.T) {
 	}{
 		"a link to nothing": {
 			func(path string) error { return os.Symlink("gone.json", path) },
-			[]string{"is a link to gone.json, and there is nothing; make that file, or take the link away"},
+			[]string{"is a symlink to gone.json, which does not exist; create that file, or remove the symlink"},
 		},
 		"read-only": {
 			func(path string) error { return os.WriteFile(path, []byte("{}"), 0o444) },
-			[]string{"is read-only", "`chmod u+w` it, or paste the entry by hand"},
+			[]string{"is read-only", "run `chmod u+w` on it, or paste the entry by hand"},
 		},
 		"a directory": {func(path string) error { return os.Mkdir(path, 0o700) }, []string{"is not a file"}},
 		"half": {

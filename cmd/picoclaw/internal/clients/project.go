@@ -17,7 +17,7 @@ type listSettingLocation struct {
 }
 
 // errNoSetting is the cause of errors about a client without the needed setting.
-var errNoSetting = errors.New("there is no setting for it")
+var errNoSetting = errors.New("it has no such setting")
 
 // PlanHook plans to add a hook to a project's settings: the client runs command before each call of its own tools.
 func (c Client) PlanHook(project, command string) (*FileChange, error) {
@@ -34,7 +34,7 @@ func (c Client) PlanHook(project, command string) (*FileChange, error) {
 // PlanToolDenial plans to add the client's own tools for commands and files to the denied tools of a project.
 func (c Client) PlanToolDenial(project string) (*FileChange, error) {
 	if c.denied.file == "" {
-		return nil, fmt.Errorf("%s: %w; its own tools stay beside picoclaw's", c.Title, errNoSetting)
+		return nil, fmt.Errorf("%s: %w; its own tools remain enabled", c.Title, errNoSetting)
 	}
 	return c.denied.planAppend(project, c.ownTools...)
 }

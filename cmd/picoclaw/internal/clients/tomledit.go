@@ -220,7 +220,7 @@ func verifyTOMLFields(text []byte, where []string, entry []entryField) error {
 			err = toml.Unmarshal([]byte(s.key+" = "+formatTOMLValue(s.value)), &want)
 		}
 		if err == nil && fmt.Sprint(table[s.key]) != fmt.Sprint(want[s.key]) {
-			err = fmt.Errorf("%s would not be read back", s.key)
+			err = fmt.Errorf("%s would not have the intended value", s.key)
 		}
 	}
 	if err != nil {

@@ -21,7 +21,7 @@ var tokenPattern = lazyregexp.New(`^[A-Za-z0-9._~+/=-]+$`)
 // truncatedToken matches the beginning of a token created by picoclaw. A complete token file ends with a line feed.
 var truncatedToken = lazyregexp.New(`^[A-Z2-7]{1,51}$`)
 
-const tokenRemedy = "put back a copy, or write a new one, such as that of `openssl rand -hex 32`"
+const tokenRemedy = "restore a copy, or write a new one, such as the output of `openssl rand -hex 32`"
 
 // minToken and maxToken bound the length of a token. The minimum prevents guessing.
 const minToken, maxToken = 16, 512
@@ -34,7 +34,7 @@ func ReadOrCreateToken(home, name string) (string, error) {
 	}
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
 		if err := createTokenFile(path); err != nil {
-			return "", fmt.Errorf("make a token: %w", err)
+			return "", fmt.Errorf("create a token: %w", err)
 		}
 	}
 	token, err := ReadToken(path)
@@ -71,7 +71,7 @@ func ReadToken(path string) (string, error) {
 		return "", fmt.Errorf("%s does not hold a token: want 16 to 512 letters, digits and -._~+/=; %s", path, tokenRemedy)
 	}
 	if len(token) == len(text) && truncatedToken().MatchString(token) {
-		return "", fmt.Errorf("the token in %s was cut short; %s", path, tokenRemedy)
+		return "", fmt.Errorf("the token in %s is truncated; %s", path, tokenRemedy)
 	}
 	return token, nil
 }

@@ -62,7 +62,7 @@ func (o *Options) PrintResult(r InstallResult) error {
 	case r.Previous == r.Version:
 		fmt.Fprintf(o.Out, "plugin %s %s is unchanged\n", r.ID, r.Version)
 	case r.Previous != "":
-		fmt.Fprintf(o.Out, "plugin %s is now %s (it was %s)\n", r.ID, r.Version, r.Previous)
+		fmt.Fprintf(o.Out, "plugin %s is updated to %s from %s\n", r.ID, r.Version, r.Previous)
 	default:
 		fmt.Fprintf(o.Out, "plugin %s %s is installed\n", r.ID, r.Version)
 	}
@@ -109,7 +109,7 @@ func (o *Options) confirmChanges(old, next *pluginpb.Manifest, r *InstallResult)
 			fmt.Fprintln(o.Err, terminal.CleanLine(strings.TrimSuffix(line, "\n")))
 		}
 	}
-	return o.Confirm(fmt.Sprintf("Let plugin %s %s take the place of %s?", r.ID, r.Version, r.Previous))
+	return o.Confirm(fmt.Sprintf("Replace plugin %[1]s %[3]s by %[2]s?", r.ID, r.Version, r.Previous))
 }
 
 // reportWaitingVersion prints that a version waits for confirmation, and returns an error with exit code 1.
@@ -123,7 +123,7 @@ func (o *Options) reportWaitingVersion(r InstallResult) error {
 // AcceptWaitingVersion asks for confirmation of the waiting version and makes it the active one.
 func (o *Options) AcceptWaitingVersion(s *PluginInventory, id string, pin *store.InstalledPlugin) error {
 	if pin.Waiting == nil {
-		return cli.FailedError(fmt.Errorf("no new version of plugin %s waits; name the directory or archive that has it", id))
+		return cli.FailedError(fmt.Errorf("no new version of plugin %s is pending; name its directory or archive", id))
 	}
 	old, err := s.Store.ReadManifest(id, pin)
 	if err != nil {

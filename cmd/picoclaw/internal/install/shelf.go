@@ -24,7 +24,7 @@ func OpenPluginInventory(f *cli.Factory) (*PluginInventory, error) {
 	}
 	home := cfg.Home()
 	if home.Fallback {
-		return nil, cli.StartError(fmt.Errorf("there is no home directory to keep plugins in: set PICOCLAW_HOME to an absolute directory, or HOME"))
+		return nil, cli.StartError(fmt.Errorf("there is no home for plugins; set PICOCLAW_HOME or HOME to an absolute directory"))
 	}
 	h, err := session.OpenHost(session.HostOptions{Config: cfg})
 	if err != nil {
@@ -62,7 +62,7 @@ func (s *PluginInventory) CheckStoreOutsideWorkspaces() error {
 			return err
 		}
 		if paths.Within(p.WorkspacePath(), s.Store.PluginsDir()) {
-			return fmt.Errorf("the plugin store %s is inside the workspace of agent %s, %s; give the agent another workspace, or picoclaw another home",
+			return fmt.Errorf("the plugin store %s is inside the workspace of agent %s, %s; change the workspace, or PICOCLAW_HOME",
 				s.Store.PluginsDir(), id, p.WorkspacePath())
 		}
 	}

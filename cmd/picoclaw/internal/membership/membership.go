@@ -144,6 +144,5 @@ func (m *FleetMembership) ExplainClose() error {
 	if m.Id != nil {
 		return m.Id.Explain(err)
 	}
-	return fmt.Errorf("NATS does not let %s in any more: %w; its credentials were revoked, or are another server's; have new "+
-		"ones made", m.Name, err)
+	return fmt.Errorf("NATS refuses %s: %w; its credentials were revoked, or belong to another server; create new ones", m.Name, err)
 }

@@ -11,7 +11,7 @@ func SplitLine(line string) ([]string, error) {
 	s := wordSplitter{}
 	s.splitLine(line)
 	if s.quote != 0 || s.escaped {
-		return nil, errors.New("a quote or backslash in the line has no end")
+		return nil, errors.New("the line has an unclosed quote or a final backslash")
 	}
 	if s.begun {
 		s.words = append(s.words, s.word.String())

@@ -62,7 +62,7 @@ func TestNewPluginUsesSDKOfThisBuild(t *testing.T) {
 		})
 	}
 	for why, s := range map[string]string{
-		"gone does not have picoclaw's sources (any more); name another directory with --sdk": filepath.Join(sources, "gone"),
+		"gone does not have picoclaw's sources; name another directory with --sdk": filepath.Join(sources, "gone"),
 		// it was built without make
 		"does not know the sources that it was built from; name their directory with --sdk": "",
 	} {

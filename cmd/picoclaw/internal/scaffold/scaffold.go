@@ -93,9 +93,9 @@ func (p *PluginSpec) Validate() error {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
-		return fmt.Errorf("%s is in the way: %w; name another directory with --dir", p.Dir, err)
+		return fmt.Errorf("%s can't be created: %w; name another directory with --dir", p.Dir, err)
 	case len(entries) > 0:
-		return fmt.Errorf("%s is there already and not empty; name another directory with --dir, or remove it", p.Dir)
+		return fmt.Errorf("%s exists and is not empty; name another directory with --dir, or remove it", p.Dir)
 	}
 	return nil
 }

@@ -47,7 +47,7 @@ func CheckSourceDir(dir string) error {
 		_, err = os.Stat(filepath.Join(dir, filepath.FromSlash(modulesFile)))
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s does not have picoclaw's sources (any more)", dir)
+		return fmt.Errorf("%s does not have picoclaw's sources", dir)
 	}
 	return err
 }

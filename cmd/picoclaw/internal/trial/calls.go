@@ -43,7 +43,7 @@ func (c *toolTester) startPlugin(ctx context.Context) bool {
 		c.addFinding("start", Bad, "%s", r.Err.Message)
 		return false
 	}
-	c.addFinding("start", Good, "it starts, and its description equals plugin.json")
+	c.addFinding("start", Good, "the plugin starts, and its description equals plugin.json")
 	return true
 }
 

@@ -167,7 +167,7 @@ func (t *pluginTrial) checkProgram(ctx context.Context) error {
 	if t.isolated {
 		t.addFinding("sandbox", Good, "tried with isolation on")
 	} else {
-		t.addFinding("sandbox", Poor, "isolation does not work on this machine, so the plugin was tested without it; `picoclaw doctor` says why")
+		t.addFinding("sandbox", Poor, "isolation does not work on this machine, so the plugin was tested without it; `picoclaw doctor` shows the reason")
 	}
 	c := &toolTester{pluginTrial: t, session: sess}
 	if c.startPlugin(ctx) {
@@ -179,9 +179,9 @@ func (t *pluginTrial) checkProgram(ctx context.Context) error {
 	if err := h.Close(context.Background()); err != nil {
 		t.addFinding("end", Bad, "%v", err)
 	} else if took := time.Since(began); took > stopTimeout {
-		t.addFinding("end", Bad, "it took %s to end when it was asked to; end within %s when the Drain call comes, or standard input ends", took.Round(time.Millisecond), stopTimeout)
+		t.addFinding("end", Bad, "it took %s to end; end within %s after the Drain call, or after the end of standard input", took.Round(time.Millisecond), stopTimeout)
 	} else {
-		t.addFinding("end", Good, "ended when it was asked to")
+		t.addFinding("end", Good, "ends on request")
 	}
 	return nil
 }

@@ -127,7 +127,7 @@ func (s *ModelClient) responseError(status int, header http.Header, message stri
 	}
 	e.Message = strings.TrimSpace(fmt.Sprintf("%s answered %d %s", s.name, status, http.StatusText(status)))
 	if 300 <= status && status < 400 {
-		message = "it is elsewhere, and the key is not sent there; set the base URL to where it is now"
+		message = "it redirects to another host, which does not get the key; set the base URL to that host"
 	}
 	if message = s.sanitizeText(message); message != "" {
 		e.Message += ": " + message
@@ -163,7 +163,7 @@ func (s *ModelClient) connectionError(ctx context.Context, err error) error {
 	case cause != nil:
 		return cause
 	case err == nil:
-		err = errors.New("the answer broke off in the middle")
+		err = errors.New("the answer is incomplete")
 	}
 	if at, ok := errors.AsType[*url.Error](err); ok {
 		err = at.Err // url.Error includes the URL, which may contain a secret

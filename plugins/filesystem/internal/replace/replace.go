@@ -62,7 +62,7 @@ func (e *AmbiguousMatchError) Error() string {
 // TextNotFoundError is the error for old text that does not occur, with the most similar places.
 type TextNotFoundError struct{ Nearest []SimilarLines }
 
-func (*TextNotFoundError) Error() string { return "the text is not there" }
+func (*TextNotFoundError) Error() string { return "the text does not occur" }
 
 // SimilarLines is a range of lines similar to the old text.
 type SimilarLines struct {

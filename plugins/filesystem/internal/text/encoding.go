@@ -169,7 +169,7 @@ func (e Encoding) ReplaceRange(data []byte, decoded string, from, to int, with s
 			if whole, err := e.Encode(decoded); err == nil && bytes.Equal(whole, body) {
 				return e.encodeWithBOM(data, decoded[:from]+with+decoded[to:])
 			}
-			return nil, fmt.Errorf("the file has bytes before this place that are not proper %s, so nothing can be changed there safely", e.Name)
+			return nil, fmt.Errorf("the file has invalid %s before this position, so changes there are not safe", e.Name)
 		}
 	}
 	insert, err := e.Encode(with)

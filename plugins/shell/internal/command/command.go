@@ -164,7 +164,7 @@ func (r *RunningCommand) StopCommand() { _, _ = r.process.Stop(context.Backgroun
 func (r *RunningCommand) SignalAll(sig os.Signal) error { return r.process.Signal(sig) }
 
 // errInputClosed is the error for input after the command's input was closed.
-var errInputClosed = errors.New("the command takes no input any more")
+var errInputClosed = errors.New("the command no longer reads input")
 
 // inputTimeout limits the time that a command may take to read its input.
 const inputTimeout = 5 * time.Second

@@ -27,7 +27,7 @@ func (s *callScanner) readCallArguments(i int) ([]callArgument, int) {
 	}
 	args, end := s.readArgumentList(at, closing)
 	if s.argumentBytes += end - i; s.argumentBytes > maxArgumentBytes {
-		s.effects = append(s.effects, CodeEffect{Kind: Complex, Text: "the code has too many calls to look through"})
+		s.effects = append(s.effects, CodeEffect{Kind: Complex, Text: "the code has too many calls to analyse"})
 		s.code = s.code[:0]
 		return nil, 0
 	}

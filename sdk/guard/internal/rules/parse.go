@@ -72,7 +72,7 @@ func (r *Rule) validate() error {
 	case r.ID == "":
 		return errors.New(`it has no "id"; give it one such as "exec.terraform-destroy"`)
 	case !validID().MatchString(r.ID):
-		return errors.New("the id must begin with a small letter and hold small letters, digits, dots and hyphens only")
+		return errors.New("the id must begin with a lower-case letter and contain only lower-case letters, digits, dots and hyphens")
 	case !slices.Contains(tiers, r.Tier):
 		return unknownWordError("tier", r.Tier, tiers)
 	case !slices.Contains(decisions, r.Decision):
@@ -80,7 +80,7 @@ func (r *Rule) validate() error {
 	case r.Decision == Allow && r.Tier == Hard:
 		return errors.New(`a rule that allows has no tier; leave "tier" out`)
 	case r.Why == "":
-		return errors.New(`it has no "why"; say what the command does, such as "deletes the database"`)
+		return errors.New(`it has no "why"; describe the effect of the command, such as "deletes the database"`)
 	case r.Operands < 0:
 		return errors.New(`"operands" can't be less than 0; leave it out`)
 	case r.Structure && conditions:
@@ -88,7 +88,7 @@ func (r *Rule) validate() error {
 	case r.Structure:
 		return nil
 	case len(r.Programs) == 0:
-		return errors.New(`it has no "programs"; name those that it is about, such as "terraform tofu"`)
+		return errors.New(`it has no "programs"; name the programs, such as "terraform tofu"`)
 	}
 	for _, program := range r.Programs {
 		if strings.ContainsAny(program, "/ ") {

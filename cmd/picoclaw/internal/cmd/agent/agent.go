@@ -170,7 +170,7 @@ func (o *Options) runConversation(ctx context.Context, c *host.Conversation, his
 		resumed = fmt.Sprintf(", continued after %d messages", n)
 	}
 	if o.lines.IsInteractive() {
-		fmt.Fprintf(out, "agent %s in %s, session %s%s; Ctrl-D leaves\n", id, c.Policy().WorkspacePath(), terminal.CleanLine(o.session),
+		fmt.Fprintf(out, "agent %s in %s, session %s%s; Ctrl-D quits\n", id, c.Policy().WorkspacePath(), terminal.CleanLine(o.session),
 			resumed)
 	}
 	var failed bool

@@ -22,8 +22,8 @@ func TestNewCmdSessions(t *testing.T) {
 		clitest.OptionsCase[SessionsOptions]{Line: "a", Usage: "takes no argument"})
 	clitest.CheckOptions(t, NewCmdForget,
 		clitest.OptionsCase[ForgetOptions]{Line: "s1 --agent reader", Want: ForgetOptions{session: "s1", agent: "reader"}},
-		clitest.OptionsCase[ForgetOptions]{Line: "", Usage: "forget which session?"},
-		clitest.OptionsCase[ForgetOptions]{Line: "a b", Usage: "forget which session?"})
+		clitest.OptionsCase[ForgetOptions]{Line: "", Usage: "name the session to delete"},
+		clitest.OptionsCase[ForgetOptions]{Line: "a b", Usage: "name the session to delete"})
 }
 
 func TestNewCmdAgents(t *testing.T) {

@@ -72,7 +72,7 @@ func (o *SessionsOptions) listSessions() error {
 		return cmp.Or(o.PrintJSON(all), err)
 	}
 	if len(kept) == 0 && err == nil {
-		fmt.Fprintf(o.Out, "No session of agent %s is kept.\n", id)
+		fmt.Fprintf(o.Out, "Agent %s has no sessions.\n", id)
 		return nil
 	}
 	table := terminal.NewTable("SESSION", "LAST USED", "KB").AlignRight(2)
@@ -95,7 +95,7 @@ func NewCmdForget(f *cli.Factory, runF func(*ForgetOptions) error) *cobra.Comman
 		Short:   "Delete a session",
 		Long:    "Delete a saved conversation. The agent's calls stay in the audit log.",
 		Example: "  picoclaw agent forget cli:default",
-		Args:    cli.OneArgument(&o.session, "forget which session? `picoclaw agent sessions` lists them"),
+		Args:    cli.OneArgument(&o.session, "name the session to delete; `picoclaw agent sessions` lists them"),
 		RunE:    func(*cobra.Command, []string) error { return o.deleteSession() },
 	}
 	f.AddAgentFlag(cmd, &o.agent, "the agent (default: the first one)")

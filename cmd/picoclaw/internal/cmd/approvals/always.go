@@ -29,7 +29,7 @@ func (v *Options) proposeAllowPattern(w *approvals.WaitingCall) error {
 	found := allowPatternHint().FindStringSubmatch(w.Setting)
 	if found == nil {
 		if w.Setting == "" {
-			return cli.FailedError(fmt.Errorf("no setting is known that always allows it; it is asked about by %s", w.Rule))
+			return cli.FailedError(fmt.Errorf("no setting always allows it; %s requires the approval", w.Rule))
 		}
 		return cli.FailedError(fmt.Errorf("no setting can be written automatically; this would allow the call: %s", terminal.CleanLine(w.Setting)))
 	}
@@ -50,12 +50,12 @@ func (v *Options) proposeAllowPattern(w *approvals.WaitingCall) error {
 		return cli.FailedError(err)
 	}
 	out := terminal.NewWriter(v.Err)
-	fmt.Fprintf(out, "%s in %s allows this command from then on:\n", key,
+	fmt.Fprintf(out, "%s in %s allows this command from now on:\n", key,
 		terminal.CleanLine(file))
 	clients.PrintDiff(out, change.Diff())
 	yes, err := v.AskYesNo("Write it?")
 	if err != nil {
-		return cli.FailedError(errors.New("nothing was written, since nobody could confirm"))
+		return cli.FailedError(errors.New("nothing was written: no terminal to confirm"))
 	}
 	if !yes {
 		fmt.Fprintln(v.Out, "Nothing was written.")
@@ -65,10 +65,9 @@ func (v *Options) proposeAllowPattern(w *approvals.WaitingCall) error {
 	if err != nil {
 		return cli.FailedError(err)
 	}
-	fmt.Fprintf(v.Out, "Written to %s. `picoclaw gateway reload` has a gateway read it; others do when they start "+
-		"again.\n", change.Path)
+	fmt.Fprintf(v.Out, "Written to %s. Run `picoclaw gateway reload`; other processes read it when they start.\n", change.Path)
 	if backup != "" {
-		fmt.Fprintf(v.Out, "As it was: %s\n", backup)
+		fmt.Fprintf(v.Out, "Backup: %s\n", backup)
 	}
 	return nil
 }

@@ -188,7 +188,7 @@ func (v *Options) showRequest(id string) error {
 	if w.Setting != "" {
 		fmt.Fprintf(v.Out, "  always: %s\n", terminal.EscapeLine(w.Setting))
 	}
-	fmt.Fprintf(v.Out, "It waits for another %s: `picoclaw approvals allow %s` or deny.\n", timeUntilRefusal(w), w.ID)
+	fmt.Fprintf(v.Out, "It waits %s more: `picoclaw approvals allow %s` or deny.\n", timeUntilRefusal(w), w.ID)
 	return nil
 }
 

@@ -103,7 +103,7 @@ func TestCallWaitsForApproval(t *testing.T) {
 		if out, code := in.Run(t, "approvals", verb, again.ID); code != 0 {
 			t.Errorf("%s: %d %s", verb, code, out)
 		}
-		if out, code := in.Run(t, "approvals", verb, again.ID); code != clitest.ExitFailed || !strings.Contains(out, "no such call waits") {
+		if out, code := in.Run(t, "approvals", verb, again.ID); code != clitest.ExitFailed || !strings.Contains(out, "no such call is waiting") {
 			t.Errorf("%s again: %d %s", verb, code, out)
 		}
 	}
@@ -248,7 +248,7 @@ func TestRequestsOfDeadProcessesDisappear(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = cmd.Wait()
-	if out, code := in.Run(t, "approvals", "allow", w.ID); code != clitest.ExitFailed || !strings.Contains(out, "no such call waits") {
+	if out, code := in.Run(t, "approvals", "allow", w.ID); code != clitest.ExitFailed || !strings.Contains(out, "no such call is waiting") {
 		t.Errorf("%d %s", code, out)
 	}
 	in.AwaitApprovals(t, 0)

@@ -59,7 +59,7 @@ type verifyResult struct {
 func (o *VerifyOptions) runVerify(ctx context.Context) error {
 	o.head = strings.ToLower(strings.TrimSpace(o.head))
 	if sum, err := hex.DecodeString(o.head); err != nil || len(sum) != 0 && len(sum) != 32 {
-		return cli.UsageErrorf("--head %q: want the 64 characters that `picoclaw audit verify` has printed behind \"head\"", o.head)
+		return cli.UsageErrorf("--head %q: want the 64 characters that `picoclaw audit verify` prints after \"head\"", o.head)
 	}
 	cfg, err := o.Config("")
 	if err != nil {
@@ -71,7 +71,7 @@ func (o *VerifyOptions) runVerify(ctx context.Context) error {
 		return cli.FailedError(err)
 	}
 	if err == nil && o.head != "" && !found.HasWanted {
-		err = errors.New("no entry has this head any more: since you noted it, the log was cut or rewritten")
+		err = errors.New("no entry has this head: the log was truncated or rewritten since you noted it")
 	}
 	if err == nil && testimony != nil && testimony.Verdict != audit.LogMatches {
 		err = fmt.Errorf("%s: %s", testimony.Verdict, testimony.Why)
@@ -87,14 +87,14 @@ func (o *VerifyOptions) runVerify(ctx context.Context) error {
 		return cli.FailedError(cli.ErrReported)
 	}
 	if err != nil {
-		return cli.FailedError(fmt.Errorf("the record of calls is not as it was written: %w", err))
+		return cli.FailedError(fmt.Errorf("the audit log was changed: %w", err))
 	}
 	o.printValidLog(found)
 	if testimony != nil {
-		fmt.Fprintf(o.Out, "witness: %s: %d of its %s are of records that are still there\n", testimony.Verdict,
+		fmt.Fprintf(o.Out, "witness: %s: %d of its %s match existing entries\n", testimony.Verdict,
 			testimony.Checked, formatCount(testimony.Notes, "note"))
 		if testimony.Invalid > 0 {
-			fmt.Fprintln(o.Out, "note:", formatCount(testimony.Invalid, "line"), "of the witness can't be read")
+			fmt.Fprintln(o.Out, "note:", formatCount(testimony.Invalid, "line"), "of the witness are unreadable")
 		}
 	}
 	return nil
@@ -117,11 +117,11 @@ func (o *VerifyOptions) verifyLog(ctx context.Context, path string) (*audit.Veri
 func (o *VerifyOptions) printValidLog(v *audit.VerifyResult) {
 	out := terminal.NewWriter(o.Out)
 	if v.Records == 0 {
-		fmt.Fprintln(out, out.Paint(terminal.Good, "ok:"), "nothing is recorded yet")
+		fmt.Fprintln(out, out.Paint(terminal.Good, "ok:"), "the audit log is empty")
 		return
 	}
 	const day = "2006-01-02 15:04:05"
-	fmt.Fprintln(out, out.Paint(terminal.Good, "ok:"), formatCount(v.Records, "record"), "in", formatCount(v.Files, "file")+",",
+	fmt.Fprintln(out, out.Paint(terminal.Good, "ok:"), formatCount(v.Records, "entry"), "in", formatCount(v.Files, "file")+",",
 		v.From.Local().Format(day), "to", v.To.Local().Format(day))
 	if v.Head != "" {
 		fmt.Fprintln(out, "head:", v.Head)
@@ -130,11 +130,11 @@ func (o *VerifyOptions) printValidLog(v *audit.VerifyResult) {
 		holds bool
 		text  string
 	}{
-		{!v.Whole && v.Unchained == 0, "older files are gone: removed by audit.max_files, or deleted"},
-		{v.Unchained > 0, formatCount(v.Unchained, "record") +
-			" from before records were chained: nothing reports whether they are as they were written"},
-		{len(v.Open) > 0, formatCount(len(v.Open), "call") + " without an end: running, or its picoclaw was killed"},
-		{v.Cut > 0, formatCount(v.Cut, "line") + " cut short, as a power failure leaves one: " + v.CutFile},
+		{!v.Whole && v.Unchained == 0, "older files are missing: removed by audit.max_files, or deleted"},
+		{v.Unchained > 0, formatCount(v.Unchained, "entry") +
+			" without a hash chain: changes to these are not detected"},
+		{len(v.Open) > 0, formatCount(len(v.Open), "call") + " without an end: running, or picoclaw was killed"},
+		{v.Cut > 0, formatCount(v.Cut, "line") + " truncated, for example by a power failure: " + v.CutFile},
 	} {
 		if note.holds {
 			fmt.Fprintln(out, out.Paint(terminal.Doubt, "note:"), note.text)
@@ -149,6 +149,9 @@ func (o *VerifyOptions) printValidLog(v *audit.VerifyResult) {
 func formatCount(n int, thing string) string {
 	if n == 1 {
 		return "1 " + thing
+	}
+	if stem, ok := strings.CutSuffix(thing, "y"); ok {
+		return fmt.Sprintf("%d %sies", n, stem)
 	}
 	return fmt.Sprintf("%d %ss", n, thing)
 }

@@ -241,7 +241,7 @@ func parseBatchCall(text []byte) (line batchCall, err error) {
 		return line, newSyntaxError(text, err)
 	}
 	if _, err := d.ReadToken(); !errors.Is(err, io.EOF) {
-		return line, errors.New("something follows the JSON object")
+		return line, errors.New("text follows the JSON object")
 	}
 	if line.Tool == "" {
 		return line, errors.New(`"tool" is missing`)

@@ -177,9 +177,9 @@ func (r *REPLOptions) explainCall(words []string) error {
 
 // replCommands are the REPL's own commands, besides tools.
 var replCommands = []struct{ name, doc string }{
-	{"help", "help, or help TOOL: list commands and tools, or show a tool's arguments"},
-	{"explain", "explain TOOL key=value …: whether it would be allowed, and by which rule"},
-	{"exit", "leave, as Ctrl-D does"},
+	{"help", "help [TOOL]: list commands and tools, or show a tool's arguments"},
+	{"explain", "explain TOOL key=value …: show the decision and its rule"},
+	{"exit", "quit (also Ctrl-D)"},
 }
 
 // normalizeCommand returns a line's first word as a REPL command, with forms such as :q and .help translated.

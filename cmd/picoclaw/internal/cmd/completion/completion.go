@@ -44,7 +44,7 @@ func NewCmdCompletion(f *cli.Factory, runF func(*Options) error) *cobra.Command 
 		ValidArgs: names,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 || completionGenerators()[args[0]] == nil {
-				return cli.UsageErrorf("completion for which shell? There is one for %s", strings.Join(names, ", "))
+				return cli.UsageErrorf("name the shell: %s", strings.Join(names, ", "))
 			}
 			o.shell = args[0]
 			return nil

@@ -9,6 +9,6 @@ import (
 func TestNewCmdCompletion(t *testing.T) {
 	clitest.CheckOptions(t, NewCmdCompletion,
 		clitest.OptionsCase[Options]{Line: "zsh", Want: Options{shell: "zsh"}},
-		clitest.OptionsCase[Options]{Line: "tcsh", Usage: "for which shell?"},
-		clitest.OptionsCase[Options]{Line: "", Usage: "for which shell?"})
+		clitest.OptionsCase[Options]{Line: "tcsh", Usage: "name the shell"},
+		clitest.OptionsCase[Options]{Line: "", Usage: "name the shell"})
 }

@@ -105,13 +105,13 @@ func findSuspiciousPatterns(cfg *config.Config, id string) []configFault {
 func checkPathPattern(pattern string) (problem, cure string) {
 	path, exact := policy.LiteralPathPrefix(pattern)
 	if path == "/" {
-		return fmt.Sprintf("%q begins with no directory, so the kernel opens the whole file system to programs", pattern),
+		return fmt.Sprintf("%q begins with no directory, so the sandbox opens the whole file system to programs", pattern),
 			"begin it with ^ and an absolute directory"
 	}
 	if info, err := os.Stat(path); exact && err == nil && info.IsDir() {
 		return fmt.Sprintf("%q is a directory: programs see all of it, but the guard and the tools allow only the directory itself",
 				pattern),
-			fmt.Sprintf("write %q for all that is in it", "^"+regexp.QuoteMeta(path)+"(/|$)")
+			fmt.Sprintf("write %q for the files in it", "^"+regexp.QuoteMeta(path)+"(/|$)")
 	}
 	return "", ""
 }
@@ -124,6 +124,6 @@ func findUnusedRules(cfg *config.Config, id string) []configFault {
 	}
 	const key = "tools.exec.rules"
 	return []configFault{newConfigFault(&config.Error{Origin: findOrigin(agent.Settings(), key), Key: key,
-		Problem: "no rule holds while tools.exec.enable_deny_patterns is false, for agent " + id,
-		Cure:    "set that to true, or use custom_deny_patterns, which always hold"})}
+		Problem: "no rule applies while tools.exec.enable_deny_patterns is false, for agent " + id,
+		Cure:    "set it to true, or use custom_deny_patterns, which always apply"})}
 }

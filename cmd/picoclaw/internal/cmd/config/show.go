@@ -82,7 +82,7 @@ func (o *ShowOptions) selectSettings(settings []config.Setting) ([]config.Settin
 	}
 	for _, key := range o.keys {
 		if !slices.ContainsFunc(names, func(name string) bool { return isWithinKey(name, key) }) {
-			return nil, cli.UsageErrorf("nothing is set by the name of %s; the nearest key is %s", key,
+			return nil, cli.UsageErrorf("no key has the name %s; the nearest key is %s", key,
 				suggest.Nearest(key, withParentSections(names)))
 		}
 	}
@@ -119,7 +119,7 @@ func (o *ShowOptions) printTable(cfg *config.Config, settings []config.Setting) 
 
 func formatFilePath(path string) string {
 	if path == "" {
-		return "none; `picoclaw init` makes one"
+		return "none; `picoclaw init` creates it"
 	}
 	return path
 }

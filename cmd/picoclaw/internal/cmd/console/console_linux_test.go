@@ -49,7 +49,7 @@ func TestNoAgentOpensTheConsole(t *testing.T) {
 		t.Fatal(err)
 	}
 	out, _ := in.Run(t, "call", "exec", "command=sh try.sh")
-	if strings.Contains(out, "login?token=") || !strings.Contains(out, "ermission denied") || !strings.Contains(out, "has been used") ||
+	if strings.Contains(out, "login?token=") || !strings.Contains(out, "ermission denied") || !strings.Contains(out, "was used") ||
 		!strings.Contains(out, "no session here") {
 		t.Errorf("a command: %s", out)
 	}

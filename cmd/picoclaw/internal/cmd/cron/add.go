@@ -82,7 +82,7 @@ func (v *AddOptions) addJob() error {
 	if v.output == cli.JSON {
 		return v.printJobJSON(j)
 	}
-	fmt.Fprintf(v.Out, "job %s is added (%s); it runs next %s\n", j.Name, j.ID, describeNextRun(j, now))
+	fmt.Fprintf(v.Out, "job %s is added (%s); next run %s\n", j.Name, j.ID, describeNextRun(j, now))
 	v.warnIdle()
 	return nil
 }
@@ -96,10 +96,10 @@ func (v *AddOptions) parseJob(now time.Time) (err error) {
 		}
 	}
 	if len(set) != 1 {
-		return cli.UsageErrorf("say when with one of --at, --in, --every and --cron")
+		return cli.UsageErrorf("give one of --at, --in, --every and --cron")
 	}
 	if v.tz != "" && v.expr == "" {
-		return cli.UsageErrorf("--tz is the zone of --cron; give --at a time with its own, such as 2006-01-02T15:04:05+02:00")
+		return cli.UsageErrorf("--tz applies to --cron; give --at a time with a zone, such as 2006-01-02T15:04:05+02:00")
 	}
 	var span time.Duration
 	switch s := &v.spec.Schedule; set[0] {
@@ -156,7 +156,7 @@ func parseFutureTime(text string, now time.Time) (time.Time, error) {
 		case err != nil:
 			continue
 		case !at.After(now):
-			return at, cli.UsageErrorf("--at %q is over", text)
+			return at, cli.UsageErrorf("--at %q is in the past", text)
 		}
 		return at, nil
 	}

@@ -30,7 +30,7 @@ func NewCmdEnable(f *cli.Factory, on bool, runF func(*Options) error) *cobra.Com
 			}, func(j schedule.Job) {
 				text := fmt.Sprintf("job %s is %sd", terminal.CleanLine(j.Name), verb)
 				if on {
-					text += "; it runs next " + describeNextRun(j, time.Now())
+					text += "; next run " + describeNextRun(j, time.Now())
 				}
 				fmt.Fprintln(f.Out, text)
 			})

@@ -59,7 +59,7 @@ func (v *Options) openStore() error {
 	}
 	home := cfg.Home()
 	if home.Fallback {
-		return cli.StartError(errors.New("there is no home to keep jobs in: set PICOCLAW_HOME to an absolute directory, or HOME"))
+		return cli.StartError(errors.New("there is no home for jobs; set PICOCLAW_HOME or HOME to an absolute directory"))
 	}
 	if v.agentConfig, err = cfg.ResolveAgent(v.agent); err != nil {
 		return cli.UsageErrorf("%w", err)

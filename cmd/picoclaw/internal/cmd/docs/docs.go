@@ -26,7 +26,7 @@ func NewCmdDocs(f *cli.Factory, runF func(*Options) error) *cobra.Command {
 		Use:    "docs DIR",
 		Short:  "Write the reference pages of the documentation into a directory",
 		Hidden: true,
-		Args:   cli.OneArgument(&o.dir, "docs into which directory?"),
+		Args:   cli.OneArgument(&o.dir, "name the directory to write"),
 		RunE:   func(cmd *cobra.Command, _ []string) error { return o.writePages(cmd.Root()) },
 	}, o, runF)
 }

@@ -9,5 +9,5 @@ import (
 func TestNewCmdDocs(t *testing.T) {
 	clitest.CheckOptions(t, NewCmdDocs,
 		clitest.OptionsCase[Options]{Line: "docs", Want: Options{dir: "docs"}},
-		clitest.OptionsCase[Options]{Line: "", Usage: "docs into which directory?"})
+		clitest.OptionsCase[Options]{Line: "", Usage: "name the directory to write"})
 }

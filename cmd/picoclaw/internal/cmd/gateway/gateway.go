@@ -109,7 +109,7 @@ func (o *Options) runGateway(ctx context.Context) error {
 			return cli.StartError(fmt.Errorf("the console is for this machine alone, and %s is an address that others reach: leave "+
 				"gateway.host at localhost, or gateway.console off; from elsewhere `ssh -L` leads to it", address))
 		}
-		logger.Warn("other machines can reach the gateway, and nothing that they send is encrypted", "address", address)
+		logger.Warn("other machines can reach the gateway; traffic is not encrypted", "address", address)
 	}
 	drain := time.Duration(settings.DrainSeconds) * time.Second
 	telemetry, err := host.NewTelemetry(cfg, o.Version, true, logger)

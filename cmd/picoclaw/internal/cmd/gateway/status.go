@@ -78,7 +78,7 @@ func printStatus(f *cli.Factory, s *gateway.Status) {
 			c.Since.Local().Format(time.DateTime), c.Running, c.Sessions)
 	}
 	if s.ReloadError != "" {
-		fmt.Fprintf(out, "reload    the last one has changed nothing: %s\n", terminal.CleanLine(s.ReloadError))
+		fmt.Fprintf(out, "reload    the last reload failed and changed nothing: %s\n", terminal.CleanLine(s.ReloadError))
 	}
 }
 

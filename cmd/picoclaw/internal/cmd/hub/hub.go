@@ -40,7 +40,7 @@ func findHubProgram() (string, error) {
 	}
 	program := filepath.Join(filepath.Dir(self), pluginpb.PluginProgramName("picoclaw-hub", runtime.GOOS))
 	if _, err := os.Stat(program); err != nil {
-		return "", fmt.Errorf("the hub is a separate program, and %w; install the whole package, or run `make build`", err)
+		return "", fmt.Errorf("the hub is a separate program: %w; install the whole package, or run `make build`", err)
 	}
 	return program, nil
 }

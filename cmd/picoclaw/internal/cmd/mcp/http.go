@@ -45,7 +45,7 @@ func (o *httpOptions) checkOptions(cmd *cobra.Command) error {
 	if !cmd.Flags().Changed("http") {
 		for _, name := range []string{"allow-remote", "token-file", "allow-host"} {
 			if cmd.Flags().Changed(name) {
-				return cli.UsageErrorf("--%s is about serving over HTTP; say --http ADDRESS, too", name)
+				return cli.UsageErrorf("--%s requires --http ADDRESS", name)
 			}
 		}
 		return nil
@@ -63,7 +63,7 @@ func (o *httpOptions) checkOptions(cmd *cobra.Command) error {
 	}
 	if ip, err := netip.ParseAddr(name); (err != nil || !ip.IsLoopback()) && !o.remote {
 		return cli.UsageErrorf("--http %s: other machines can reach this address, and traffic is not encrypted; "+
-			"serve on 127.0.0.1, behind a tunnel or a proxy with TLS, or say --allow-remote", o.address)
+			"serve on 127.0.0.1, behind a tunnel or a proxy with TLS, or use --allow-remote", o.address)
 	} else if err != nil {
 		o.hosts = append(o.hosts, name)
 	}
@@ -82,7 +82,7 @@ const (
 func serveHTTP(f *cli.Factory, ctx context.Context, h *session.Host, server *mcp.Server, agent string, o httpOptions) (err error) {
 	home := h.Config().Home()
 	if home.Fallback {
-		return cli.StartError(errors.New("serving over HTTP needs a home, which has the token; set PICOCLAW_HOME to a directory"))
+		return cli.StartError(errors.New("HTTP needs a home for the token; set PICOCLAW_HOME to a directory"))
 	}
 	if err = os.MkdirAll(home.Path, 0o700); err != nil {
 		return cli.StartError(err)
@@ -123,7 +123,7 @@ func serveHTTP(f *cli.Factory, ctx context.Context, h *session.Host, server *mcp
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(f.Err, "serving MCP at %s; clients send the token in %s as their bearer token\n", url, file)
+	fmt.Fprintf(f.Err, "serving MCP at %s; clients send the token in %s as bearer token\n", url, file)
 	return serveUntilDone(ctx, listener, server, handler, logger.Named("http"))
 }
 

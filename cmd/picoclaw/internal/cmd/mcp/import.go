@@ -64,7 +64,7 @@ func (o *ImportOptions) importServers(ctx context.Context) error {
 			return err
 		}
 		if s.Lock.Plugins[name] != nil {
-			fmt.Fprintf(o.Err, "%s is there already\n", name)
+			fmt.Fprintf(o.Err, "%s already exists\n", name)
 			continue
 		}
 		server := &sharedServerOptions{Options: o.Options, spec: found[name]}

@@ -40,7 +40,7 @@ func findServer(s *install.PluginInventory, name string) (*store.InstalledPlugin
 	if pin := s.Lock.Plugins[name]; pin != nil && pin.Files[mcpservers.DefinitionFile] != "" {
 		return pin, nil
 	}
-	return nil, cli.UsageErrorf("there is no MCP server %q%s; `picoclaw mcp list` shows those that there are", name,
+	return nil, cli.UsageErrorf("there is no MCP server %q%s; `picoclaw mcp list` lists them", name,
 		suggest.DidYouMean(name, serverNames(s)))
 }
 
@@ -190,7 +190,7 @@ func printShortDiff(out *terminal.Writer, diff string) {
 	n := 0
 	for line := range strings.Lines(diff) {
 		if n++; n > maxDiffLines {
-			fmt.Fprintf(out, "… and %d lines more; --output json has all\n", strings.Count(diff, "\n")-maxDiffLines)
+			fmt.Fprintf(out, "… and %d more lines; --output json prints all\n", strings.Count(diff, "\n")-maxDiffLines)
 			return
 		}
 		fmt.Fprintln(out, terminal.CleanLine(strings.TrimSuffix(line, "\n")))

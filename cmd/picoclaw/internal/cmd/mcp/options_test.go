@@ -15,7 +15,7 @@ func TestNewCmdMCP(t *testing.T) {
 		clitest.OptionsCase[Options]{Line: "--http localhost:80 --allow-host h",
 			Want: Options{http: httpOptions{address: "127.0.0.1:80", hosts: []string{"h"}}}},
 		clitest.OptionsCase[Options]{Line: "--http 0.0.0.0:80", Usage: "--allow-remote"},
-		clitest.OptionsCase[Options]{Line: "--token-file t", Usage: "say --http ADDRESS"},
+		clitest.OptionsCase[Options]{Line: "--token-file t", Usage: "requires --http ADDRESS"},
 		clitest.OptionsCase[Options]{Line: "serve", Usage: `no argument "serve"`})
 }
 

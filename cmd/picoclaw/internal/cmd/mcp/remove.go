@@ -57,7 +57,7 @@ func (o *RemoveOptions) removeServer() error {
 	case kept:
 		yes, err := o.Confirm(fmt.Sprintf("Remove the server %s and its state in %s?", o.name, state))
 		if err != nil || !yes {
-			return cli.FailedError(errors.Join(fmt.Errorf("%s was not removed; --keep keeps its state", o.name), err))
+			return cli.FailedError(errors.Join(fmt.Errorf("%s was not removed; to keep its state, use --keep", o.name), err))
 		}
 		text += ", and its state in " + state
 	}
@@ -69,7 +69,7 @@ func (o *RemoveOptions) removeServer() error {
 			break
 		}
 		if err := os.RemoveAll(dir); err != nil {
-			return cli.FailedError(fmt.Errorf("the server %s is removed, but not its state: %w; delete that yourself", o.name, err))
+			return cli.FailedError(fmt.Errorf("the server %s is removed, but not its state: %w; delete the state", o.name, err))
 		}
 	}
 	if err := clearQuarantine(s, o.name); err != nil {

@@ -169,9 +169,9 @@ func TestAddExplainsRefusals(t *testing.T) {
 		{1, "is not a package of npm's registry", []string{"x", "--", "npx", "git+https://example.com/x"}},
 		{1, "is not a package of Python's index", []string{"x", "--", "uvx", "./x"}},
 		{1, "there is no jruby on this machine", []string{"x", "--", "jruby"}},
-		{1, "there is a plugin taken already", []string{"taken", "--", good}},
+		{1, "plugin taken already exists", []string{"taken", "--", good}},
 		{1, "plugin takeback can't keep state", []string{"takeback", "--", good}},
-		{1, "plugin filesystem comes with picoclaw", []string{"filesystem", "--", good}},
+		{1, "plugin filesystem is built in", []string{"filesystem", "--", good}},
 		{1, "there is no secret \"NOPE\"", []string{"x", "--secret", "NOPE", "--", good}},
 		{1, "the server has no such tool, or no such string field", []string{"x", "--claim", "read_graph.x=read", "--", good}},
 		{1, "did not start", []string{"x", "--", "/bin/true"}},
@@ -266,7 +266,7 @@ func TestRemoteServerRequiresSandbox(t *testing.T) {
 	h := mcptest.Home{Agent: clitest.NewAgent(t, false)}
 	for _, args := range [][]string{{"--url", "https://example.com/mcp"}, {"--network", "example.com", "--", hosttest.ProgramPath("servers/memory")}} {
 		out, said, code := h.Run(append([]string{"mcp", "add", "x", "--yes"}, args...)...)
-		if code != 1 || !strings.Contains(said, "set isolation.enabled to true, or grant any with --network '*'") {
+		if code != 1 || !strings.Contains(said, "set isolation.enabled to true, or grant all hosts with --network '*'") {
 			t.Errorf("%d: %s%s", code, out, said)
 		}
 	}
@@ -326,7 +326,7 @@ func TestRemoveDeletesServerState(t *testing.T) {
 	if out, said, code := h.Run("mcp", "remove", "graph", "--keep"); code != 0 || !strings.Contains(out, "is in "+state) {
 		t.Errorf("%d: %s%s", code, out, said)
 	}
-	if said := add(); !strings.Contains(said, "it finds the state of an earlier server of that name in "+state) {
+	if said := add(); !strings.Contains(said, "it gets the state of an earlier server with this name, in "+state) {
 		t.Error(said)
 	}
 	if a := h.CallTool("graph.read_graph", map[string]any{}); !strings.Contains(string(a.Structured), "Ada") {
@@ -398,7 +398,7 @@ func TestSettingsOfClientsAreImported(t *testing.T) {
 		},
 	}`)
 	out, said, code = h.Run("mcp", "import", filepath.Join(h.Home, "mcp.json"), "--yes", "--workspace", "ro")
-	if code != 0 || !strings.Contains(said, "knowledge_graph is there already") {
+	if code != 0 || !strings.Contains(said, "knowledge_graph already exists") {
 		t.Errorf("%d: %s%s", code, out, said)
 	}
 	// One that can't be had does not keep the others out.

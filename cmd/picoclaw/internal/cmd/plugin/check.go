@@ -29,7 +29,7 @@ func NewCmdCheck(f *cli.Factory, runF func(*CheckOptions) error) *cobra.Command 
 	o := &CheckOptions{Factory: f}
 	cmd := &cobra.Command{
 		Use:   "check DIR|ARCHIVE",
-		Short: "Say whether a plugin keeps the contract",
+		Short: "Test a plugin against the plugin contract",
 		Long: `Check the package, then run the plugin in a sandbox with a temporary home and
 workspace: it must start, match its plugin.json, answer every tool within its
 schema, also with cancelled and concurrent calls, and stop when asked.

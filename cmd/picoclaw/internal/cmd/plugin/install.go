@@ -80,7 +80,7 @@ func stagePackage(s *install.PluginInventory, source string) (*store.StagedPacka
 	}
 	if s.IsBundled(p.Manifest.ID) {
 		p.Discard()
-		return nil, cli.FailedError(fmt.Errorf("plugin %s comes with picoclaw; an installed one can't take its place", p.Manifest.ID))
+		return nil, cli.FailedError(fmt.Errorf("plugin %s is built in and can't be replaced", p.Manifest.ID))
 	}
 	if err := s.Catalog.CheckToolNameConflicts(p.Manifest); err != nil {
 		p.Discard()
@@ -143,7 +143,7 @@ func (o *UpdateOptions) runUpdate() error {
 	}
 	if _, err = os.Stat(o.source); errors.Is(err, fs.ErrNotExist) {
 		if _, unknown := s.FindLockEntry(o.source); unknown != nil {
-			return fmt.Errorf("%w; nor is there a package of that name", unknown)
+			return fmt.Errorf("%w; there is no package of this name either", unknown)
 		}
 	}
 	p, err := stagePackage(s, o.source)

@@ -46,7 +46,7 @@ sources it was built from.`,
 				o.id = args[0]
 				return nil
 			}
-			return cli.UsageErrorf("a plugin has one name, not also %q", args[1])
+			return cli.UsageErrorf("a plugin has only one name; remove %q", args[1])
 		},
 		RunE: func(*cobra.Command, []string) error { return o.createPlugin() },
 	}
@@ -79,7 +79,7 @@ func (o *NewOptions) createPlugin() error {
 		return cli.UsageErrorf("%w", err)
 	}
 	if s, openErr := install.OpenPluginInventory(o.Factory); openErr == nil && s.IsBundled(o.id) {
-		return cli.UsageErrorf("picoclaw comes with a plugin %s, and two can't have one id; choose another name", o.id)
+		return cli.UsageErrorf("picoclaw has a built-in plugin %s; choose another name", o.id)
 	}
 	if p.SDK, err = o.chooseSDK(); err != nil {
 		return cli.FailedError(err)
@@ -131,7 +131,7 @@ func (o *NewOptions) printCreated(result newPluginResult) error {
 	}
 	_, err := fmt.Fprintf(o.Out, `%s has the plugin %s: %s
 
-What next:
+Next steps:
   cd %s
   make test                             its tests, in their own process and in the sandbox
   make build                            the plugin, in bin/%s

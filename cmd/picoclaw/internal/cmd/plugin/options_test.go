@@ -42,7 +42,7 @@ func TestNewCmdPlugin(t *testing.T) {
 		clitest.OptionsCase[NewOptions]{Line: "a --dir d --module m --sdk s",
 			Want: NewOptions{id: "a", dir: "d", module: "m", sdk: "s", output: cli.Text}},
 		clitest.OptionsCase[NewOptions]{Line: "", Usage: "name the plugin"},
-		clitest.OptionsCase[NewOptions]{Line: "a b", Usage: `not also "b"`})
+		clitest.OptionsCase[NewOptions]{Line: "a b", Usage: `remove "b"`})
 	for _, on := range []bool{true, false} {
 		newCmd := func(f *cli.Factory, runF func(*EnableOptions) error) *cobra.Command { return NewCmdEnable(f, on, runF) }
 		clitest.CheckOptions(t, newCmd,

@@ -124,7 +124,7 @@ func printVerification(f *cli.Factory, all []verifyResult, output cli.OutputForm
 	}
 	for _, v := range all {
 		if v.OK {
-			fmt.Fprintf(f.Out, "plugin %s %s is as it was installed\n", v.ID, v.Version)
+			fmt.Fprintf(f.Out, "plugin %s %s is unchanged since its installation\n", v.ID, v.Version)
 		}
 		for _, problem := range v.Problems {
 			fmt.Fprintln(f.Err, "picoclaw:", problem)
@@ -170,7 +170,7 @@ func (o *ResetOptions) resetCrashes() error {
 	}
 	text := "plugin " + o.id + " had not crashed"
 	if crashed {
-		text = "the crashes of plugin " + o.id + " are forgotten"
+		text = "the crash count of plugin " + o.id + " is reset"
 	}
 	return o.PrintTextOrJSON(o.output, map[string]any{"id": o.id, "crashed": crashed}, text)
 }

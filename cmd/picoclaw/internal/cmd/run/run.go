@@ -53,7 +53,7 @@ and --allow; API keys stay outside. Its changes can be undone (picoclaw undo), a
 	flags.StringVar(&o.project, "project", "", "the `directory` that the program may change")
 	flags.StringArrayVar(&o.hosts, "allow", nil, "a `host` that the program may reach, as in network.allow; may be repeated")
 	flags.StringArrayVar(&o.env, "env", nil, "a `NAME=VALUE` for the program's environment; may be repeated")
-	flags.BoolVar(&o.show, "show", false, "say what the program would see and reach, and start nothing")
+	flags.BoolVar(&o.show, "show", false, "show the program's access; start nothing")
 	o.AddAgentFlag(cmd, &o.agent, "the agent whose policy holds (default: the first one)")
 	return cli.WithRunFunc(cmd, o, runF)
 }
@@ -134,7 +134,7 @@ func (o *Options) printSummary(preset *run.ProgramPreset, r *run.RunResult, fail
 		fmt.Fprintln(o.Err, "picoclaw:", failure)
 	}
 	if r.Exceeded != "" {
-		fmt.Fprintf(o.Err, "picoclaw: the program was ended: it used %s; agents.defaults.run.limits sets its limits\n", r.Exceeded)
+		fmt.Fprintf(o.Err, "picoclaw: the program was ended: it used %s; agents.defaults.run.limits sets the limits\n", r.Exceeded)
 	}
 	if !out.IsTerminal() {
 		return
@@ -148,7 +148,7 @@ func (o *Options) printSummary(preset *run.ProgramPreset, r *run.RunResult, fail
 	case r.Changes.Missing != "":
 		say("the changes can't be undone: %s", r.Changes.Missing)
 	case c.Total() > 0:
-		say("%d files made, %d changed, %d moved, %d deleted; `picoclaw undo` takes it back", c.Made, c.Changed, c.Moved, c.Deleted)
+		say("%d files created, %d modified, %d moved, %d deleted; `picoclaw undo` restores them", c.Made, c.Changed, c.Moved, c.Deleted)
 	}
 	for _, lost := range r.Changes.Lost {
 		say("not covered by undo: %s", lost)
@@ -157,10 +157,10 @@ func (o *Options) printSummary(preset *run.ProgramPreset, r *run.RunResult, fail
 		say("not changed: %s (workspace.protect)", reason)
 	}
 	for _, path := range r.Found {
-		say("beware of %s: protected, and changed while the program ran, by it or by others", path)
+		say("warning: protected file %s changed during the run, by the program or by others", path)
 	}
 	if preset.Hook && r.Asked == 0 && r.Changes.Changes.Total() > 0 {
-		say("%s made changes without asking its hook, so the guard and the audit log know nothing of its calls", preset.Name)
+		say("%s changed files without its hook, so the guard did not decide and the audit log has no entries", preset.Name)
 	}
 	for _, reason := range r.Network {
 		say("%s", reason)

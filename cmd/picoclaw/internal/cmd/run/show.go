@@ -26,7 +26,7 @@ func (o *Options) printPlan(s *session.Session, p *run.RunPlan) error {
 	}
 	say("agent", "%s", policy.AgentID())
 	say("changes", "%s, but for protected files (docs/protected.md)", policy.WorkspacePath())
-	say("home", "%s, its own in this project", p.Home)
+	say("home", "%s, separate for this project", p.Home)
 	say("reads", "the system's programs")
 	for _, path := range p.ReadOnly {
 		say("", "%s", path)
@@ -57,7 +57,7 @@ func (o *Options) printPlan(s *session.Session, p *run.RunPlan) error {
 		say("note", "%s", p.Preset.Sandbox)
 	}
 	if policy.UndoLimits().Enabled {
-		say("undo", "picoclaw undo takes its changes back")
+		say("undo", "picoclaw undo restores changed files")
 	} else {
 		say("undo", "off (tools.undo.enabled)")
 	}

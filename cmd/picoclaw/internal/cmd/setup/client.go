@@ -86,7 +86,7 @@ func (o *InitOptions) projectDir() (string, error) {
 // printRunCommand prints the command that runs a client in the sandbox.
 func (o *InitOptions) printRunCommand(client clients.Client) error {
 	if client.Program == "" {
-		return cli.FailedError(fmt.Errorf("%s is no program for a terminal; --level tools gives it picoclaw's tools", client.Title))
+		return cli.FailedError(fmt.Errorf("%s does not run in a terminal; use --level tools", client.Title))
 	}
 	command := "picoclaw run -- " + client.Program
 	if o.agent != "" {
@@ -108,7 +108,7 @@ func (o *InitOptions) confirmAndWrite(client clients.Client, change *clients.Fil
 		if o.output == cli.JSON {
 			return o.PrintJSON(result)
 		}
-		fmt.Fprintf(out, "%s has the entry already: %s\n", client.Title, change.Path)
+		fmt.Fprintf(out, "%s already has the entry: %s\n", client.Title, change.Path)
 		return nil
 	}
 	if o.output != cli.JSON {
@@ -195,7 +195,7 @@ func (o *InitOptions) printClientEntries(out *terminal.Writer, server clients.Se
 	if err != nil {
 		return cli.StartError(err)
 	}
-	fmt.Fprintln(out, "\nTell an MCP client of it: `picoclaw init --client NAME` writes its entry, or paste it.")
+	fmt.Fprintln(out, "\nAdd it to an MCP client: `picoclaw init --client NAME` writes the entry, or paste it.")
 	shown := map[string]bool{}
 	for _, e := range list {
 		if shown[e.Entry] {

@@ -45,17 +45,17 @@ func (o *InitOptions) prepareHome(ctx context.Context) (*setupResult, error) {
 	}
 	home := cfg.Home()
 	if home.Fallback {
-		return nil, cli.StartError(errors.New("there is no home directory to set up in: set PICOCLAW_HOME to an absolute directory, or HOME"))
+		return nil, cli.StartError(errors.New("there is no home directory; set PICOCLAW_HOME or HOME to an absolute directory"))
 	}
 	m := &setupResult{}
 	if err = m.createDir(home.Path); err != nil {
-		return nil, cli.StartError(fmt.Errorf("make the home: %w; PICOCLAW_HOME names another place", err))
+		return nil, cli.StartError(fmt.Errorf("create the home: %w; PICOCLAW_HOME names another directory", err))
 	}
 	m.isolationErr = testSandbox(ctx, home.Path)
 	isNew := cfg.FilePath() == ""
 	if isNew {
 		if err = o.writeConfig(m, home.Path); err != nil {
-			return nil, cli.StartError(fmt.Errorf("write a configuration into the home: %w", err))
+			return nil, cli.StartError(fmt.Errorf("write the configuration: %w", err))
 		}
 	}
 	if m.cfg, err = o.Config(o.agent); err != nil {
@@ -67,7 +67,7 @@ func (o *InitOptions) prepareHome(ctx context.Context) (*setupResult, error) {
 	}
 	m.workspace = preview.WorkspacePath()
 	if err := m.createDir(m.workspace); err != nil {
-		return nil, cli.StartError(fmt.Errorf("make the workspace: %w; --workspace names another place", err))
+		return nil, cli.StartError(fmt.Errorf("create the workspace: %w; --workspace names another directory", err))
 	}
 	if isNew && !o.canUndoDeletes() {
 		text, err := o.renderConfig(m, home.Path, false)
@@ -75,7 +75,7 @@ func (o *InitOptions) prepareHome(ctx context.Context) (*setupResult, error) {
 			err = os.WriteFile(filepath.Join(home.Path, configName), []byte(text), 0o600)
 		}
 		if err != nil {
-			return nil, cli.StartError(fmt.Errorf("write a configuration into the home: %w", err))
+			return nil, cli.StartError(fmt.Errorf("write the configuration: %w", err))
 		}
 	}
 	return m, nil
@@ -101,7 +101,7 @@ func (m *setupResult) createDir(path string) error {
 		return nil
 	}
 	if target, err := os.Readlink(path); err == nil {
-		return fmt.Errorf("%s is a link to %s, where nothing is", path, target)
+		return fmt.Errorf("%s is a symlink to %s, which does not exist", path, target)
 	}
 	m.created = append(m.created, path)
 	return os.MkdirAll(path, 0o700)
@@ -219,19 +219,19 @@ func (m *setupResult) printSummary(out *terminal.Writer) {
 	state := func(path string) string {
 		for _, file := range m.created {
 			if file == path {
-				return "made"
+				return "created"
 			}
 		}
-		return "was there"
+		return "existing"
 	}
 	row("home", m.cfg.Home().Path, state(m.cfg.Home().Path))
 	row("config", m.cfg.FilePath(), state(m.cfg.FilePath()))
 	row("workspace", m.workspace, state(m.workspace))
 	switch {
 	case m.cfg.IsolationEnabled() && m.isolationErr == nil:
-		row("isolation", out.Paint(terminal.Good, "on"), "its self-test has passed")
+		row("isolation", out.Paint(terminal.Good, "on"), "the self-test passed")
 	case m.cfg.IsolationEnabled():
-		row("isolation", out.Paint(terminal.Bad, "on, and it does not work here"), "")
+		row("isolation", out.Paint(terminal.Bad, "on, but it does not work here"), "")
 		fmt.Fprintln(out, "  "+formatErrorLine(m.isolationErr))
 	case m.isolationErr == nil:
 		row("isolation", out.Paint(terminal.Doubt, "off"), `it works here: set "isolation": {"enabled": true}`)

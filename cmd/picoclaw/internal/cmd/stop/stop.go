@@ -56,10 +56,10 @@ func (o *Options) stopAgents(ctx context.Context) error {
 	}
 	if err := killswitch.StopAgent(home, stop); err != nil {
 		if asked := gateway.NewClient(home).StopAgent(ctx, stop); asked != nil {
-			return cli.FailedError(fmt.Errorf("stop: %w; nor over the gateway's socket: %w; end picoclaw's processes by their numbers",
+			return cli.FailedError(fmt.Errorf("stop: %w; over the gateway's socket: %w; kill picoclaw's processes",
 				err, asked))
 		}
-		fmt.Fprintf(o.Err, "picoclaw: the gateway alone is stopped, until it ends: %v; end other picoclaws by their numbers\n", err)
+		fmt.Fprintf(o.Err, "picoclaw: only the gateway is stopped, until it ends: %v; kill other picoclaw processes\n", err)
 		fmt.Fprintf(o.Out, "%s. `%s` resumes them.\n", capitalize(stop.String()), stop.StartCommand())
 		return nil
 	}
@@ -110,7 +110,7 @@ func (o *StartOptions) startAgents(ctx context.Context) error {
 		who = "Agent " + o.agent
 	}
 	if !was {
-		fmt.Fprintf(o.Out, "%s had not been stopped.\n", who)
+		fmt.Fprintf(o.Out, "%s was not stopped.\n", who)
 	} else {
 		fmt.Fprintf(o.Out, "%s resumed.\n", who)
 	}

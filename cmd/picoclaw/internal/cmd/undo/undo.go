@@ -168,7 +168,7 @@ func (v *commonOptions) findRun() (*run.RunRecord, error) {
 	case at >= 0:
 		return &all[at], nil
 	case v.run != "":
-		return nil, fmt.Errorf("there is no run %s; the runs are in %s", v.run, filepath.Join(home, "runs"))
+		return nil, fmt.Errorf("there is no run %s; the runs are listed in %s", v.run, filepath.Join(home, "runs"))
 	}
 	return nil, nil
 }
@@ -229,13 +229,13 @@ func refuseAfterUntrackedCommand(ctx context.Context, s *session.Session) (*sess
 	if err != nil || !at.After(left[0].parseIDTime()) {
 		return nil, err
 	}
-	text := fmt.Sprintf("the last change may be from a command whose changes are not in the undo history: %s (%s)",
+	text := fmt.Sprintf("the last change may be by a command without undo: %s (%s)",
 		clipCommand(command), at.Local().Format(time.DateTime))
 	for _, c := range left[:min(len(left), maxListedChanges)] {
 		text += fmt.Sprintf("\n%s  %s  %s", c.ID, c.Time, terminal.CleanLine(c.Summary))
 	}
 	return &session.Error{Code: pluginpb.CodeConflict, Message: text,
-		Hint: "`picoclaw undo ID` takes one of these back; `picoclaw history` lists them all"}, nil
+		Hint: "`picoclaw undo ID` undoes one of these; `picoclaw history` lists all"}, nil
 }
 
 // findUntrackedCommand returns the agent's latest command whose changes are not recorded, and its end time. It searches

@@ -113,7 +113,7 @@ func TestStopReachesGatewayOnFullDisk(t *testing.T) {
 	if err := unix.Mount("", home.Dir, "", unix.MS_BIND|unix.MS_REMOUNT|unix.MS_RDONLY, ""); err != nil {
 		t.Fatal(err)
 	}
-	expect(t, home, clitest.ExitOK, []string{"the gateway alone is stopped", "read-only"}, "stop", "--agent", "main", "--why", "broken disk")
+	expect(t, home, clitest.ExitOK, []string{"only the gateway is stopped", "read-only"}, "stop", "--agent", "main", "--why", "broken disk")
 	if answer := list(); !strings.Contains(answer, "broken disk") {
 		t.Errorf("a call after stop: %s", answer)
 	}

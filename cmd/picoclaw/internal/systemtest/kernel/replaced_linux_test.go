@@ -37,7 +37,7 @@ func TestReplacedWorkspace(t *testing.T) {
 				}
 				if text == "third" {
 					got := call(clitest.ToolCall{Tool: "grep", Args: map[string]any{"pattern": "second"}})
-					if got.OK || !strings.Contains(got.Error.Message, "does not exist any more; create it") {
+					if got.OK || !strings.Contains(got.Error.Message, "no longer exists; create it") {
 						t.Errorf("without a workspace: %+v", got)
 					}
 				}

@@ -331,7 +331,7 @@ func TestNetworkSettingsAreExplained(t *testing.T) {
 		}
 	}
 	off := say("PICOCLAW_ISOLATION_ENABLED=false", "call", "exec", "command=true")
-	if !strings.Contains(off, "only a sandbox keeps") || !strings.Contains(off, "set isolation.enabled to true") {
+	if !strings.Contains(off, "only a sandbox can limit") || !strings.Contains(off, "set isolation.enabled to true") {
 		t.Errorf("without isolation: %s", off)
 	}
 	for entry, want := range map[string]string{
