@@ -644,6 +644,9 @@ func difference(want, got map[string]string) string {
 	return strings.Join(lines, "\n")
 }
 
+// failedSeeds are the seeds of sequences that found faults: all names of a file that still exists are conflicts.
+var failedSeeds = []uint64{1795804647517716888}
+
 func generate(t *testing.T, users bool) {
 	t.Helper()
 	if text := os.Getenv("PICOCLAW_TEST_SEED"); text != "" {
@@ -653,6 +656,9 @@ func generate(t *testing.T, users bool) {
 		}
 		sequence(t, seed, users)
 		return
+	}
+	for _, seed := range failedSeeds {
+		sequence(t, seed, users)
 	}
 	begin, count, deadline := uint64(1), 200, time.Now().Add(time.Hour)
 	if long { // others each time

@@ -34,7 +34,9 @@ func (u *undoRun) restoreFiles() error {
 		}
 		if alive && !done[s.Before] {
 			done[s.Before] = true
-			if place := u.findUnblockedStep(u.places[s.Before]); o.contentsMayDiffer() && !u.hasFormerContents(&undoStep{entryChange: &entryChange{Dir: at.dir, Name: rawName(at.name)}, now: place.now}, o) {
+			place := u.findUnblockedStep(u.places[s.Before]) // nil if all its names are conflicts
+			if place != nil && o.contentsMayDiffer() &&
+				!u.hasFormerContents(&undoStep{entryChange: &entryChange{Dir: at.dir, Name: rawName(at.name)}, now: place.now}, o) {
 				if err := u.restoreContents(at, s, o); err != nil {
 					return err
 				}
