@@ -78,17 +78,6 @@ func (t plainProcessTree) signalAll(sig os.Signal) error {
 
 func (t plainProcessTree) killAll() { _ = syscall.Kill(-t.process.Pid, syscall.SIGKILL) }
 
-// childAttributes returns given, changed to start the child in its own session, without this process's terminal.
-func childAttributes(given *syscall.SysProcAttr) *syscall.SysProcAttr {
-	attr := syscall.SysProcAttr{}
-	if given != nil {
-		attr = *given
-	}
-	attr.Setsid = true
-	attr.Setpgid = false
-	return &attr
-}
-
 // CgroupSupport describes the effect of control groups on this machine.
 func (i *Starter) CgroupSupport() CgroupSupport {
 	return CgroupSupport{Cause: "there are none on " + runtime.GOOS, Never: true}

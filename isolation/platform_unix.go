@@ -46,3 +46,14 @@ var userEnvVars = []userDirVariable{
 }
 
 func sameEnvName(a, b string) bool { return a == b }
+
+// childAttributes returns given, changed to start the child in its own session, without this process's terminal.
+func childAttributes(given *syscall.SysProcAttr) *syscall.SysProcAttr {
+	attr := syscall.SysProcAttr{}
+	if given != nil {
+		attr = *given
+	}
+	attr.Setsid = true
+	attr.Setpgid = false
+	return &attr
+}

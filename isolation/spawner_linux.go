@@ -48,13 +48,3 @@ func (s *spawnThread) startProcess(cmd *exec.Cmd, atDeath syscall.Signal, around
 // stopThread ends the thread, and so kills its running children.
 func (s *spawnThread) stopThread() { close(s.jobs) }
 
-// childAttributes returns given, changed to start the child in its own session, without this process's terminal.
-func childAttributes(given *syscall.SysProcAttr) *syscall.SysProcAttr {
-	attr := syscall.SysProcAttr{}
-	if given != nil {
-		attr = *given
-	}
-	attr.Setsid = true
-	attr.Setpgid = false
-	return &attr
-}

@@ -86,6 +86,10 @@ func (m *PackageBuilder) buildPackageDir(ctx context.Context, dir, id string, s 
 		if err != nil {
 			return err
 		}
+		browser, err := browserEnv(s)
+		if err != nil {
+			return err
+		}
 		if err := os.Mkdir(data, 0o700); err != nil {
 			return err
 		}
@@ -111,10 +115,6 @@ func (m *PackageBuilder) buildPackageDir(ctx context.Context, dir, id string, s 
 		}
 		if plan.name != "" {
 			programs = []string{plan.name}
-		}
-		browser, err := browserEnv(s)
-		if err != nil {
-			return err
 		}
 		d.Env = mergeEnv(known.Env, plan.env, browser, s.Env)
 	}

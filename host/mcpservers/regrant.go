@@ -51,8 +51,8 @@ func ChangeGrants(s *store.Store, id string, pin *store.InstalledPlugin, spec *S
 		p.Program = programID
 		if pin.Data != "" {
 			from := filepath.Join(s.VersionDir(id, pin.Version), store.DataDir)
-			if err := os.CopyFS(filepath.Join(p.StagingDir(), store.DataDir), os.DirFS(from)); err != nil {
-				return err
+			if copyErr := os.CopyFS(filepath.Join(p.StagingDir(), store.DataDir), os.DirFS(from)); copyErr != nil {
+				return copyErr
 			}
 		}
 		return writeManifestFiles(p.StagingDir(), manifest, &d, version)

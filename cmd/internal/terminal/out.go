@@ -5,6 +5,7 @@
 package terminal
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"strings"
@@ -94,4 +95,15 @@ func replaceControls(text string) string {
 		}
 		return r
 	}, text)
+}
+
+// FormatCount returns a number with a noun, in the plural unless the number is 1.
+func FormatCount(n int, noun string) string {
+	switch stem, isY := strings.CutSuffix(noun, "y"); {
+	case n == 1:
+		return "1 " + noun
+	case isY:
+		return fmt.Sprintf("%d %sies", n, stem)
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/picoclaw/picoclaw/cmd/internal/terminal"
 	"github.com/picoclaw/picoclaw/host/config"
 	"github.com/picoclaw/picoclaw/host/session"
 	"github.com/picoclaw/picoclaw/host/store"
@@ -76,14 +77,6 @@ func (t *pluginTrial) addFinding(check string, grade FindingGrade, format string
 	t.found = append(t.found, Finding{check, grade, fmt.Sprintf(format, args...)})
 }
 
-// formatCount returns a number with its noun in singular or plural.
-func formatCount(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
-}
-
 // checkPackage checks the package and its manifest without running it, and installs it in the trial's home.
 func (t *pluginTrial) checkPackage() bool {
 	s := store.OpenStore(t.dir)
@@ -94,7 +87,7 @@ func (t *pluginTrial) checkPackage() bool {
 	}
 	t.pkg = pkg
 	t.addFinding("package", Good, "%s %s, %s, %s", pkg.Manifest.ID, pkg.Manifest.Version,
-		formatCount(len(pkg.Manifest.Tools), "tool"), formatCount(len(pkg.Files), "file"))
+		terminal.FormatCount(len(pkg.Manifest.Tools), "tool"), terminal.FormatCount(len(pkg.Files), "file"))
 	findings, err := contract.CheckManifest(pkg.Manifest)
 	if err != nil {
 		t.addFinding("manifest", Bad, "%v", err)

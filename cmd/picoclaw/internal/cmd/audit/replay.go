@@ -188,7 +188,7 @@ func (o *ReplayOptions) printSummary() error {
 			return err
 		}
 	}
-	fmt.Fprintf(out, "%s: %d with the same decision, %d with another", formatCount(o.sums.Calls, "call"), o.sums.Same, o.sums.Changed)
+	fmt.Fprintf(out, "%s: %d with the same decision, %d with another", terminal.FormatCount(o.sums.Calls, "call"), o.sums.Same, o.sums.Changed)
 	for i, c := range o.sums.Changes {
 		fmt.Fprintf(out, "%s%d %s → %s", map[bool]string{true: " (", false: ", "}[i == 0], c.Calls, c.Was, c.Now)
 	}
@@ -197,7 +197,7 @@ func (o *ReplayOptions) printSummary() error {
 	}
 	fmt.Fprintln(out)
 	if o.sums.Inexact > 0 {
-		fmt.Fprintln(out, "note:", formatCount(o.sums.Inexact, "call"),
+		fmt.Fprintln(out, "note:", terminal.FormatCount(o.sums.Inexact, "call"),
 			"can't be decided exactly, because the entry lacks arguments; they are counted separately")
 	}
 	return nil

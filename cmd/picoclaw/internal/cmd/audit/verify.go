@@ -92,9 +92,9 @@ func (o *VerifyOptions) runVerify(ctx context.Context) error {
 	o.printValidLog(found)
 	if testimony != nil {
 		fmt.Fprintf(o.Out, "witness: %s: %d of its %s match existing entries\n", testimony.Verdict,
-			testimony.Checked, formatCount(testimony.Notes, "note"))
+			testimony.Checked, terminal.FormatCount(testimony.Notes, "note"))
 		if testimony.Invalid > 0 {
-			fmt.Fprintln(o.Out, "note:", formatCount(testimony.Invalid, "line"), "of the witness are unreadable")
+			fmt.Fprintln(o.Out, "note:", terminal.FormatCount(testimony.Invalid, "line"), "of the witness are unreadable")
 		}
 	}
 	return nil
@@ -121,7 +121,7 @@ func (o *VerifyOptions) printValidLog(v *audit.VerifyResult) {
 		return
 	}
 	const day = "2006-01-02 15:04:05"
-	fmt.Fprintln(out, out.Paint(terminal.Good, "ok:"), formatCount(v.Records, "entry"), "in", formatCount(v.Files, "file")+",",
+	fmt.Fprintln(out, out.Paint(terminal.Good, "ok:"), terminal.FormatCount(v.Records, "entry"), "in", terminal.FormatCount(v.Files, "file")+",",
 		v.From.Local().Format(day), "to", v.To.Local().Format(day))
 	if v.Head != "" {
 		fmt.Fprintln(out, "head:", v.Head)
@@ -131,10 +131,10 @@ func (o *VerifyOptions) printValidLog(v *audit.VerifyResult) {
 		text  string
 	}{
 		{!v.Whole && v.Unchained == 0, "older files are missing: removed by audit.max_files, or deleted"},
-		{v.Unchained > 0, formatCount(v.Unchained, "entry") +
+		{v.Unchained > 0, terminal.FormatCount(v.Unchained, "entry") +
 			" without a hash chain: changes to these are not detected"},
-		{len(v.Open) > 0, formatCount(len(v.Open), "call") + " without an end: running, or picoclaw was killed"},
-		{v.Cut > 0, formatCount(v.Cut, "line") + " truncated, for example by a power failure: " + v.CutFile},
+		{len(v.Open) > 0, terminal.FormatCount(len(v.Open), "call") + " without an end: running, or picoclaw was killed"},
+		{v.Cut > 0, terminal.FormatCount(v.Cut, "line") + " truncated, for example by a power failure: " + v.CutFile},
 	} {
 		if note.holds {
 			fmt.Fprintln(out, out.Paint(terminal.Doubt, "note:"), note.text)
@@ -143,15 +143,4 @@ func (o *VerifyOptions) printValidLog(v *audit.VerifyResult) {
 	for _, r := range v.Open {
 		fmt.Fprintln(out, " ", r.Time.Local().Format(day), r.Agent, r.Session, r.Tool, terminal.CleanLine(describeCall(r)))
 	}
-}
-
-// formatCount returns a number with its noun in singular or plural.
-func formatCount(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	if stem, ok := strings.CutSuffix(thing, "y"); ok {
-		return fmt.Sprintf("%d %sies", n, stem)
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
 }

@@ -205,7 +205,7 @@ func TestServerCannotHideQuarantine(t *testing.T) {
 		t.Errorf("%+v", one)
 	}
 	out, said, code := h.Run("mcp", "trust", "evil", "--yes")
-	for _, want := range []string{"as they were accepted", "try (agent main)", "mcp remove evil", "--agent", "plugin disable evil --tool"} {
+	for _, want := range []string{"as accepted", "try (agent main)", "mcp remove evil", "--agent", "plugin disable evil --tool"} {
 		if code != 0 || !strings.Contains(said, want) {
 			t.Errorf("%d: it does not say %q: %s%s", code, want, out, said)
 		}

@@ -110,11 +110,7 @@ func (o *sharedServerOptions) rebuildServer(ctx context.Context) error {
 }
 
 // differentToolsWarning warns about a server whose tools in use differ from those in the review.
-const differentToolsWarning = `beware: with an empty state directory and an empty workspace, %[1]s describes its tools as they were accepted.
-Where it ran it did not: %[2]s.
-Unless it has changed back since, what it says depends on what it finds there or on whom it runs for, and that can't be
-accepted: nobody has read what it will say. Its tools are offered again as they were accepted. If they are withdrawn again:
-  ` + "`picoclaw mcp remove %[1]s`" + ` and mcp add have it begin with an empty state directory,
-  mcp add with --agent makes it those agents' alone for whom its words are the same,
-  ` + "`picoclaw plugin disable %[1]s --tool TOOL`" + ` does without the tool
-`
+const differentToolsWarning = `warning: in an empty sandbox, %[1]s describes its tools as accepted, but in use it did not: %[2]s.
+Definitions that depend on the server's state or on the agent can't be accepted. The accepted tools are offered again.
+If they are quarantined again, ` + "`picoclaw mcp remove %[1]s` and mcp add clear its state, mcp add --agent limits it to agents with\n" +
+	"equal definitions, and `picoclaw plugin disable %[1]s --tool TOOL` disables the tool.\n"
