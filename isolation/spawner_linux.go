@@ -47,4 +47,3 @@ func (s *spawnThread) startProcess(cmd *exec.Cmd, atDeath syscall.Signal, around
 
 // stopThread ends the thread, and so kills its running children.
 func (s *spawnThread) stopThread() { close(s.jobs) }
-
