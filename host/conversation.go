@@ -153,5 +153,5 @@ func (c *Conversation) Close(ctx context.Context, reason string) error {
 	return c.transcript.Close()
 }
 
-func seconds(n int64) time.Duration { return time.Duration(n) * time.Second }
-func minutes(n int64) time.Duration { return time.Duration(n) * time.Minute }
+func secondsToDuration(n int64) time.Duration { return time.Duration(n) * time.Second }
+func minutesToDuration(n int64) time.Duration { return time.Duration(n) * time.Minute }

@@ -179,13 +179,13 @@ func (a *Runtime) modelAPIKey(m *config.Model, from modelProvider) (string, erro
 func agentLoopSettings(of *config.AgentConfig, m *config.Model) agent.LoopSettings {
 	s := agent.DefaultLoopSettings()
 	s.MaxTokens, s.MaxIterations = int(of.MaxTokens), int(of.MaxIterations)
-	s.MaxRetries, s.RetryBackoff = int(of.MaxRetries), seconds(of.RetryBackoff)
+	s.MaxRetries, s.RetryBackoff = int(of.MaxRetries), secondsToDuration(of.RetryBackoff)
 	s.SummarizeMessages, s.SummarizePercent = int(of.SummarizeMessages), int(of.SummarizePercent)
 	if m.ContextWindow > 0 {
 		s.ContextWindow = int(m.ContextWindow)
 	}
 	s.Budget = agent.TurnBudget{Tokens: of.Budget.Tokens, CostUSD: of.Budget.CostUSD, Calls: int(of.Budget.Calls),
-		Time: minutes(of.Budget.Minutes)}
+		Time: minutesToDuration(of.Budget.Minutes)}
 	if m.InputUSD > 0 || m.OutputUSD > 0 {
 		s.Prices = &agent.TokenPrices{Input: m.InputUSD, Output: m.OutputUSD, CacheRead: m.CacheReadUSD,
 			CacheWrite: m.CacheWriteUSD}

@@ -71,7 +71,7 @@ func (a *Runtime) StartSchedulers() {
 		if err != nil {
 			continue // checked when the configuration was loaded
 		}
-		set := schedule.SchedulerSettings{Timeout: minutes(of.Tools.Cron.ExecTimeoutMinutes), AllowCommand: of.Tools.Cron.AllowCommand,
+		set := schedule.SchedulerSettings{Timeout: minutesToDuration(of.Tools.Cron.ExecTimeoutMinutes), AllowCommand: of.Tools.Cron.AllowCommand,
 			NoJobs: !of.Tools.Cron.Enabled}
 		if _, err := a.findAgentModel(of); err == nil && of.Heartbeat.Enabled {
 			set.Heartbeat = schedule.HeartbeatInterval(of.Heartbeat.Interval)

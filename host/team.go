@@ -36,8 +36,8 @@ func (a *Runtime) teamLimits(parent *session.Session) agent.TeamLimits {
 		return agent.DefaultTeamLimits() // sessions have existing agents
 	}
 	s := of.Subturn
-	return agent.TeamLimits{Depth: int(s.MaxDepth), Concurrent: int(s.MaxConcurrent), Timeout: minutes(s.TimeoutMinutes),
-		SlotWait: seconds(s.ConcurrencyTimeout)}
+	return agent.TeamLimits{Depth: int(s.MaxDepth), Concurrent: int(s.MaxConcurrent), Timeout: minutesToDuration(s.TimeoutMinutes),
+		SlotWait: secondsToDuration(s.ConcurrencyTimeout)}
 }
 
 // allowedDelegates returns the agents to which a session may delegate tasks.

@@ -74,8 +74,8 @@ func directoriesBetween(tree, path string) []string {
 	return dirs
 }
 
-// siblingsOf returns the entries of a directory, without symlinks and without the next directory on the path to a
-// hidden one. Landlock rules for symlinks would apply to their targets.
+// siblingsOf returns the entries of dir, except symlinks and the entry that is or contains hidden. A Landlock rule for
+// a symlink would apply to its target.
 func siblingsOf(dir, hidden string) (beside []string, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

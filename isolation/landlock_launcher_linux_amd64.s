@@ -90,8 +90,8 @@ fail:
 	BYTE $'t'; BYTE $'a'; BYTE $'g'; BYTE $'e'
 	BYTE $' '; BYTE $' '; BYTE $' '; BYTE $' '
 
-// func landlockLauncherAddress() uintptr
-TEXT ·landlockLauncherAddress(SB), NOSPLIT, $0-8
+// func landlockLauncherCodeAddress() uintptr
+TEXT ·landlockLauncherCodeAddress(SB), NOSPLIT, $0-8
 	LEAQ ·landlockLauncherText(SB), AX
 	MOVQ AX, ret+0(FP)
 	RET

@@ -88,8 +88,8 @@ fail:
 	WORD $0x65676174
 	WORD $0x20202020
 
-// func landlockLauncherAddress() uintptr
-TEXT ·landlockLauncherAddress(SB), NOSPLIT, $0-8
+// func landlockLauncherCodeAddress() uintptr
+TEXT ·landlockLauncherCodeAddress(SB), NOSPLIT, $0-8
 	MOVD $·landlockLauncherText(SB), R0
 	MOVD R0, ret+0(FP)
 	RET

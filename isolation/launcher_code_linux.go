@@ -9,16 +9,16 @@ func landlockLauncherText()
 
 var _ = landlockLauncherText
 
-// landlockLauncherAddress returns the address of landlockLauncherText. Go's function value would be a wrapper's
+// landlockLauncherCodeAddress returns the address of landlockLauncherText. Go's function value would be a wrapper's
 // address.
-func landlockLauncherAddress() uintptr
+func landlockLauncherCodeAddress() uintptr
 
 // maxLauncherCode is more than the code of a launcher needs on any architecture.
 const maxLauncherCode = 1024
 
 // landlockLauncherCode returns the machine code of the Landlock launcher.
 func landlockLauncherCode() []byte {
-	at := landlockLauncherAddress()
+	at := landlockLauncherCodeAddress()
 	return trimLauncherCode(unsafe.Slice(*(**byte)(unsafe.Pointer(&at)), maxLauncherCode))
 }
 

@@ -85,7 +85,7 @@ func TestProfileRefusals(t *testing.T) {
 		{Profile{ReadOnly: []string{filepath.Join(link, "a")}}, "leads through a symbolic link"},
 		{Profile{ReadOnly: []string{filepath.Join(base, "none")}}, "does not exist"},
 		{Profile{ReadOnly: []string{"work"}}, "not an absolute path"},
-		{Profile{ReadOnly: []string{home}}, "visible and hidden at once"},
+		{Profile{ReadOnly: []string{home}}, "both visible and hidden"},
 		{Profile{UserEnv: true, UserEnvID: "../x"}, "cannot name a user environment"},
 	} {
 		_, err := i.Start(child("env"), test.p)

@@ -41,7 +41,7 @@ type Plugin struct {
 	Busy func() bool
 }
 
-// Grants are the permissions a plugin requests.
+// Grants are the permissions that a plugin requests. The operator and the agent's policy decide which it gets.
 type Grants struct {
 	// Workspace is ReadOnlyWorkspace or WorkspaceAccess, for the agent's workspace and whitelisted paths; empty for
 	// neither.

@@ -56,7 +56,7 @@ type RemainingBudget struct {
 // MessageRole is the author of a message.
 type MessageRole string
 
-// The roles.
+// The authors of messages.
 const (
 	User       MessageRole = "user"
 	Assistant  MessageRole = "assistant"

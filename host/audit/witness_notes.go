@@ -34,7 +34,7 @@ func ReadWitnessNotes(ctx context.Context, from string) (*WitnessNotes, error) {
 			return nil, fmt.Errorf("read the witness: %w", err)
 		}
 		defer func() { _ = f.Close() }()
-		return parseNotes(f)
+		return parseWitnessNotes(f)
 	}
 	client := http.Client{Timeout: time.Minute}
 	defer client.CloseIdleConnections()
@@ -50,11 +50,11 @@ func ReadWitnessNotes(ctx context.Context, from string) (*WitnessNotes, error) {
 	if answer.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("read the witness: %s answers %s", request.URL.Host, answer.Status)
 	}
-	return parseNotes(answer.Body)
+	return parseWitnessNotes(answer.Body)
 }
 
-// parseNotes parses notes, one per line. It counts invalid lines.
-func parseNotes(r io.Reader) (*WitnessNotes, error) {
+// parseWitnessNotes parses notes, one per line. It counts invalid lines.
+func parseWitnessNotes(r io.Reader) (*WitnessNotes, error) {
 	notes := &WitnessNotes{}
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, maxNote)

@@ -210,7 +210,7 @@ func FuzzNotes(f *testing.F) {
 	f.Add(fmt.Appendf(nil, `{"chain":"%s","count":3,"head":"%s","time":"2026-01-01T00:00:00Z"}`, sum, sum))
 	f.Add([]byte("{}\n\n[1]\nx"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		notes, err := parseNotes(bytes.NewReader(text))
+		notes, err := parseWitnessNotes(bytes.NewReader(text))
 		if err != nil {
 			return
 		}
@@ -219,7 +219,7 @@ func FuzzNotes(f *testing.F) {
 			if err != nil || n.Count < 1 || !isChainHash(n.Head) || !isChainHash(n.Chain) {
 				t.Errorf("%+v: %v", n, err)
 			}
-			if again, err := parseNotes(bytes.NewReader(line)); err != nil || len(again.All) != 1 {
+			if again, err := parseWitnessNotes(bytes.NewReader(line)); err != nil || len(again.All) != 1 {
 				t.Errorf("%s comes back as %+v, %v", line, again, err)
 			}
 		}

@@ -74,8 +74,8 @@ type ArgumentSchema struct {
 // ArgumentSchema returns the parsed schema of the arguments. It is parsed on first use.
 func (t *Tool) ArgumentSchema() (*ArgumentSchema, error) { return t.prepare() }
 
-// loadBundled loads the plugins in a directory. Each subdirectory with a manifest (plugin.json) is a plugin, named by
-// its id like the binary. A broken plugin is an error.
+// loadBundled loads the plugins in a directory. Each subdirectory with a manifest (plugin.json) is a plugin. The
+// subdirectory and the binary in it have the plugin's id as name. A broken plugin is an error.
 func loadBundled(dir string) (*Catalog, error) {
 	c := &Catalog{byFull: make(map[string]*Tool), byShort: make(map[string][]*Tool)}
 	entries, err := os.ReadDir(dir)

@@ -96,8 +96,8 @@ func New(o Options) *Console {
 	return c
 }
 
-// Run follows the audit log until ctx is done.
-func (c *Console) Run(ctx context.Context) {
+// FollowAuditLog follows the audit log until ctx is done.
+func (c *Console) FollowAuditLog(ctx context.Context) {
 	c.feed.followLog(ctx, c.options.Log, func(err error) {
 		c.options.Logger.Warn("the console does not see calls for a while", "error", err)
 	})

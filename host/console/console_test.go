@@ -65,7 +65,7 @@ func newWorld(t *testing.T) *world {
 	w.sessions.now = func() time.Time { return w.clock }
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
-	running.Go(func() { w.Run(ctx) })
+	running.Go(func() { w.FollowAuditLog(ctx) })
 	server := httptest.NewServer(w)
 	w.url = server.URL
 	t.Cleanup(func() { cancel(); running.Wait(); server.Close(); _ = w.log.Close() })

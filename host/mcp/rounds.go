@@ -31,7 +31,7 @@ const (
 // questionRounds asks the users of stateless clients in rounds: a response has the question, and the client repeats the
 // call with the answer. The call is suspended between the rounds.
 type questionRounds struct {
-	states       *requestStateStore
+	states       *requestStateIssuer
 	agent, token string
 	tools        *toolset
 	suspended    *sync.Map // suspended calls by the ids of their states

@@ -23,7 +23,7 @@ func TestAnswerBoundToCall(t *testing.T) {
 	const command = `{"command":"touch a"}`
 	call := newCallHash("main", "token", "exec", []byte(command))
 	question := sha256.Sum256([]byte("may I?"))
-	for name, states := range map[string]*requestStateStore{"memory": newMemoryRequestStates(), "directory": openTestStates(t, t.TempDir())} {
+	for name, states := range map[string]*requestStateIssuer{"memory": newMemoryRequestStates(), "directory": openTestStates(t, t.TempDir())} {
 		for what, other := range map[string]callHash{
 			"other arguments":   newCallHash("main", "token", "exec", []byte(`{"command":"touch b"}`)),
 			"another tool":      newCallHash("main", "token", "write_file", []byte(command)),
@@ -47,7 +47,7 @@ func TestAnswerBoundToCall(t *testing.T) {
 }
 
 // openTestStates opens the states of a directory.
-func openTestStates(t *testing.T, dir string) *requestStateStore {
+func openTestStates(t *testing.T, dir string) *requestStateIssuer {
 	t.Helper()
 	states, err := openRequestStates(dir)
 	if err != nil {

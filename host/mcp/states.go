@@ -29,10 +29,10 @@ const (
 	stateSize   = stateIDSize + 8 + sha256.Size // id, time of expiry, hash of the question
 )
 
-// requestStateStore issues and redeems request states. Clients of stateless protocol versions repeat a call with its
+// requestStateIssuer issues and redeems request states. Clients of stateless protocol versions repeat a call with its
 // state to answer a question. A state is signed, expires, belongs to one call, and is good for one answer. In a home,
 // the signing key and the used states are files, so this also holds after a restart.
-type requestStateStore struct {
+type requestStateIssuer struct {
 	home, dir string // "" keeps key and used states in memory
 	key       []byte
 
@@ -41,13 +41,13 @@ type requestStateStore struct {
 }
 
 // newMemoryRequestStates returns request states with a new key in memory. States are invalid after the process ends.
-func newMemoryRequestStates() *requestStateStore {
-	return &requestStateStore{key: []byte(rand.Text() + rand.Text()), used: map[string]time.Time{}}
+func newMemoryRequestStates() *requestStateIssuer {
+	return &requestStateIssuer{key: []byte(rand.Text() + rand.Text()), used: map[string]time.Time{}}
 }
 
 // openRequestStates opens the request states of a home. It creates their directory and signing key if necessary.
-func openRequestStates(home string) (*requestStateStore, error) {
-	s := &requestStateStore{home: home, dir: filepath.Join(home, "mcp-states")}
+func openRequestStates(home string) (*requestStateIssuer, error) {
+	s := &requestStateIssuer{home: home, dir: filepath.Join(home, "mcp-states")}
 	err := os.MkdirAll(s.dir, 0o700)
 	if err == nil {
 		err = owner.GiveToHomeOwner(home, s.dir)
@@ -80,7 +80,7 @@ func readStateKey(dir string) ([]byte, error) {
 }
 
 // createSigningKey creates the signing key, unless another process has created it meanwhile.
-func (s *requestStateStore) createSigningKey() error {
+func (s *requestStateIssuer) createSigningKey() error {
 	file, err := os.CreateTemp(s.dir, stateKeyName+".*")
 	if err != nil {
 		return err
@@ -110,7 +110,7 @@ func newCallHash(agent, token, tool string, arguments []byte) callHash {
 }
 
 // issueState returns a new state with which a client can answer a question of a call, and the state's id.
-func (s *requestStateStore) issueState(call callHash, question [sha256.Size]byte) (state, id string) {
+func (s *requestStateIssuer) issueState(call callHash, question [sha256.Size]byte) (state, id string) {
 	payload := make([]byte, stateIDSize, stateSize+sha256.Size)
 	_, _ = rand.Read(payload) // never fails
 	id = hex.EncodeToString(payload)
@@ -120,7 +120,7 @@ func (s *requestStateStore) issueState(call callHash, question [sha256.Size]byte
 }
 
 // signPayload returns the signature of a state's payload for a call.
-func (s *requestStateStore) signPayload(payload []byte, call callHash) []byte {
+func (s *requestStateIssuer) signPayload(payload []byte, call callHash) []byte {
 	h := hmac.New(sha256.New, s.key)
 	_, _ = h.Write(payload) // a hash takes every byte
 	_, _ = h.Write(call[:])
@@ -135,7 +135,7 @@ var (
 )
 
 // redeemState checks a state for a call and marks it as used. It returns the state's id and its question's hash.
-func (s *requestStateStore) redeemState(state string, call callHash) (id string, question [sha256.Size]byte, err error) {
+func (s *requestStateIssuer) redeemState(state string, call callHash) (id string, question [sha256.Size]byte, err error) {
 	data, err := base64.RawURLEncoding.Strict().DecodeString(state)
 	if err != nil || len(data) != stateSize+sha256.Size || !hmac.Equal(s.signPayload(data[:stateSize], call), data[stateSize:]) {
 		return "", question, errStateInvalid
@@ -152,7 +152,7 @@ func (s *requestStateStore) redeemState(state string, call callHash) (id string,
 }
 
 // markStateUsed records that a state is used, until it expires. A used state is an error.
-func (s *requestStateStore) markStateUsed(id string, expires time.Time) error {
+func (s *requestStateIssuer) markStateUsed(id string, expires time.Time) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.dir == "" {
@@ -182,7 +182,7 @@ func (s *requestStateStore) markStateUsed(id string, expires time.Time) error {
 // usedPrefix begins the name of a used state's file. The expiry time and the state's id follow.
 const usedPrefix = "used-"
 
-func (s *requestStateStore) removeExpiredStates() {
+func (s *requestStateIssuer) removeExpiredStates() {
 	files, _ := os.ReadDir(s.dir) // files that stay do no harm
 	for _, file := range files {
 		name, ok := strings.CutPrefix(file.Name(), usedPrefix)

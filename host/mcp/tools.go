@@ -81,7 +81,7 @@ func (ts *toolset) refreshTools() {
 		if known := ts.listed[name]; known != nil && known.specText == string(text) {
 			continue
 		}
-		ts.listed[name] = &offeredTool{t, string(text), sync.OnceValues(func() (*clientSchemas, error) { return newClientSchemas(t) })}
+		ts.listed[name] = &offeredTool{t, string(text), sync.OnceValues(func() (*clientSchemas, error) { return schemasWithoutClaims(t) })}
 		ts.server.AddTool(newToolDefinition(t), ts.newToolHandler(t))
 	}
 	if names := slices.Collect(maps.Keys(removed)); len(names) > 0 {
@@ -246,8 +246,8 @@ func (ts *toolset) completeToolLists(next mcp.MethodHandler) mcp.MethodHandler {
 // clientSchemas are the schemas of a tool in the form that clients get.
 type clientSchemas struct{ input, output json.RawMessage }
 
-// newClientSchemas returns the schemas of a tool without claims, which only the host needs.
-func newClientSchemas(t session.Tool) (*clientSchemas, error) {
+// schemasWithoutClaims returns the schemas of a tool without claims, which only the host needs.
+func schemasWithoutClaims(t session.Tool) (*clientSchemas, error) {
 	var p clientSchemas
 	var err error
 	if p.input, err = t.Spec.Input.WithoutClaims(); err != nil {

@@ -78,7 +78,7 @@ func (m *PackageBuilder) BuildPackage(ctx context.Context, id string, s *ServerS
 func (m *PackageBuilder) buildPackageDir(ctx context.Context, dir, id string, s *ServerSpec, r *BuildReport) error {
 	d := serverDefinition{Env: maps.Clone(s.Env), URL: s.URL, Headers: s.Headers, Roots: s.Roots, Asked: s}
 	data := filepath.Join(dir, store.DataDir)
-	var known knownServer
+	var known knownServerSettings
 	var programs []string
 	version := ""
 	if s.URL == "" {

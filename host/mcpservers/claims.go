@@ -12,8 +12,8 @@ import (
 // noClaim marks an argument that the guard does not check.
 const noClaim = "none"
 
-// knownServer is picoclaw's built-in information about a server, by package name.
-type knownServer struct {
+// knownServerSettings is picoclaw's built-in information about a server, by package name.
+type knownServerSettings struct {
 	Claims map[string]string `json:"claims"`
 	Env    map[string]string `json:"env"`
 }
@@ -22,8 +22,8 @@ type knownServer struct {
 var knownText []byte
 
 // lookupKnownServer returns the built-in information about a package.
-func lookupKnownServer(name string) (knownServer, error) {
-	all := map[string]knownServer{}
+func lookupKnownServer(name string) (knownServerSettings, error) {
+	all := map[string]knownServerSettings{}
 	err := json.Unmarshal(knownText, &all)
 	return all[name], err
 }

@@ -24,12 +24,12 @@ type PluginPolicy struct {
 // pluginRules select the plugins of an agent.
 type pluginRules struct {
 	Known   map[string]PluginPolicy // configured plugins by id
-	Filter  pluginFilter
+	Filter  pluginPatterns
 	Network bool // isolation.network
 }
 
-// pluginFilter selects plugins by id or glob.
-type pluginFilter struct {
+// pluginPatterns selects plugins by id or glob.
+type pluginPatterns struct {
 	Enabled  []string // sorted; empty for all
 	Disabled []string // sorted
 }
@@ -73,7 +73,7 @@ func (r pluginRules) checkPluginEnabled(id string) (rule string, ok bool) {
 func parsePluginRules(cfg *config.Config, agent *config.AgentConfig) (pluginRules, error) {
 	rules := pluginRules{
 		Known:   map[string]PluginPolicy{},
-		Filter:  pluginFilter{Enabled: sortedUnique(agent.Plugins.Enabled), Disabled: sortedUnique(agent.Plugins.Disabled)},
+		Filter:  pluginPatterns{Enabled: sortedUnique(agent.Plugins.Enabled), Disabled: sortedUnique(agent.Plugins.Disabled)},
 		Network: agent.Isolation.Network,
 	}
 	for _, id := range cfg.PluginIDs() {

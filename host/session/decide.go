@@ -54,7 +54,7 @@ func (s *Session) decideClaims(p *catalog.Plugin, args *callArguments) guard.Dec
 	strictest := guard.Decision{Verdict: guard.Allow, Rule: "tools"}
 	for _, site := range args.claims {
 		if site.Claim == pluginpb.ClaimProtected {
-			if d := s.decideProtectedFiles(valuesAtSite(args.Values, site.Path)); d.Verdict > strictest.Verdict {
+			if d := s.decideOnNamedProtectedFiles(valuesAtSite(args.Values, site.Path)); d.Verdict > strictest.Verdict {
 				strictest = d
 			}
 			continue
@@ -71,8 +71,8 @@ func (s *Session) decideClaims(p *catalog.Plugin, args *callArguments) guard.Dec
 	return s.policy.WithEffectiveSettingNames(strictest)
 }
 
-// decideProtectedFiles decides on all protected files that a command changes.
-func (s *Session) decideProtectedFiles(values []claimedValue) guard.Decision {
+// decideOnNamedProtectedFiles decides on all protected files that a command changes.
+func (s *Session) decideOnNamedProtectedFiles(values []claimedValue) guard.Decision {
 	var named []string
 	for _, at := range values {
 		if text, ok := at.value.(string); ok {

@@ -86,7 +86,7 @@ func (s *Session) StartRun(ctx context.Context, spec ProgramRunSpec) (*ProgramRu
 		Decision: guard.Allow.String(), Call: s.id + "-run", State: audit.Begun,
 	}.Shortened()}
 	if s.pluginHasUndo(plugin.Policy.Grants, &plugin.Policy.Exec) {
-		if err = s.attachUndoStore(plugin); err != nil {
+		if err = s.grantPluginUndoStore(plugin); err != nil {
 			return nil, err
 		}
 	}

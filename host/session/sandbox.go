@@ -73,13 +73,13 @@ func (s *Session) pluginInstanceSpec(p *catalog.Plugin) (*supervise.InstanceSpec
 		return nil, err
 	}
 	if grants.State {
-		if err := s.attachStateDir(spec); err != nil {
+		if err := s.grantPluginStateDir(spec); err != nil {
 			return nil, err
 		}
 	}
 	switch {
 	case s.pluginHasUndo(grants, &policy.Exec):
-		if err := s.attachUndoStore(spec); err != nil {
+		if err := s.grantPluginUndoStore(spec); err != nil {
 			return nil, err
 		}
 	case grants.Takeback && s.policy.UndoLimits().Enabled:
@@ -136,8 +136,8 @@ func CheckStateDirName(plugin string) error {
 // PluginStateDir returns the directory with a plugin's state for all agents.
 func PluginStateDir(home, plugin string) string { return filepath.Join(home, "state", plugin) }
 
-// attachStateDir creates a plugin's state directory for this agent, and lets the plugin write to it.
-func (s *Session) attachStateDir(spec *supervise.InstanceSpec) error {
+// grantPluginStateDir creates a plugin's state directory for this agent, and lets the plugin write to it.
+func (s *Session) grantPluginStateDir(spec *supervise.InstanceSpec) error {
 	if err := CheckStateDirName(spec.Manifest.ID); err != nil {
 		return err
 	}
@@ -168,8 +168,8 @@ func (s *Session) undoStoreDir() string { return cmp.Or(s.undoOf, s.agentStateDi
 // UseUndoStore replaces the agent's undo store for undo and history. Call it before the first call.
 func (s *Session) UseUndoStore(dir string) { s.undoOf = dir }
 
-// attachUndoStore creates the session's undo store, and gives a plugin access to it.
-func (s *Session) attachUndoStore(spec *supervise.InstanceSpec) error {
+// grantPluginUndoStore creates the session's undo store, and gives a plugin access to it.
+func (s *Session) grantPluginUndoStore(spec *supervise.InstanceSpec) error {
 	dir, err := createAndAttachDir(spec, s.undoStoreDir())
 	if err == nil && s.isInPrivateTemp(spec.Policy.Grants, dir) {
 		spec.Profile.ReadWrite = slices.DeleteFunc(spec.Profile.ReadWrite, func(path string) bool { return path == dir })

@@ -167,7 +167,7 @@ func newProtectedRestoreCheck(env *sdk.Environment, approved bool) func(mutation
 	monitor := env.Workspace.MonitorChanges(workspace.MonitorOptions{Approved: approved})
 	return func(m mutation.FileMutation) error {
 		if m.Kind == mutation.Rename {
-			return monitor.CheckMoveTarget(m.Path, m.To)
+			return monitor.CheckMoveProtection(m.Path, m.To)
 		}
 		return monitor.BeforeChange(m)
 	}

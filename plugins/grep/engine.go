@@ -37,10 +37,10 @@ type searchStats struct {
 func installedEngines(l *isolation.Starter) []searchEngine {
 	var engines []searchEngine
 	if path := findSystemProgram("rg"); path != "" {
-		engines = append(engines, &ripgrepEngine{searchProgram{path, l}})
+		engines = append(engines, &ripgrepEngine{engineExecutable{path, l}})
 	}
 	if path := findSystemProgram("grep"); path != "" {
-		engines = append(engines, &gnuGrepEngine{searchProgram{path, l}})
+		engines = append(engines, &gnuGrepEngine{engineExecutable{path, l}})
 	}
 	return append(engines, builtinEngine{})
 }

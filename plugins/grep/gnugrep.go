@@ -14,7 +14,7 @@ import (
 )
 
 // gnuGrepEngine runs grep. The plugin lists the files to search, because grep does not know .gitignore.
-type gnuGrepEngine struct{ searchProgram }
+type gnuGrepEngine struct{ engineExecutable }
 
 func (*gnuGrepEngine) name() string { return "grep" }
 

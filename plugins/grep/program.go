@@ -16,14 +16,14 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
-// searchProgram is the program of a search engine.
-type searchProgram struct {
+// engineExecutable is the program of a search engine.
+type engineExecutable struct {
 	path     string
 	launcher *isolation.Starter
 }
 
 // runProgram runs the program in an open directory and passes its output to parse. The program ends with the context.
-func (p *searchProgram) runProgram(ctx context.Context, w *workspace.Workspace, path string, args, env []string,
+func (p *engineExecutable) runProgram(ctx context.Context, w *workspace.Workspace, path string, args, env []string,
 	parse func(io.Reader) error) (exit int, said programStderr, err error) {
 	dir, err := w.OpenDir(path)
 	if err != nil {

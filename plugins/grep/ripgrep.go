@@ -15,7 +15,7 @@ import (
 )
 
 // ripgrepEngine runs ripgrep.
-type ripgrepEngine struct{ searchProgram }
+type ripgrepEngine struct{ engineExecutable }
 
 func (*ripgrepEngine) name() string             { return "ripgrep" }
 func (*ripgrepEngine) supports(*grepQuery) bool { return true }

@@ -223,8 +223,8 @@ func (g *Guard) isProtected(a AccessKind, target string) bool {
 		func(path string) bool { return paths.Within(target, path) })
 }
 
-// isPrivateToCommands reports whether commands see a private directory at a path, although a whitelist opens it to
-// tools.
+// isPrivateToCommands reports whether commands see a private directory at a path. A whitelist may still open the real
+// directory to tools.
 func (g *Guard) isPrivateToCommands(a AccessKind, target string) bool {
 	if reading := a == Read || a == List; reading && g.policy.AllowReadOutside {
 		return false

@@ -38,7 +38,7 @@ func (a *commandAnalysis) checkArgumentUse(c *shell.SimpleCommand, name string, 
 		a.checkPath(&c.CommandLocation, Read, u.Text, u.Glob, argv)
 	case programs.Write:
 		a.checkPath(&c.CommandLocation, Write, u.Text, u.Glob, argv)
-		recordOutputFile(c, name, u.Text)
+		trackWrittenContent(c, name, u.Text)
 	case programs.List, programs.Enter:
 		a.checkPath(&c.CommandLocation, List, u.Text, u.Glob, argv)
 	case programs.Delete:
@@ -121,8 +121,8 @@ func recordDownloadedFiles(c *shell.SimpleCommand, name string) {
 	}
 }
 
-// recordOutputFile records a file that a program downloads or creates, in case the text executes it.
-func recordOutputFile(c *shell.SimpleCommand, name, file string) {
+// trackWrittenContent records a file that a program downloads or creates, in case the text executes it.
+func trackWrittenContent(c *shell.SimpleCommand, name, file string) {
 	switch {
 	case name == "tee":
 		c.RecordFileWrite(file, c.Stdin)

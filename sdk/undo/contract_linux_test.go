@@ -644,7 +644,7 @@ func difference(want, got map[string]string) string {
 	return strings.Join(lines, "\n")
 }
 
-// failedSeeds are the seeds of sequences that found faults: all names of a file that still exists are conflicts.
+// failedSeeds are the seeds of sequences with a user that found faults: all names of a file that still exists are conflicts.
 var failedSeeds = []uint64{1795804647517716888}
 
 func generate(t *testing.T, users bool) {
@@ -657,8 +657,10 @@ func generate(t *testing.T, users bool) {
 		sequence(t, seed, users)
 		return
 	}
-	for _, seed := range failedSeeds {
-		sequence(t, seed, users)
+	if users {
+		for _, seed := range failedSeeds {
+			sequence(t, seed, users)
+		}
 	}
 	begin, count, deadline := uint64(1), 200, time.Now().Add(time.Hour)
 	if long { // others each time

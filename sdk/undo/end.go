@@ -66,7 +66,7 @@ func (r *Recorder) noteUnchangedFiles() {
 	for _, o := range r.record.Objects {
 		if o.isRegular() && o.used && o.After != nil && o.After.Changed != o.Changed && !o.Created && !o.Foreign && !o.Written && !o.Attributed {
 			r.record.Restored = append(r.record.Restored,
-				restoredObject{Was: objectVersion{o.ID, o.Changed}, Now: objectVersion{o.ID, o.After.Changed}})
+				restoredObject{Was: objectStamp{o.ID, o.Changed}, Now: objectStamp{o.ID, o.After.Changed}})
 		}
 	}
 }

@@ -164,7 +164,7 @@ func (f *recordFinisher) visitDir(o *fileObject) {
 		}
 	}
 	for _, e := range f.entries[o.index] {
-		f.findAfterObject(d, e)
+		f.noteAfterObject(d, e)
 	}
 	if o.Created && f.claimed[o] {
 		f.addDirEntries(d)
@@ -227,12 +227,12 @@ func (f *recordFinisher) addDirEntries(d *cachedDir) {
 			f.broken = errTooMany
 			return
 		}
-		f.findAfterObject(d, e)
+		f.noteAfterObject(d, e)
 	}
 }
 
-// findAfterObject notes the object that a name has after the operation.
-func (f *recordFinisher) findAfterObject(d *cachedDir, e *entryChange) {
+// noteAfterObject notes the object that a name has after the operation.
+func (f *recordFinisher) noteAfterObject(d *cachedDir, e *entryChange) {
 	name := string(e.Name)
 	n, err := d.statName(name)
 	if err != nil {
@@ -251,7 +251,7 @@ func (f *recordFinisher) findAfterObject(d *cachedDir, e *entryChange) {
 	}
 }
 
-// findSingleFileAfter is findAfterObject for an entry without a directory: a single file, or a directory's own
+// findSingleFileAfter is noteAfterObject for an entry without a directory: a single file, or a directory's own
 // metadata.
 func (f *recordFinisher) findSingleFileAfter(e *entryChange) {
 	if o := f.record.Objects[e.Before]; o.isDir() {

@@ -125,7 +125,7 @@ func (r *Recorder) adoptCurrentObject(e *entryChange) {
 }
 
 // processForeignEvent handles a change by another program to a name that the operation did not touch.
-func (r *Recorder) processForeignEvent(ev dirEvent) {
+func (r *Recorder) processForeignEvent(ev dirEntryEvent) {
 	if ev.kind <= disappeared {
 		ev.dir.Foreign = ev.dir.Foreign || ev.dir.Moved != 0
 		r.resetDirBaseline(ev.dir, false)
@@ -151,7 +151,7 @@ func (r *Recorder) processForeignEvent(ev dirEvent) {
 
 // resetBaseline handles a change by another program to a touched name. The new state counts as the state before the
 // operation, and undo reports the former state as a conflict.
-func (r *Recorder) resetBaseline(e *entryChange, ev dirEvent) {
+func (r *Recorder) resetBaseline(e *entryChange, ev dirEntryEvent) {
 	o := e.current
 	if ev.kind == attributed && o != nil && o.isDir() {
 		r.resetDirBaseline(o, true)

@@ -59,19 +59,19 @@ func (o *dirWatcher) watchDir(dir *fileObject, f *os.File) {
 	o.dirs[int32(wd)], o.watched[dir] = dir, true
 }
 
-// dirEvent is a change to a name in a watched directory.
-type dirEvent struct {
+// dirEntryEvent is a change to a name in a watched directory.
+type dirEntryEvent struct {
 	dir      *fileObject
 	name     string
 	kind     eventKind
 	movedDir bool // cached paths through it are invalid
 }
 
-func (o *dirWatcher) readEvents() []dirEvent {
+func (o *dirWatcher) readEvents() []dirEntryEvent {
 	if o == nil || o.fd < 0 {
 		return nil
 	}
-	var all []dirEvent
+	var all []dirEntryEvent
 	for {
 		n, err := unix.Read(o.fd, o.buffer[:])
 		if err == unix.EINTR {
@@ -100,7 +100,7 @@ func (o *dirWatcher) readEvents() []dirEvent {
 			if dir == nil || mask&unix.IN_MODIFY != 0 || len(name) == 0 && mask&unix.IN_ATTRIB == 0 {
 				continue
 			}
-			e := dirEvent{dir: dir, name: string(name), movedDir: mask&unix.IN_ISDIR != 0 && mask&(unix.IN_MOVED_FROM|unix.IN_MOVED_TO|unix.IN_DELETE) != 0}
+			e := dirEntryEvent{dir: dir, name: string(name), movedDir: mask&unix.IN_ISDIR != 0 && mask&(unix.IN_MOVED_FROM|unix.IN_MOVED_TO|unix.IN_DELETE) != 0}
 			switch {
 			case mask&(unix.IN_CREATE|unix.IN_MOVED_TO) != 0:
 				e.kind = appeared

@@ -7,7 +7,7 @@ import "os"
 // dirWatcher observes nothing: commands are recorded on Linux alone.
 type dirWatcher struct{ blind string }
 
-type dirEvent struct {
+type dirEntryEvent struct {
 	dir      *fileObject
 	name     string
 	kind     eventKind
@@ -18,6 +18,6 @@ func newDirWatcher() *dirWatcher { return nil }
 
 func (o *dirWatcher) watchDir(*fileObject, *os.File) {}
 
-func (o *dirWatcher) readEvents() []dirEvent { return nil }
+func (o *dirWatcher) readEvents() []dirEntryEvent { return nil }
 
 func (o *dirWatcher) closeWatches() {}

@@ -62,7 +62,7 @@ func (p *undoPlan) hasFormerName(index int) bool {
 	return slices.ContainsFunc(p.homes[index], func(s *undoStep) bool { return s.done })
 }
 
-// whyUnrestorable returns the reason that the former object of a name can't be restored, or "".
+// whyUnrestorable returns the reason that the object at the step's name before the operation can't be restored, or "".
 func (p *undoPlan) whyUnrestorable(s *undoStep) string {
 	o := p.Objects[s.Before]
 	if p.hasFormerName(s.Before) { // under another of its names
@@ -111,7 +111,7 @@ func (p *undoPlan) findChangeInMovedDir(s *undoStep) (why string) {
 		if before := opened[n.ID]; before != nil {
 			n = before
 		}
-		if p.matchesVersion(objectVersion{n.ID, n.Changed}, func(v objectVersion) bool { return v.Changed <= since || p.wasLeftByOperation(v) }) {
+		if p.matchesVersion(objectStamp{n.ID, n.Changed}, func(v objectStamp) bool { return v.Changed <= since || p.wasLeftByOperation(v) }) {
 			return true
 		}
 		why = "has " + relativePath(s.at, filepath.Join(d.path, name)) + " in it, which has changed since"
@@ -134,12 +134,12 @@ func (p *undoPlan) findChangeInMovedDir(s *undoStep) (why string) {
 }
 
 // wasLeftByOperation reports whether the operation left an object with this identity and change time.
-func (p *undoPlan) wasLeftByOperation(v objectVersion) bool {
+func (p *undoPlan) wasLeftByOperation(v objectStamp) bool {
 	if p.left == nil {
-		p.left = map[objectVersion]bool{}
+		p.left = map[objectStamp]bool{}
 		for _, o := range p.Objects {
 			if o.After != nil && !o.Foreign && (o.Created || o.After.Changed != o.Changed) {
-				p.left[objectVersion{o.ID, o.After.Changed}] = true
+				p.left[objectStamp{o.ID, o.After.Changed}] = true
 			}
 		}
 	}

@@ -109,8 +109,8 @@ type operationRecord struct {
 	Restored []restoredObject `json:"restored,omitempty"`
 }
 
-// objectVersion identifies the state of an object by its change time.
-type objectVersion struct {
+// objectStamp identifies the state of an object by its change time.
+type objectStamp struct {
 	ID      FileIdentity `json:"id"`
 	Changed int64        `json:"changed"`
 }
@@ -118,6 +118,6 @@ type objectVersion struct {
 // restoredObject is a pair of versions with the same contents and metadata: undo restored the version Was as the
 // version Now.
 type restoredObject struct {
-	Was objectVersion `json:"was"`
-	Now objectVersion `json:"now"`
+	Was objectStamp `json:"was"`
+	Now objectStamp `json:"now"`
 }

@@ -65,17 +65,17 @@ type undoPlan struct {
 	files    *workspace.Workspace
 	force    bool
 	steps    []*undoStep
-	homes    map[int][]*undoStep               // steps by the object at the name before the operation
-	places   map[int][]*undoStep               // steps by the object at the name after the operation
-	inside   map[int][]*undoStep               // steps by directory
-	versions map[objectVersion][]objectVersion // earlier equal versions of a version, from later undos
-	former   map[FileIdentity]FileIdentity     // former identity of recreated objects, by current identity
-	nodes    map[int]*fileStat                 // current state of directories
-	left     map[objectVersion]bool            // versions that the operation left
-	gone     map[FileIdentity]bool             // objects that a later undo deleted
-	resumed  bool                              // an earlier undo of this operation left conflicts
-	foreign  []string                          // directories that another program moved
-	closed   []func()                          // restore functions of directories whose mode the plan changed
+	homes    map[int][]*undoStep           // steps by the object at the name before the operation
+	places   map[int][]*undoStep           // steps by the object at the name after the operation
+	inside   map[int][]*undoStep           // steps by directory
+	versions map[objectStamp][]objectStamp // earlier equal versions of a version, from later undos
+	former   map[FileIdentity]FileIdentity // former identity of recreated objects, by current identity
+	nodes    map[int]*fileStat             // current state of directories
+	left     map[objectStamp]bool          // versions that the operation left
+	gone     map[FileIdentity]bool         // objects that a later undo deleted
+	resumed  bool                          // an earlier undo of this operation left conflicts
+	foreign  []string                      // directories that another program moved
+	closed   []func()                      // restore functions of directories whose mode the plan changed
 	dirs     dirCache
 }
 
@@ -87,7 +87,7 @@ const (
 func newUndoPlan(r *operationRecord, files *workspace.Workspace, force bool) *undoPlan {
 	return &undoPlan{
 		operationRecord: r, files: files, force: force, homes: map[int][]*undoStep{}, places: map[int][]*undoStep{}, inside: map[int][]*undoStep{},
-		versions: map[objectVersion][]objectVersion{}, former: map[FileIdentity]FileIdentity{}, nodes: map[int]*fileStat{}, gone: map[FileIdentity]bool{}, dirs: newDirCache(files),
+		versions: map[objectStamp][]objectStamp{}, former: map[FileIdentity]FileIdentity{}, nodes: map[int]*fileStat{}, gone: map[FileIdentity]bool{}, dirs: newDirCache(files),
 	}
 }
 
@@ -131,7 +131,7 @@ func (p *undoPlan) isAlreadyUndone(s *undoStep) bool {
 	if o.isDir() {
 		return s.Before != s.After && s.now.Mode.IsDir() && p.isSameObject(s.now.ID, o.ID)
 	}
-	return p.matchesVersion(objectVersion{s.now.ID, s.now.Changed}, func(v objectVersion) bool { return v == objectVersion{o.ID, o.Changed} })
+	return p.matchesVersion(objectStamp{s.now.ID, s.now.Changed}, func(v objectStamp) bool { return v == objectStamp{o.ID, o.Changed} })
 }
 
 // makeSteps compares every entry with the workspace and blocks steps that can't be undone. check returns an error for
@@ -316,14 +316,14 @@ func (p *undoPlan) isUnchangedSince(n *fileStat, o *fileObject, open func() (*os
 	if n.ID == o.ID && n.Changed == o.After.Changed {
 		return n.Size == o.After.Size && (o.After.Hash == "" || open == nil || hashFile(open) == o.After.Hash)
 	}
-	return p.matchesVersion(objectVersion{n.ID, n.Changed}, func(v objectVersion) bool { return v == objectVersion{o.ID, o.After.Changed} })
+	return p.matchesVersion(objectStamp{n.ID, n.Changed}, func(v objectStamp) bool { return v == objectStamp{o.ID, o.After.Changed} })
 }
 
 // matchesVersion reports whether is returns true for a version or for an earlier equal version. Undos create such
 // pairs: they give a file the contents of the earlier version.
-func (p *undoPlan) matchesVersion(v objectVersion, is func(objectVersion) bool) bool {
-	seen := map[objectVersion]bool{}
-	for queue := []objectVersion{v}; len(queue) > 0; queue = queue[1:] {
+func (p *undoPlan) matchesVersion(v objectStamp, is func(objectStamp) bool) bool {
+	seen := map[objectStamp]bool{}
+	for queue := []objectStamp{v}; len(queue) > 0; queue = queue[1:] {
 		if is(queue[0]) {
 			return true
 		}

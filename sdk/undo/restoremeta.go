@@ -129,7 +129,7 @@ func (u *undoRun) applyDirMeta(o *fileObject, path string) error {
 	return err
 }
 
-// applyTopDirMeta restores the metadata of a directory whose parent the policy does not open.
+// applyTopDirMeta restores the metadata of a directory that the policy allows without its parent.
 func (u *undoRun) applyTopDirMeta(path string, meta workspace.FileMeta) error {
 	d, err := openDirHandle(u.files, path)
 	if err != nil {

@@ -16,7 +16,7 @@ func releaseFileLock(*os.File) {}
 // linkCount returns the number of hard links of a file.
 func linkCount(os.FileInfo) uint64 { return 1 }
 
-// inodeNumber returns the inode of a file, which differs from that of a later file with the same name.
+// inodeNumber returns "": this system has no inode numbers.
 func inodeNumber(os.FileInfo) string { return "" }
 
 func fileOwner(os.FileInfo) *OwnerIDs { return nil }

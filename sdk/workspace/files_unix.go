@@ -45,7 +45,7 @@ func linkCount(info os.FileInfo) uint64 {
 	return 1
 }
 
-// inodeNumber returns the inode of a file, which differs from that of a later file with the same name.
+// inodeNumber returns the inode number of a file. It tells a file from a later file with the same name.
 func inodeNumber(info os.FileInfo) string {
 	if s, ok := info.Sys().(*syscall.Stat_t); ok {
 		return strconv.FormatUint(uint64(s.Ino), 10) //nolint:unconvert // signed on some systems

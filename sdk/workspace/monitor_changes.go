@@ -145,9 +145,8 @@ func (c *ChangeMonitor) checkRename(from, to string) error {
 	return nil
 }
 
-// CheckMoveTarget returns an error if a file or directory that moves from one path to another would change a protected
-// path there.
-func (c *ChangeMonitor) CheckMoveTarget(from, to string) error {
+// CheckMoveProtection returns an error if a move of a file or directory would change a protected file.
+func (c *ChangeMonitor) CheckMoveProtection(from, to string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	mode, exists := statFileType(from)

@@ -12,9 +12,9 @@ import (
 	"github.com/picoclaw/picoclaw/host/run/internal/wire"
 )
 
-// hookServer passes the questions of the program's hooks to the host. A hook connects to a socket in the program's
+// hookRelay passes the questions of the program's hooks to the host. A hook connects to a socket in the program's
 // /tmp, sends one question in JSON, and receives the answer.
-type hookServer struct {
+type hookRelay struct {
 	listener net.Listener
 
 	mu      sync.Mutex
@@ -29,7 +29,7 @@ const (
 )
 
 // listenHooks opens the socket, and sets the variable with its path in the program's environment.
-func (h *hookServer) listenHooks(s *supervisor) (err error) {
+func (h *hookRelay) listenHooks(s *supervisor) (err error) {
 	h.waiting = map[int]chan json.RawMessage{}
 	if err = os.RemoveAll(wire.HookSocket); err != nil {
 		return err
@@ -45,7 +45,7 @@ func (h *hookServer) listenHooks(s *supervisor) (err error) {
 	return nil
 }
 
-func (h *hookServer) serveHooks(host wire.MessageConn) {
+func (h *hookRelay) serveHooks(host wire.MessageConn) {
 	slots := make(chan struct{}, maxQuestions)
 	for {
 		conn, err := h.listener.Accept()
@@ -64,7 +64,7 @@ func (h *hookServer) serveHooks(host wire.MessageConn) {
 }
 
 // askHost passes a question to the host and returns the answer; nil without an answer, which hooks treat as a refusal.
-func (h *hookServer) askHost(host wire.MessageConn, conn net.Conn) json.RawMessage {
+func (h *hookRelay) askHost(host wire.MessageConn, conn net.Conn) json.RawMessage {
 	var question json.RawMessage
 	if json.NewDecoder(io.LimitReader(conn, maxQuestion)).Decode(&question) != nil {
 		return nil
@@ -92,7 +92,7 @@ func (h *hookServer) askHost(host wire.MessageConn, conn net.Conn) json.RawMessa
 }
 
 // deliverAnswer passes an answer of the host to the connection that waits for it.
-func (h *hookServer) deliverAnswer(a *wire.HookMessage) {
+func (h *hookRelay) deliverAnswer(a *wire.HookMessage) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if waiting := h.waiting[a.ID]; waiting != nil {
@@ -101,4 +101,4 @@ func (h *hookServer) deliverAnswer(a *wire.HookMessage) {
 	}
 }
 
-func (h *hookServer) closeListener() { _ = h.listener.Close() }
+func (h *hookRelay) closeListener() { _ = h.listener.Close() }

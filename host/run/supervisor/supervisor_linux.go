@@ -40,7 +40,7 @@ type supervisor struct {
 	socket  wire.MessageConn
 	start   wire.StartMessage
 	process *isolation.Process
-	hooks   hookServer
+	hooks   hookRelay
 }
 
 func (s *supervisor) runProgram() error {

@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// parts are the parts of `make bench`. A part runs the benchmark of its name in each of its packages.
+// parts are the parts of `make bench`. A part runs the benchmark with the same name in each listed package.
 var parts = []struct {
 	name     string
 	packages []string

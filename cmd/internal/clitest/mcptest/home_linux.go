@@ -97,7 +97,7 @@ type CallAnswer struct {
 	Error      struct{ Code, Message, Rule, Hint string }
 }
 
-// FullText returns the text and all texts of the error.
+// FullText returns the text, and the error's code, message, rule and hint.
 func (a CallAnswer) FullText() string {
 	return strings.Join([]string{a.Text, a.Error.Code, a.Error.Message, a.Error.Rule, a.Error.Hint}, "\n")
 }

@@ -101,7 +101,7 @@ func errorHandling(context.Context, *sdk.Request[none]) (string, error) {
 
 func toolWithProgress(_ context.Context, req *sdk.Request[none]) (string, error) {
 	for _, done := range []float64{0, 50, 100} {
-		req.Progress(done, 100, "")
+		req.ReportProgress(done, 100, "")
 	}
 	return "all of it is done", nil
 }

@@ -74,7 +74,7 @@ func main() {
 			sdk.NewTool("grandchild", "Starts a process of a session of its own.", grandchild, sdk.Traits{}),
 			sdk.NewTool("wait", "Waits until it is cancelled.", func(ctx context.Context, req *sdk.Request[none]) (string,
 				error) {
-				req.Progress(1, 2, "waiting")
+				req.ReportProgress(1, 2, "waiting")
 				<-ctx.Done()
 				return "", ctx.Err()
 			}, sdk.Traits{}),
@@ -92,7 +92,7 @@ func main() {
 				error) {
 				go func() {
 					for {
-						req.Progress(1, 2, "late")
+						req.ReportProgress(1, 2, "late")
 						time.Sleep(10 * time.Microsecond)
 					}
 				}()

@@ -128,7 +128,7 @@ func (o *Options) runGateway(ctx context.Context) error {
 		o.console = web.New(web.Options{Home: home.Path, Log: audit.LogPath(home.Path), Operator: &o.operator,
 			Instance: &o.operator, Version: o.Version, Logger: logger.Named("console")})
 		options.Console = o.console
-		go o.console.Run(ctx)
+		go o.console.FollowAuditLog(ctx)
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

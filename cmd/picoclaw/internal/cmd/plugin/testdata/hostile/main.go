@@ -44,7 +44,7 @@ func main() {
 			}, sdk.Traits{}),
 			sdk.NewTool("flood", "Sends events and logs.", func(_ context.Context, r *sdk.Request[size]) (string, error) {
 				for range r.Args.N {
-					r.Progress(0, 0, "again \x1b[31m and again")
+					r.ReportProgress(0, 0, "again \x1b[31m and again")
 					r.Log.Error("noise \x1b[31m\nforged line")
 				}
 				return "flooded", nil
