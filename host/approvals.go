@@ -36,8 +36,8 @@ func NewApprovals(cfg *config.Config, h *hooks.Hooks, log hclog.Logger) session.
 	return &approvalQueue{approvals.NewQueue(cfg.Home().Path, time.Duration(set.WaitSeconds)*time.Second), set.Origins, h, log}
 }
 
-// HoldsCallsOf reports whether calls of an origin are held for approval.
-func (d *approvalQueue) HoldsCallsOf(o session.Origin) bool {
+// MustHoldCallsOf reports whether calls of an origin are held for approval.
+func (d *approvalQueue) MustHoldCallsOf(o session.Origin) bool {
 	return slices.Contains(d.origins, string(o))
 }
 

@@ -27,7 +27,7 @@ var archChmodCalls = []chmodCall{{unix.SYS_CHMOD, 1, -1}, {unix.SYS_CREAT, 1, -1
 var archChownCalls = []chownCall{{unix.SYS_CHOWN, 1}, {unix.SYS_LCHOWN, 1}}
 
 // archMutationCalls are system calls of this architecture that change files.
-var archMutationCalls = []mutationCall{
+var archMutationCalls = []mutationSyscall{
 	{unix.SYS_RENAMEAT, mutation.Rename, 0, 1, 2, 3, noArgument, neverFollow},
 	{unix.SYS_OPEN, mutation.Write, noArgument, 0, noArgument, noArgument, 1, followAsOpened},
 	{unix.SYS_CREAT, mutation.Write, noArgument, 0, noArgument, noArgument, noArgument, followAsOpened},

@@ -25,7 +25,7 @@ var archChmodCalls []chmodCall
 var archChownCalls []chownCall
 
 // archMutationCalls is the system call of this architecture that changes files.
-var archMutationCalls = []mutationCall{{unix.SYS_RENAMEAT, mutation.Rename, 0, 1, 2, 3, noArgument, neverFollow}}
+var archMutationCalls = []mutationSyscall{{unix.SYS_RENAMEAT, mutation.Rename, 0, 1, 2, 3, noArgument, neverFollow}}
 
 // archMkdir is mkdirat, since this architecture has no mkdir.
 const archMkdir = unix.SYS_MKDIRAT

@@ -16,7 +16,7 @@ var archRefusedCalls, forkCalls []uint32
 // addArgumentRules adds rules that check arguments of system calls.
 func (syscallRules) addArgumentRules(filterOptions) {}
 
-var archMutationCalls []mutationCall
+var archMutationCalls []mutationSyscall
 
 const archMkdir = unix.SYS_MKDIRAT
 

@@ -8,9 +8,9 @@ import (
 	"github.com/picoclaw/picoclaw/internal/mutation"
 )
 
-// mutationCall describes a system call that changes a file or its name. Except number, kind and follow, the fields are
+// mutationSyscall describes a system call that changes a file or its name. Except number, kind and follow, the fields are
 // argument indexes or noArgument.
-type mutationCall struct {
+type mutationSyscall struct {
 	number uint32
 	kind   mutation.Kind
 	at     int // directory of path, or the file itself
@@ -40,7 +40,7 @@ const writeFlags = unix.O_WRONLY | unix.O_RDWR | unix.O_CREAT | unix.O_TRUNC
 
 // mutationCalls are the calls that change files. Most calls on open descriptors are missing: the listener noticed when
 // these were opened.
-var mutationCalls = slices.Concat([]mutationCall{
+var mutationCalls = slices.Concat([]mutationSyscall{
 	{unix.SYS_OPENAT, mutation.Write, 0, 1, noArgument, noArgument, 2, followAsOpened},
 	{unix.SYS_TRUNCATE, mutation.Write, noArgument, 0, noArgument, noArgument, noArgument, alwaysFollow},
 	{unix.SYS_UNLINKAT, mutation.Remove, 0, 1, noArgument, noArgument, noArgument, neverFollow},
@@ -94,7 +94,7 @@ func dumpableRules() []unix.SockFilter {
 	}
 }
 
-func (c mutationCall) filterRules() []unix.SockFilter {
+func (c mutationSyscall) filterRules() []unix.SockFilter {
 	if c.follow != followAsOpened || c.flags == noArgument {
 		return []unix.SockFilter{returnAction(actionNotify)}
 	}
@@ -103,7 +103,7 @@ func (c mutationCall) filterRules() []unix.SockFilter {
 }
 
 // makesDir reports whether a call creates a directory.
-func (c mutationCall) makesDir() bool {
+func (c mutationSyscall) makesDir() bool {
 	return c.number == unix.SYS_MKDIRAT || c.number == archMkdir
 }
 
@@ -114,8 +114,8 @@ const actionNotify = uint32(unix.SECCOMP_RET_USER_NOTIF)
 const actionIgnore = uint32(unix.SECCOMP_RET_ERRNO)
 
 // findMutationCall returns the description of a system call; nil if it changes no files.
-func findMutationCall(number uint32) *mutationCall {
-	i := slices.IndexFunc(mutationCalls, func(c mutationCall) bool { return c.number == number })
+func findMutationCall(number uint32) *mutationSyscall {
+	i := slices.IndexFunc(mutationCalls, func(c mutationSyscall) bool { return c.number == number })
 	if i < 0 {
 		return nil
 	}

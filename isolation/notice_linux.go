@@ -191,7 +191,7 @@ func (l *mutationListener) notifyCall(s *stoppedSyscall) error {
 }
 
 // decodeCall returns the change that a stopped call makes.
-func (l *mutationListener) decodeCall(c *mutationCall, s *stoppedSyscall) (mutation.FileMutation, error) {
+func (l *mutationListener) decodeCall(c *mutationSyscall, s *stoppedSyscall) (mutation.FileMutation, error) {
 	m := mutation.FileMutation{Kind: c.kind, Thread: int(s.pid), Dir: c.makesDir()}
 	flags := uint64(0)
 	if c.flags != noArgument {
@@ -216,7 +216,7 @@ func (l *mutationListener) decodeCall(c *mutationCall, s *stoppedSyscall) (mutat
 	return m, err
 }
 
-func (c *mutationCall) followsLinks(flags uint64) bool {
+func (c *mutationSyscall) followsLinks(flags uint64) bool {
 	switch c.follow {
 	case alwaysFollow:
 		return true

@@ -59,11 +59,11 @@ type Tool struct {
 
 // FullName returns the name with the plugin's id, such as "filesystem.read_file" or "prompt:notes.summary".
 func (t *Tool) FullName() string {
-	return pluginpb.KindPrefix(t.Kind) + t.Plugin.Manifest.ID + "." + t.Spec.Name
+	return pluginpb.CallNamePrefix(t.Kind) + t.Plugin.Manifest.ID + "." + t.Spec.Name
 }
 
 // CallName returns the name that calls to the plugin use.
-func (t *Tool) CallName() string { return pluginpb.KindPrefix(t.Kind) + t.Spec.Name }
+func (t *Tool) CallName() string { return pluginpb.CallNamePrefix(t.Kind) + t.Spec.Name }
 
 // ArgumentSchema is the parsed schema of a tool's arguments.
 type ArgumentSchema struct {
@@ -219,11 +219,11 @@ func (c *Catalog) ResourcesAndPrompts() []*Tool {
 	return c.collectTools(func(p *Plugin) []*Tool { return p.Features })
 }
 
-// collectTools returns the tools that of selects from each plugin, sorted by full name.
-func (c *Catalog) collectTools(of func(*Plugin) []*Tool) []*Tool {
+// collectTools calls choose for each plugin, and returns the tools sorted by full name.
+func (c *Catalog) collectTools(choose func(*Plugin) []*Tool) []*Tool {
 	var all []*Tool
 	for _, p := range c.plugins {
-		all = append(all, of(p)...)
+		all = append(all, choose(p)...)
 	}
 	slices.SortFunc(all, func(a, b *Tool) int { return cmp.Compare(a.FullName(), b.FullName()) })
 	return all

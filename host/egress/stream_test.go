@@ -41,7 +41,7 @@ func TestResponseBeforeRequestEnds(t *testing.T) {
 			one := w.newTransport() // HTTP/2 has no such look
 			one.ForceAttemptHTTP2 = false
 			t.Cleanup(one.CloseIdleConnections)
-			w.reverseProxy.Transport = &hosttest.LateBodyTransport{RoundTripper: one, Begun: begun, Result: found}
+			w.reverseProxy.Transport = &hosttest.LateBodyCheckTransport{RoundTripper: one, Begun: begun, Result: found}
 			client := w.client()
 			client.Timeout = time.Minute
 			kept := client.Transport.(*http.Transport)

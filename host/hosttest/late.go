@@ -5,17 +5,17 @@ import (
 	"net/http"
 )
 
-// LateBodyTransport is an HTTP transport for one request. It checks for surplus body data only after Begun is closed.
-// An [http.Transport] checks after it has sent the body, when the response may have arrived. LateBodyTransport makes
+// LateBodyCheckTransport is an HTTP transport for one request. It checks for surplus body data only after Begun is closed.
+// An [http.Transport] checks after it has sent the body, when the response may have arrived. LateBodyCheckTransport makes
 // that race reproducible.
-type LateBodyTransport struct {
+type LateBodyCheckTransport struct {
 	http.RoundTripper
 	Begun  <-chan struct{}
 	Result chan<- error // receives the result of the check, io.EOF if correct
 }
 
 // RoundTrip sends the request.
-func (l *LateBodyTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+func (l *LateBodyCheckTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	late := r.Clone(r.Context())
 	late.Body = &lateBody{r.Body, r.ContentLength, l}
 	return l.RoundTripper.RoundTrip(late)
@@ -24,7 +24,7 @@ func (l *LateBodyTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 type lateBody struct {
 	io.ReadCloser
 	left int64
-	late *LateBodyTransport
+	late *LateBodyCheckTransport
 }
 
 func (b *lateBody) Read(into []byte) (int, error) {

@@ -21,7 +21,7 @@ type diskSpace struct{ total, free, inodes, freeInodes uint64 }
 
 func reservePath(home string) string { return filepath.Join(home, "stopped.reserve") }
 
-// reserveSize returns the size of the reserve; 0 if the disk's size is unknown.
+// reserveSize returns the size of the reserve file for a disk of total bytes; 0 if total is unknown.
 func reserveSize(total uint64) int64 { return int64(min(maxReserve, total/8)) } //nolint:gosec // at most 32 MB
 
 // reserveSpace allocates the reserve file. Too little space is no error, because [CheckFreeSpace] then prevents

@@ -53,7 +53,7 @@ func TestAddedTokenKeepsResponses(t *testing.T) {
 	}
 	begun, found := make(chan struct{}), make(chan error, 1)
 	between := httptest.NewServer(adding("the token", to,
-		&hosttest.LateBodyTransport{RoundTripper: http.DefaultTransport, Begun: begun, Result: found}))
+		&hosttest.LateBodyCheckTransport{RoundTripper: http.DefaultTransport, Begun: begun, Result: found}))
 	t.Cleanup(between.Close)
 	client := between.Client()
 	client.Timeout = time.Minute

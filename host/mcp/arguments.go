@@ -13,16 +13,16 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// argumentStore holds large arguments of tool calls outside their messages, because the SDK parses and copies a message
+// largeArgumentStore holds large arguments of tool calls outside their messages, because the SDK parses and copies a message
 // a dozen times. The zero value is ready for use.
-type argumentStore struct{ byKey sync.Map }
+type largeArgumentStore struct{ byKey sync.Map }
 
 // argumentKeyHeader is the request header with the key of stored arguments. A client's value of the header is removed.
 const argumentKeyHeader = "Picoclaw-Arguments"
 
 // storeArguments stores the arguments of a large tool call, and returns their key and the message without them. The key
 // is empty if the message keeps its arguments.
-func (s *argumentStore) storeArguments(message []byte) (key string, rest []byte) {
+func (s *largeArgumentStore) storeArguments(message []byte) (key string, rest []byte) {
 	if len(message) <= smallMessage {
 		return "", message
 	}
@@ -36,7 +36,7 @@ func (s *argumentStore) storeArguments(message []byte) (key string, rest []byte)
 }
 
 // restoreArguments is middleware that puts the stored arguments back into a tool call.
-func (s *argumentStore) restoreArguments(next mcp.MethodHandler) mcp.MethodHandler {
+func (s *largeArgumentStore) restoreArguments(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		call, ok := req.(*mcp.CallToolRequest)
 		if !ok || call.Extra == nil || call.Extra.Header.Get(argumentKeyHeader) == "" {

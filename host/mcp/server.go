@@ -48,7 +48,7 @@ type Server struct {
 	*mcp.Server
 	tools     *toolset
 	clients   *clientSet
-	arguments *argumentStore
+	arguments *largeArgumentStore
 }
 
 // NewServer returns a server for a session's tools. Clients pass instructions to the model.
@@ -72,7 +72,7 @@ func NewServer(s toolProvider, version, instructions string) *Server {
 		features: map[string]session.ResourceOrPrompt{}}
 	ts.rounds.tools = ts
 	ts.refreshTools()
-	arguments := new(argumentStore)
+	arguments := new(largeArgumentStore)
 	server.AddReceivingMiddleware(arguments.restoreArguments, new(requestLimiter).limitCalls, negotiateVersion, ts.completeToolLists)
 	return &Server{server, ts, all, arguments}
 }

@@ -53,7 +53,7 @@ type streamConn struct {
 	writeMu   sync.Mutex
 	out       *bufio.Writer // protected by writeMu
 
-	arguments *argumentStore
+	arguments *largeArgumentStore
 	ids       idPreserver
 
 	mu      sync.Mutex
@@ -61,7 +61,7 @@ type streamConn struct {
 }
 
 // newStreamConn returns a connection over the streams that puts large arguments into a store.
-func (l Streams) newStreamConn(arguments *argumentStore) *streamConn {
+func (l Streams) newStreamConn(arguments *largeArgumentStore) *streamConn {
 	return &streamConn{Streams: l, out: bufio.NewWriter(l.Writer), incoming: make(chan jsonrpc.Message),
 		inputDone: make(chan struct{}), closed: make(chan struct{}), arguments: arguments, ids: newIDPreserver(),
 		pending: make(map[jsonrpc.ID]string)}

@@ -41,7 +41,7 @@ func TestInvalidLineIsAnswered(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			answers, writer := io.Pipe()
-			c, err := Streams{Reader: strings.NewReader(test.line + "\n\n  \n" + ping), Writer: writer}.newStreamConn(new(argumentStore)).Connect(t.Context())
+			c, err := Streams{Reader: strings.NewReader(test.line + "\n\n  \n" + ping), Writer: writer}.newStreamConn(new(largeArgumentStore)).Connect(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -72,7 +72,7 @@ func TestInvalidLineIsAnswered(t *testing.T) {
 
 func TestCloseEndsPendingRead(t *testing.T) {
 	reader, _ := io.Pipe()
-	c, err := Streams{Reader: reader, Writer: io.Discard}.newStreamConn(new(argumentStore)).Connect(t.Context())
+	c, err := Streams{Reader: reader, Writer: io.Discard}.newStreamConn(new(largeArgumentStore)).Connect(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +104,7 @@ func TestEndWaitsForPendingResponses(t *testing.T) {
 					}
 					return gone
 				},
-			}.newStreamConn(new(argumentStore)).Connect(t.Context())
+			}.newStreamConn(new(largeArgumentStore)).Connect(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -138,7 +138,7 @@ func FuzzLines(f *testing.F) {
 	f.Add([]byte(`{"jsonrpc":"2.0","id":1,"method":"ping"}`))
 	f.Add([]byte("x\n{}\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		c, err := Streams{Reader: strings.NewReader(string(data)), Writer: io.Discard}.newStreamConn(new(argumentStore)).Connect(t.Context())
+		c, err := Streams{Reader: strings.NewReader(string(data)), Writer: io.Discard}.newStreamConn(new(largeArgumentStore)).Connect(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -175,7 +175,7 @@ func writeManifestFiles(dir string, manifest *pluginpb.Manifest, d *serverDefini
 	return os.WriteFile(filepath.Join(dir, pluginpb.ManifestFile), append(offered, '\n'), 0o400)
 }
 
-// fetchPackage installs a package in data with a package manager. It returns the server's command and the version.
+// fetchPackage installs a package in the directory data with a package manager. It returns the server's command and the version.
 func (m *PackageBuilder) fetchPackage(
 	ctx context.Context, f *packageSource, s *ServerSpec, data string,
 ) (command []string, version string, err error) {

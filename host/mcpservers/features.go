@@ -18,7 +18,7 @@ func (b *builtManifest) addResourceOrPrompt(id, name string, listed *ListedTool)
 	}
 	taken := map[string]acceptedTool{}
 	for known, tool := range b.tools {
-		if short, ok := strings.CutPrefix(known, pluginpb.KindPrefix(listed.Kind)); ok {
+		if short, ok := strings.CutPrefix(known, pluginpb.CallNamePrefix(listed.Kind)); ok {
 			taken[short] = tool
 		}
 	}
@@ -54,7 +54,7 @@ func (b *builtManifest) addResourceOrPrompt(id, name string, listed *ListedTool)
 	if err = spec.CheckSchemas(); err != nil {
 		return err
 	}
-	b.tools[pluginpb.KindPrefix(listed.Kind)+spec.Name] = acceptedTool{Name: name, Hash: listed.Hash}
+	b.tools[pluginpb.CallNamePrefix(listed.Kind)+spec.Name] = acceptedTool{Name: name, Hash: listed.Hash}
 	if listed.Kind == pluginpb.ResourceKind {
 		b.manifest.Resources = append(b.manifest.Resources, spec)
 		return nil

@@ -80,24 +80,24 @@ func matchesOnlyEmpty(re *syntax.Regexp) bool {
 	}
 }
 
-// requiredPrefix is the text with which every match of an expression starts.
-type requiredPrefix struct {
+// literalMatchPrefix is the text with which every match of an expression starts.
+type literalMatchPrefix struct {
 	text    string
 	whole   bool // it is the whole of every match
 	bounded bool // a slash or the end of the path follows
 }
 
-func requiredPrefixOf(re *syntax.Regexp) requiredPrefix {
+func requiredPrefixOf(re *syntax.Regexp) literalMatchPrefix {
 	switch re.Op {
 	case syntax.OpLiteral:
 		text, whole := unambiguousRunes(re)
-		return requiredPrefix{text: text, whole: whole}
+		return literalMatchPrefix{text: text, whole: whole}
 	case syntax.OpCapture:
 		return requiredPrefixOf(re.Sub[0])
 	case syntax.OpPlus:
-		return requiredPrefix{text: requiredPrefixOf(re.Sub[0]).text}
+		return literalMatchPrefix{text: requiredPrefixOf(re.Sub[0]).text}
 	case syntax.OpConcat:
-		var all requiredPrefix
+		var all literalMatchPrefix
 		for i, sub := range re.Sub {
 			next := requiredPrefixOf(sub)
 			if all.text += next.text; !next.whole {
@@ -110,12 +110,12 @@ func requiredPrefixOf(re *syntax.Regexp) requiredPrefix {
 	case syntax.OpAlternate:
 		return commonRequiredPrefix(re.Sub)
 	default:
-		return requiredPrefix{whole: matchesOnlyEmpty(re)}
+		return literalMatchPrefix{whole: matchesOnlyEmpty(re)}
 	}
 }
 
 // commonRequiredPrefix returns the required prefix that several alternative expressions have in common.
-func commonRequiredPrefix(alternatives []*syntax.Regexp) requiredPrefix {
+func commonRequiredPrefix(alternatives []*syntax.Regexp) literalMatchPrefix {
 	all := requiredPrefixOf(alternatives[0])
 	for _, sub := range alternatives[1:] {
 		next := requiredPrefixOf(sub)

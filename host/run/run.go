@@ -44,7 +44,7 @@ type RunPlan struct {
 	Env      map[string]string
 
 	id        string
-	variables presetVariables
+	variables presetPlaceholders
 }
 
 // RunResult says how a run ended.
@@ -79,7 +79,7 @@ func NewPlan(o Options) (*RunPlan, error) {
 	if err = os.MkdirAll(runsDir(policy.HomePath()), 0o700); err != nil {
 		return nil, err
 	}
-	p.variables = presetVariables{policy.WorkspacePath(), preset.hookCommand(o.Supervisor[0])}
+	p.variables = presetPlaceholders{policy.WorkspacePath(), preset.hookCommand(o.Supervisor[0])}
 	p.Args = preset.programArguments(o.Program[1:], p.variables)
 	p.Home = isolation.UserEnvDir(policy.HomePath(), programHomeName(o.Program[0], policy.WorkspacePath()))
 	p.ReadOnly = slices.Concat(existingPaths(preset.ReadOnly), tools, needs, preset.guidanceFiles(policy.WorkspacePath()))

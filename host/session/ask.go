@@ -134,8 +134,8 @@ func (s *Session) toElicitationForms(t *catalog.Tool, questions []*pluginpb.Ques
 
 // ApprovalQueue holds calls until a person approves or denies them, for clients that can't ask a person themselves.
 type ApprovalQueue interface {
-	// HoldsCallsOf reports whether calls of an origin are held for approval.
-	HoldsCallsOf(Origin) bool
+	// MustHoldCallsOf reports whether calls of an origin are held for approval.
+	MustHoldCallsOf(Origin) bool
 	// WaitForApproval blocks until a call is approved or denied. It returns nil without an error on a timeout.
 	WaitForApproval(context.Context, *Session, approvals.Call) (*approvals.Answer, error)
 }
@@ -147,7 +147,7 @@ func (s *Session) canAskForApproval(ctx context.Context) bool {
 
 // canWaitForApproval reports whether [ApprovalQueue] holds this session's calls if the client can't ask.
 func (s *Session) canWaitForApproval() bool {
-	return s.host.approvals != nil && s.host.approvals.HoldsCallsOf(s.origin)
+	return s.host.approvals != nil && s.host.approvals.MustHoldCallsOf(s.origin)
 }
 
 // approvalResult is the outcome of an approval request.

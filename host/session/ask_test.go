@@ -58,7 +58,7 @@ func TestWaitingCallSendsProgress(t *testing.T) {
 // told allows a call once its caller has been told that it waits.
 type told struct{ messages chan string }
 
-func (told) HoldsCallsOf(session.Origin) bool { return true }
+func (told) MustHoldCallsOf(session.Origin) bool { return true }
 
 func (d told) WaitForApproval(ctx context.Context, _ *session.Session, _ approvals.Call) (*approvals.Answer, error) {
 	select {
@@ -88,7 +88,7 @@ func TestUnansweredApprovalBlocksCall(t *testing.T) {
 // fixedAnswer gives one answer to every call; nil for none in time.
 type fixedAnswer struct{ answer *approvals.Answer }
 
-func (fixedAnswer) HoldsCallsOf(session.Origin) bool { return true }
+func (fixedAnswer) MustHoldCallsOf(session.Origin) bool { return true }
 
 func (a fixedAnswer) WaitForApproval(context.Context, *session.Session, approvals.Call) (*approvals.Answer, error) {
 	return a.answer, nil

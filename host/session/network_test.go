@@ -104,7 +104,7 @@ type answering struct {
 	asked int
 }
 
-func (a *answering) HoldsCallsOf(session.Origin) bool { return a.on }
+func (a *answering) MustHoldCallsOf(session.Origin) bool { return a.on }
 
 func (a *answering) WaitForApproval(ctx context.Context, _ *session.Session, c approvals.Call) (*approvals.Answer, error) {
 	a.asked++

@@ -253,7 +253,8 @@ func (s *Session) protectedPaths() ([]string, error) {
 	return rules.FindReadOnlyPaths(!judged), nil
 }
 
-// kernelPaths returns the paths that the policy opens to a plugin. With exec, its sandbox has a private /tmp.
+// kernelPaths returns the paths that the policy opens to a plugin. exec says that the plugin runs commands: then its
+// sandbox has a private /tmp, and a whitelist's prefix does not open the host's /tmp.
 func (s *Session) kernelPaths(exec bool) policy.KernelPaths {
 	if exec && s.policy.IsolationOptions().Enabled {
 		return s.policy.SandboxKernelPaths()

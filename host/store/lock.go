@@ -58,7 +58,8 @@ type PendingVersion struct {
 	Signer   string            `json:"signer,omitempty"`
 }
 
-func newLockFile() *LockFile {
+// newPluginLock returns an empty plugin lock in memory.
+func newPluginLock() *LockFile {
 	return &LockFile{Version: lockVersion, Plugins: map[string]*InstalledPlugin{}}
 }
 
@@ -83,7 +84,7 @@ func (s *Store) ReadLockFile() (*LockFile, error) {
 	data, err := smallfile.Read(s.LockFilePath(), maxLockBytes)
 	if errors.Is(err, fs.ErrNotExist) {
 		if !audit.LogExists(s.home) {
-			return newLockFile(), nil
+			return newPluginLock(), nil
 		}
 		data, err = smallfile.Read(s.LockFilePath(), maxLockBytes) // the first start creates it before the audit log
 	}
@@ -130,7 +131,7 @@ func (s *Store) ResetLockFile() error {
 	if err := os.Rename(s.LockFilePath(), s.LockFilePath()+".broken"); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("keep the broken plugin lock: %w", err)
 	}
-	return s.writeLockFile(newLockFile())
+	return s.writeLockFile(newPluginLock())
 }
 
 func (s *Store) writeLockFile(lock *LockFile) error {

@@ -128,15 +128,15 @@ func (r *verifiedDigests) markVerified(spec *InstanceSpec) error {
 	return os.WriteFile(r.digestPath(spec.Manifest.ID), []byte(spec.Digest), 0o600)
 }
 
-// pluginCopies copies the installed plugins that this host runs to a directory that only this host writes to. It
+// verifiedPluginFiles copies the installed plugins that this host runs to a directory that only this host writes to. It
 // verifies each plugin while copying.
-type pluginCopies struct {
+type verifiedPluginFiles struct {
 	mu   sync.Mutex
 	dirs map[string]func() (string, error) // creates the copy or returns its directory, by digest
 }
 
 // ensureCopy returns the directory of a spec's copy. The first call creates the copy.
-func (c *pluginCopies) ensureCopy(spec *InstanceSpec, parent string) (dir string, err error) {
+func (c *verifiedPluginFiles) ensureCopy(spec *InstanceSpec, parent string) (dir string, err error) {
 	c.mu.Lock()
 	if c.dirs == nil {
 		c.dirs = make(map[string]func() (string, error))

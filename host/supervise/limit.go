@@ -21,7 +21,7 @@ func (s *Supervisor) isOwnerAtLimit(spec *InstanceSpec) bool {
 }
 
 // evictIdle stops the owner's least recently called instance that is idle and has no background work. If there is
-// none, it waits until ctx is done.
+// none, it waits for one, and returns an error when ctx is done.
 func (s *Supervisor) evictIdle(ctx context.Context, spec *InstanceSpec) error {
 	for {
 		idle, changed := s.listEvictionCandidates(spec.Owner)

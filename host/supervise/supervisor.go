@@ -54,7 +54,7 @@ type Options struct {
 type Supervisor struct {
 	options  Options
 	sockets  *socketDir
-	copies   pluginCopies
+	copies   verifiedPluginFiles
 	crashes  *crashStore
 	verified verifiedDigests
 
@@ -211,7 +211,7 @@ func (s *Supervisor) acquireInstance(ctx context.Context, spec *InstanceSpec) (i
 // runSharedInstance starts an instance, waits for its end, records a crash, and removes the instance.
 func (s *Supervisor) runSharedInstance(key string, sl *sharedInstance, spec *InstanceSpec) {
 	start := time.Now()
-	sl.instance, sl.err = s.startWithBackoff(spec)
+	sl.instance, sl.err = s.startAfterCrashDelay(spec)
 	s.options.OnStart(spec.Manifest.ID, time.Since(start), sl.err)
 	if sl.err != nil {
 		s.removeSharedInstance(key, sl)
@@ -235,8 +235,8 @@ func (s *Supervisor) runSharedInstance(key string, sl *sharedInstance, spec *Ins
 	sl.instance.releaseResources()
 }
 
-// startWithBackoff starts an instance, after a delay if its plugin has crashed repeatedly.
-func (s *Supervisor) startWithBackoff(spec *InstanceSpec) (*pluginInstance, error) {
+// startAfterCrashDelay starts an instance, after a delay if its plugin has crashed repeatedly.
+func (s *Supervisor) startAfterCrashDelay(spec *InstanceSpec) (*pluginInstance, error) {
 	wait, err := s.crashes.startDelay(spec.Manifest.ID, spec.Digest, spec.rights)
 	if err != nil {
 		return nil, err

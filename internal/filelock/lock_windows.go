@@ -39,7 +39,8 @@ func Unlock(file *os.File) error {
 	})
 }
 
-// withLockedByte calls f with the byte to lock, after the end of the file, since Windows forbids reading locked bytes.
+// withLockedByte calls f with the position of the byte to lock. The byte lies beyond the end of the file, since Windows
+// forbids reading locked bytes.
 func withLockedByte(file *os.File, f func(windows.Handle, *windows.Overlapped) error) error {
 	raw, err := file.SyscallConn()
 	if err != nil {

@@ -37,8 +37,8 @@ func (m *pluginState) initState(env *sdk.Environment) error {
 	return err
 }
 
-// saveState writes the contents that the agent has read to disk, for the next process.
-func (m *pluginState) saveState(context.Context) {
+// saveSeenContents writes the contents that the agent has read to disk, for the next process.
+func (m *pluginState) saveSeenContents(context.Context) {
 	if m.seen != nil {
 		_ = m.seen.Save() // a conflict is then answered without a diff
 	}

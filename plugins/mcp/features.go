@@ -47,7 +47,7 @@ func addFeatures[T any](all map[string]listedTool, dirs placeholderDirs, kind st
 		if len(all) == maxTools {
 			return fmt.Errorf("the server has more than %d tools, resources and prompts", maxTools)
 		}
-		key := pluginpb.KindPrefix(kind) + name(one)
+		key := pluginpb.CallNamePrefix(kind) + name(one)
 		if _, twice := all[key]; twice {
 			return fmt.Errorf("the server lists %q twice", key)
 		}
@@ -67,7 +67,7 @@ type featureReader func(ctx context.Context, link *serverConnection, name string
 // newFeatureHandler returns the handler that reads a resource or prompt of the server.
 func (s *mcpServer) newFeatureHandler(spec pluginpb.ToolSpec, kind string, read featureReader,
 ) func(context.Context, *toolRequest) (sdk.Result, error) {
-	key := pluginpb.KindPrefix(kind) + spec.Name
+	key := pluginpb.CallNamePrefix(kind) + spec.Name
 	return func(ctx context.Context, req *toolRequest) (sdk.Result, error) {
 		link, err := s.ensureConnected(ctx, &req.Environment)
 		if err != nil {
@@ -83,7 +83,7 @@ func (s *mcpServer) newFeatureHandler(spec pluginpb.ToolSpec, kind string, read 
 		_, endCall := s.calls.beginCall(req)
 		defer endCall()
 		endChanges := s.changes.beginCall(req, s.id+"."+spec.Name)
-		result, err := read(ctx, link, strings.TrimPrefix(s.definition.Tools[key].Name, pluginpb.KindPrefix(kind)), values)
+		result, err := read(ctx, link, strings.TrimPrefix(s.definition.Tools[key].Name, pluginpb.CallNamePrefix(kind)), values)
 		_, result.Undo = endChanges()
 		if err != nil {
 			return sdk.Result{}, s.newCallError(ctx, link, spec.Name, err)

@@ -84,7 +84,8 @@ func resolvePaths(key string, named []string, into *[]string) error {
 	return nil
 }
 
-// compilePatterns compiles the regular expressions of one setting, each wrapped by form.
+// compilePatterns compiles the regular expressions of one setting and appends them to into. form is a format string with
+// one %s, for each expression.
 func compilePatterns(key string, exprs []string, form string, into *[]*regexp.Regexp) error {
 	for _, expr := range exprs {
 		if expr == "" {

@@ -43,7 +43,7 @@ func (e *InvalidArgumentsError) Error() string { return e.Message }
 type ArgumentReader struct {
 	schema   *jsonschema.Schema
 	resolved *jsonschema.Resolved
-	shape    func() *conversionSchema // conversion schema, created on first use
+	shape    func() *argumentConversion // conversion schema, created on first use
 	known    []string
 }
 
@@ -54,7 +54,7 @@ func NewArgumentReader(input *jsonschema.Schema) (*ArgumentReader, error) {
 		return nil, fmt.Errorf("the input schema is not usable: %w", err)
 	}
 	r := &ArgumentReader{schema: input, resolved: resolved,
-		shape: sync.OnceValue(func() *conversionSchema { return newConversionSchema(input, input) })}
+		shape: sync.OnceValue(func() *argumentConversion { return newConversionSchema(input, input) })}
 	for name := range input.Properties {
 		r.known = append(r.known, name)
 	}

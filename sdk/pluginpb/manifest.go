@@ -75,8 +75,8 @@ const (
 	PromptKind   = "prompt"
 )
 
-// KindPrefix returns the prefix of names of a kind in calls.
-func KindPrefix(kind string) string {
+// CallNamePrefix returns the prefix of names of a kind in calls.
+func CallNamePrefix(kind string) string {
 	if kind == ToolKind {
 		return ""
 	}

@@ -80,7 +80,7 @@ func Start(t testing.TB, p sdk.Plugin, o Options) *Plugin {
 	for kind, specs := range map[string][]pluginpb.ToolSpec{pluginpb.ToolKind: manifest.Tools, pluginpb.ResourceKind: manifest.Resources,
 		pluginpb.PromptKind: manifest.Prompts} {
 		for _, spec := range specs {
-			if s.readers[pluginpb.KindPrefix(kind)+spec.Name], _, err = spec.CompileInputSchema(); err != nil {
+			if s.readers[pluginpb.CallNamePrefix(kind)+spec.Name], _, err = spec.CompileInputSchema(); err != nil {
 				t.Fatal(err)
 			}
 		}

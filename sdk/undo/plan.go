@@ -39,7 +39,7 @@ func FormatConflicts(all []PathConflict) string {
 	return note
 }
 
-// undoStep is an entry to restore, with the current state of its name.
+// undoStep is an entry to restore, with the object that its name refers to now.
 type undoStep struct {
 	*entryChange
 

@@ -43,8 +43,8 @@ func NewAgent(t *testing.T, isolated bool, settings ...string) *Agent {
 	return a
 }
 
-// RunShell runs a bash script in the workspace, without picoclaw.
-func (a *Agent) RunShell(script string) {
+// RunBashDirectly runs a bash script in the workspace, without picoclaw.
+func (a *Agent) RunBashDirectly(script string) {
 	a.T.Helper()
 	cmd := exec.Command("bash", "-ec", script)
 	cmd.Dir = a.Workspace

@@ -9,8 +9,7 @@ import (
 )
 
 // codexDisabledFeatures are the features of Codex that add tools, and one that retries connections forever. Codex
-// can't disable patches and JavaScript. Patches have no effect and end the program, and JavaScript can only call
-// tools.
+// can't disable patches and JavaScript. A patch changes nothing and ends Codex. JavaScript can only call tools.
 var codexDisabledFeatures = []string{"shell_tool", "unified_exec", "shell_snapshot", "view_image", "image_generation", "multi_agent",
 	"goals", "sleep_tool", "apps", "plugins", "skill_search", "tool_suggest", "memories", "hooks", "computer_use",
 	"browser_use", "unbounded_connection_retries"}

@@ -108,7 +108,7 @@ func TestAMachineTakesWhatIsSignedAndSoundAndNew(t *testing.T) {
 	take(&bundle.Bundle{Config: seconds(13), Signature: minisign.Sign(key, seconds(13))}, "for whom it is")
 	take(&bundle.Bundle{Config: seconds(13)}, "no signature")
 	take(bundle.Sign(key, []byte(`{"tools": {"exec": {"timeout": 1}}}`), "main", 3), "unknown key")
-	take(bundle.Sign(key, []byte(`{"fleet": {"trust": []}}`), "main", 3), "each machine's own")
+	take(bundle.Sign(key, []byte(`{"fleet": {"trust": []}}`), "main", 3), "can't be set by a fleet")
 	take(bundle.Sign(key, []byte(`{`), "main", 3), "serial-3.json:1")
 	m.refuse = errors.New("the host has no room")
 	take(bundle.Sign(key, seconds(13), "main", 3), "no room")

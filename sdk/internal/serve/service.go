@@ -67,7 +67,7 @@ func newService(p Plugin, logger hclog.Logger) *pluginService {
 	for kind, offered := range map[string][]Tool{pluginpb.ToolKind: p.Tools, pluginpb.ResourceKind: p.Resources,
 		pluginpb.PromptKind: p.Prompts} {
 		for _, t := range offered {
-			s.tools[pluginpb.KindPrefix(kind)+t.spec.Name] = t
+			s.tools[pluginpb.CallNamePrefix(kind)+t.spec.Name] = t
 		}
 	}
 	s.life, s.end = context.WithCancel(context.Background())

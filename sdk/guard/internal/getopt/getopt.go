@@ -1,7 +1,7 @@
 // Package getopt parses a program's arguments like getopt_long: clusters of short options, attached and separate
 // values, long options and their abbreviations, options after operands, and "--".
 //
-// It knows no programs: an [OptionSpec] lists the options with values.
+// It knows no programs: an [OptionSet] lists the options with values.
 package getopt
 
 import (
@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// OptionSpec lists the options of a program that take values, with the roles of the values.
-type OptionSpec struct {
+// OptionSet lists the options of a program that take values, with the roles of the values.
+type OptionSet struct {
 	// Values maps an option ("-o", "--output", "+") to one letter per value. The caller defines the meaning of the
 	// letters. [Attached] or [Rest] may precede them. An option without values has "".
 	Values map[string]string
@@ -27,9 +27,9 @@ const (
 )
 
 // ParseOptionSpec parses a compact form such as "o=w e=d --output=w -name=d". A name of one letter is a short option.
-func ParseOptionSpec(form string) OptionSpec {
+func ParseOptionSpec(form string) OptionSet {
 	fields := strings.Fields(form)
-	s := OptionSpec{Values: make(map[string]string, len(fields))}
+	s := OptionSet{Values: make(map[string]string, len(fields))}
 	for _, field := range fields {
 		name, values, _ := strings.Cut(field, "=")
 		if len(name) == 1 {
@@ -59,7 +59,7 @@ type ParsedArgs struct {
 }
 
 // ParseArgs splits arguments into options and operands.
-func (s OptionSpec) ParseArgs(args []string) ParsedArgs {
+func (s OptionSet) ParseArgs(args []string) ParsedArgs {
 	var out ParsedArgs
 	for i := 0; i < len(args); i++ {
 		switch arg := args[i]; {
@@ -96,7 +96,7 @@ func (s OptionSpec) ParseArgs(args []string) ParsedArgs {
 }
 
 // addOperands adds all arguments from an index as operands, or as the command of a [Rest] option.
-func (s OptionSpec) addOperands(out *ParsedArgs, args []string, from int) {
+func (s OptionSet) addOperands(out *ParsedArgs, args []string, from int) {
 	if out.Rest < 0 {
 		out.Rest = min(from, len(args)-1)
 		return
@@ -106,7 +106,7 @@ func (s OptionSpec) addOperands(out *ParsedArgs, args []string, from int) {
 	}
 }
 
-func (s OptionSpec) isLongOption(arg string) bool {
+func (s OptionSet) isLongOption(arg string) bool {
 	if len(arg) < 2 || arg[0] != '-' || strings.HasPrefix(arg, "--") || s.Single {
 		return strings.HasPrefix(arg, "-") && len(arg) > 1
 	}
@@ -121,7 +121,7 @@ func isSlashSwitch(arg string) bool {
 }
 
 // parseLongOption adds a long option and returns the index of its last argument.
-func (s OptionSpec) parseLongOption(out *ParsedArgs, args []string, i int) int {
+func (s OptionSet) parseLongOption(out *ParsedArgs, args []string, i int) int {
 	name, value, has := strings.Cut(args[i], "=")
 	if s.Single && strings.HasPrefix(name, "--") {
 		name = name[1:]
@@ -142,7 +142,7 @@ func (s OptionSpec) parseLongOption(out *ParsedArgs, args []string, i int) int {
 	return last
 }
 
-func (s OptionSpec) findLongOptionRoles(name string) string {
+func (s OptionSet) findLongOptionRoles(name string) string {
 	if roles, ok := s.Values[name]; ok || s.Single || len(name) < 4 || !strings.HasPrefix(name, "--") {
 		return roles
 	}
@@ -159,7 +159,7 @@ func (s OptionSpec) findLongOptionRoles(name string) string {
 }
 
 // parseShortCluster adds a cluster of short options and returns the index of its last argument.
-func (s OptionSpec) parseShortCluster(out *ParsedArgs, args []string, i int, letters string, dash bool) int {
+func (s OptionSet) parseShortCluster(out *ParsedArgs, args []string, i int, letters string, dash bool) int {
 	last := i
 	for rest := letters; rest != ""; {
 		_, size := utf8.DecodeRuneInString(rest)

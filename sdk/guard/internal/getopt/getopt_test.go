@@ -34,7 +34,7 @@ func TestParse(t *testing.T) {
 	marked.Values["+"], marked.Slash = "c", true
 	stop.Stop, single.Single, bare.Bare = 1, true, true
 	for _, c := range []struct {
-		spec       OptionSpec
+		spec       OptionSet
 		args, want string
 	}{
 		{plain, "a -v b", "-v | a b"},

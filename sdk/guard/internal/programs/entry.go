@@ -17,7 +17,7 @@ type programEntry struct {
 	Verb     string      `json:"verb"`     // one or two words; "*" matches any other verb
 	Operands string      `json:"operands"` // roles in order; "read..." repeats, and later roles are for the last operands
 	Unless   optionNames `json:"unless"`   // options that replace an operand: the first one, or the last of "read... write"
-	Style    string      `json:"style"`    // "single", "slash", "bare" or "stop": see getopt.OptionSpec
+	Style    string      `json:"style"`    // "single", "slash", "bare" or "stop": see getopt.OptionSet
 	Lang     string      `json:"lang"`     // language of code arguments; default "sh"
 	Input    string      `json:"input"`    // language of standard input, if no argument is code
 	Handler  string      `json:"handler"`  // name of a handler function, if data can't describe the uses
@@ -43,7 +43,7 @@ type programEntry struct {
 	verbs      map[string]*programEntry
 	roles      []operandRole // of the operands
 	tailLen    int           // number of roles after the repeated one
-	optionSpec func() getopt.OptionSpec
+	optionSpec func() getopt.OptionSet
 }
 
 // optionNames are option names separated by spaces. JSON may split a long list into an array of lines.
@@ -110,8 +110,8 @@ func (e *programEntry) inheritFields(parent *programEntry) {
 	}
 }
 
-func (e *programEntry) buildOptionSpec() getopt.OptionSpec {
-	s := getopt.OptionSpec{Values: map[string]string{}}
+func (e *programEntry) buildOptionSpec() getopt.OptionSet {
+	s := getopt.OptionSet{Values: map[string]string{}}
 	if e.parent != nil {
 		maps.Copy(s.Values, e.parent.optionSpec().Values)
 	}

@@ -20,7 +20,7 @@ import (
 // ArgumentKind is the meaning of an argument to its program, such as a path to read.
 type ArgumentKind byte
 
-// Argument kinds. Their letters are the roles of [getopt.OptionSpec].
+// Argument kinds. Their letters are the roles of [getopt.OptionSet].
 const (
 	Data    ArgumentKind = 'd' // text that names no file
 	Path    ArgumentKind = 's' // unknown: an argument that looks like a path counts as one

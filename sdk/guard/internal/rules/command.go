@@ -13,7 +13,7 @@ type RuleCommand struct {
 	Args []string // without the name
 	Via  []string // programs that start it, outermost first
 
-	takes   *getopt.OptionSpec // options with values that rules add for the program
+	takes   *getopt.OptionSet // options with values that rules add for the program
 	parsed  *getopt.ParsedArgs
 	lowered []string
 	verb    int // number of operands that match the verb of the current rule

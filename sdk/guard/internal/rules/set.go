@@ -20,7 +20,7 @@ type RuleSet struct {
 	rules []*Rule
 	named map[string][]*Rule // by program
 	wild  []wildcardRule
-	takes map[string]getopt.OptionSpec // by program
+	takes map[string]getopt.OptionSet // by program
 }
 
 // wildcardRule is a rule with a wildcard in a program name.
@@ -75,7 +75,7 @@ func rulePointers(rules []Rule) []*Rule {
 }
 
 func newRuleSet(all []*Rule) *RuleSet {
-	s := &RuleSet{rules: all, named: map[string][]*Rule{}, takes: map[string]getopt.OptionSpec{}}
+	s := &RuleSet{rules: all, named: map[string][]*Rule{}, takes: map[string]getopt.OptionSet{}}
 	takes := map[string][]string{}
 	for _, r := range all {
 		for _, program := range r.Programs {

@@ -69,7 +69,7 @@ func (o *Options) runAudit(ctx context.Context) error {
 	}
 	latest := &latestRecords{max: o.limit}
 	show := latest.addRecord
-	var names agentAndToolNames
+	var names nameCollector
 	if o.follow {
 		var failed error
 		err = audit.FollowLog(ctx, path, names.collectThenFilter(o.filter, func(r audit.Record) error { return show(r) }), func() {
@@ -82,7 +82,7 @@ func (o *Options) runAudit(ctx context.Context) error {
 		}
 		return cli.FailedError(err)
 	}
-	if err := names.readLog(o.Factory, cfg, o.filter, latest.addRecord); err != nil {
+	if err := names.readMatchingRecords(o.Factory, cfg, o.filter, latest.addRecord); err != nil {
 		return err
 	}
 	names.warnUnknownNames(o.Factory, cfg, o.filter)
@@ -104,7 +104,7 @@ func (o *Options) showLatestCalls(cfg *config.Config, path string) error {
 		broken, q.After = broken+page.Broken, page.Next
 	}
 	if len(found) == 0 { // perhaps there is nobody of that name
-		var names agentAndToolNames
+		var names nameCollector
 		if _, err := audit.ReadLog(path, func(r audit.Record) error { names.addRecord(r); return nil }); err != nil {
 			return cli.FailedError(err)
 		}

@@ -46,8 +46,8 @@ func (o *ExportOptions) exportLog() error {
 	if err != nil {
 		return err
 	}
-	var names agentAndToolNames
-	err = names.readLog(o.Factory, cfg, o.filter, exporter.Write)
+	var names nameCollector
+	err = names.readMatchingRecords(o.Factory, cfg, o.filter, exporter.Write)
 	if err = errors.Join(err, exporter.Close(), out.Flush()); err != nil {
 		return cli.FailedError(err)
 	}

@@ -69,8 +69,8 @@ func (o *Options) showStats() error {
 		return err
 	}
 	var sums audit.ToolStatsCollector
-	var names agentAndToolNames
-	if err = names.readLog(o.Factory, cfg, o.filter, func(r audit.Record) error { sums.AddRecord(r); return nil }); err != nil {
+	var names nameCollector
+	if err = names.readMatchingRecords(o.Factory, cfg, o.filter, func(r audit.Record) error { sums.AddRecord(r); return nil }); err != nil {
 		return err
 	}
 	names.warnUnknownNames(o.Factory, cfg, o.filter)
@@ -111,10 +111,10 @@ func completeTools(f *cli.Factory) cli.Completer {
 	}
 }
 
-// agentAndToolNames collects the agents and tools in a log, to warn about unknown names in a filter.
-type agentAndToolNames struct{ agents, tools []string }
+// nameCollector collects the agents and tools in a log, to warn about unknown names in a filter.
+type nameCollector struct{ agents, tools []string }
 
-func (n *agentAndToolNames) addRecord(r audit.Record) {
+func (n *nameCollector) addRecord(r audit.Record) {
 	if !slices.Contains(n.agents, r.Agent) {
 		n.agents = append(n.agents, r.Agent)
 	}
@@ -124,7 +124,7 @@ func (n *agentAndToolNames) addRecord(r audit.Record) {
 }
 
 // collectThenFilter returns a function that collects the names of a record, and calls found if the record matches.
-func (n *agentAndToolNames) collectThenFilter(filter audit.Filter, found func(audit.Record) error) func(audit.Record) error {
+func (n *nameCollector) collectThenFilter(filter audit.Filter, found func(audit.Record) error) func(audit.Record) error {
 	return func(r audit.Record) error {
 		n.addRecord(r)
 		if filter.Matches(r) {
@@ -134,8 +134,8 @@ func (n *agentAndToolNames) collectThenFilter(filter audit.Filter, found func(au
 	}
 }
 
-// readLog calls found for the records that match the filter, and warns about invalid lines.
-func (n *agentAndToolNames) readLog(f *cli.Factory, cfg *config.Config, filter audit.Filter, found func(audit.Record) error) error {
+// readMatchingRecords calls found for the records that match the filter, and warns about invalid lines.
+func (n *nameCollector) readMatchingRecords(f *cli.Factory, cfg *config.Config, filter audit.Filter, found func(audit.Record) error) error {
 	broken, err := audit.ReadLog(audit.LogPath(cfg.Home().Path), n.collectThenFilter(filter, found))
 	if err == nil {
 		warnInvalidLines(f, broken)
@@ -144,7 +144,7 @@ func (n *agentAndToolNames) readLog(f *cli.Factory, cfg *config.Config, filter a
 }
 
 // warnUnknownNames warns if a filter names an agent or tool that is neither in the log nor configured.
-func (n *agentAndToolNames) warnUnknownNames(f *cli.Factory, cfg *config.Config, filter audit.Filter) {
+func (n *nameCollector) warnUnknownNames(f *cli.Factory, cfg *config.Config, filter audit.Filter) {
 	if agents := append(cfg.AgentIDs(), n.agents...); filter.Agent != "" && !slices.Contains(agents, filter.Agent) {
 		fmt.Fprintf(f.Err, "picoclaw: no agent %q is configured, and no call of one is in the log%s\n", filter.Agent,
 			suggest.DidYouMean(filter.Agent, agents))

@@ -100,7 +100,7 @@ func (o *ReplayOptions) runReplay() error {
 	}
 	defer hosts.CloseHost(o.Factory, o.host)
 	o.table = terminal.NewTable("TIME", "AGENT", "TOOL", "WAS", "NOW", "RULE", "CALL")
-	err = new(agentAndToolNames).readLog(o.Factory, cfg, o.filter, func(r audit.Record) error { return o.replayRecord(r, cfg.AgentIDs()) })
+	err = new(nameCollector).readMatchingRecords(o.Factory, cfg, o.filter, func(r audit.Record) error { return o.replayRecord(r, cfg.AgentIDs()) })
 	if err != nil {
 		return err
 	}

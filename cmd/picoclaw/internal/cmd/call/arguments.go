@@ -175,10 +175,11 @@ func suggestKeyValue(schema *jsonschema.Schema, word string) string {
 // acceptsFileContent reports whether an argument's text may come from a file. Paths and commands are taken literally.
 func acceptsFileContent(property *jsonschema.Schema) bool {
 	return property != nil && slices.Contains(append(property.Types, property.Type), "string") &&
-		argumentClaim(property) == "" && len(property.Enum) == 0
+		claimOfProperty(property) == "" && len(property.Enum) == 0
 }
 
-func argumentClaim(property *jsonschema.Schema) pluginpb.ArgumentClaim {
+// claimOfProperty returns the claim of a property in a tool's schema; "" for none.
+func claimOfProperty(property *jsonschema.Schema) pluginpb.ArgumentClaim {
 	claim, _ := property.Extra[pluginpb.ClaimKey].(string) // "" for an argument without
 	return pluginpb.ArgumentClaim(claim)
 }

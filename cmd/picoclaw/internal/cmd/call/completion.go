@@ -74,7 +74,7 @@ func completeValue(property *jsonschema.Schema, name, value, workspace string) (
 	if file, ok := strings.CutPrefix(value, "@"); ok && acceptsFileContent(property) {
 		return completeFiles("", file, name+"=@"), false
 	}
-	switch argumentClaim(property) {
+	switch claimOfProperty(property) {
 	case "", pluginpb.ClaimCommand, pluginpb.ClaimStdin, pluginpb.ClaimEnv:
 		return words, true
 	}

@@ -39,7 +39,7 @@ func TestUndoRestoresDestroyedFiles(t *testing.T) {
 		}
 		t.Run(fmt.Sprintf("%+v", how), func(t *testing.T) {
 			a := clitest.NewAgent(t, how.isolated, fmt.Sprintf("PICOCLAW_WORKSPACE_PROTECT_ENABLED=%v", how.protected))
-			a.RunShell(repository)
+			a.RunBashDirectly(repository)
 			random := rand.New(rand.NewPCG(seed, 2))
 			rounds := slices.Clone(destroyers)
 			for range more { // several one after another, as one command
@@ -52,7 +52,7 @@ func TestUndoRestoresDestroyedFiles(t *testing.T) {
 			call := a.StartBatch()
 			for _, text := range rounds {
 				if !destroy(a, call, text) {
-					a.RunShell("cd ..; chmod -R u+rwx workspace; rm -rf workspace; mkdir workspace; cd workspace;" + repository)
+					a.RunBashDirectly("cd ..; chmod -R u+rwx workspace; rm -rf workspace; mkdir workspace; cd workspace;" + repository)
 				}
 			}
 		})
@@ -95,7 +95,7 @@ func TestConcurrentRenamesHideNoOtherChanges(t *testing.T) {
 	t.Parallel()
 	for _, storm := range storms {
 		a := clitest.NewAgent(t, true)
-		a.RunShell(repository)
+		a.RunBashDirectly(repository)
 		names := regexp.MustCompile(storm.names)
 		others := func() map[string]string {
 			all := a.Snapshot()
@@ -159,7 +159,7 @@ func TestUndoOfConsecutiveCommands(t *testing.T) {
 func TestUndoReportsUncoveredChanges(t *testing.T) {
 	t.Parallel()
 	a := clitest.NewAgent(t, true, "PICOCLAW_TOOLS_UNDO_MAX_SIZE=8MB")
-	a.RunShell(`head -c 3000000 /dev/zero > data.bin; echo small > small`)
+	a.RunBashDirectly(`head -c 3000000 /dev/zero > data.bin; echo small > small`)
 	ran := a.RunBatch(clitest.ExecCall("rm data.bin small"), clitest.ToolCall{Tool: "history", Args: map[string]any{}})
 	if said := strings.Join(ran[0].Structured.NotCovered, " "); !strings.Contains(said, "data.bin (2.9 MB") ||
 		!strings.Contains(ran[0].Text, "not covered by undo") || !strings.Contains(ran[1].Text, "not covered: ") {
@@ -185,9 +185,9 @@ func TestUndoKeepsLaterChanges(t *testing.T) {
 		"mv a d/; mv d/a a":    {"a"},
 	} {
 		a := clitest.NewAgent(t, true)
-		a.RunShell("echo one > a; echo two > b; mkdir d; echo three > c")
+		a.RunBashDirectly("echo one > a; echo two > b; mkdir d; echo three > c")
 		a.RunBatch(clitest.ExecCall("echo 1 > a; rm b c; mkdir new; echo x > new/x"))
-		a.RunShell(change)
+		a.RunBashDirectly(change)
 		changed := a.Snapshot()
 		dry := a.RunBatch(clitest.ToolCall{Tool: "undo", Args: map[string]any{"dry_run": true}})[0]
 		if diff := clitest.DiffSnapshots(changed, a.Snapshot()); diff != "" || !dry.OK || !strings.Contains(dry.Text, "Would be undone") {
@@ -218,9 +218,9 @@ func TestUndoKeepsLaterChanges(t *testing.T) {
 func TestForcedUndo(t *testing.T) {
 	t.Parallel()
 	a := clitest.NewAgent(t, true)
-	a.RunShell("echo one > a; echo two > b")
+	a.RunBashDirectly("echo one > a; echo two > b")
 	a.RunBatch(clitest.ExecCall("echo 1 > a; rm b; mkdir new; echo x > new/x"))
-	a.RunShell("echo mine > a; echo mine > b; echo mine > new/mine")
+	a.RunBashDirectly("echo mine > a; echo mine > b; echo mine > new/mine")
 	r := a.RunBatch(clitest.ToolCall{Tool: "undo", Args: map[string]any{"force": true}})[0]
 	if !r.OK {
 		t.Error(r.Error)
@@ -236,7 +236,7 @@ func TestForcedUndo(t *testing.T) {
 func TestUndoAfterKilledHost(t *testing.T) {
 	t.Parallel()
 	a := clitest.NewAgent(t, true)
-	a.RunShell("for i in $(seq 300); do echo $i > f$i; done")
+	a.RunBashDirectly("for i in $(seq 300); do echo $i > f$i; done")
 	before := a.Snapshot()
 	host := exec.Command(hosttest.ProgramPath("bin/picoclaw"), "batch")
 	host.Env = a.Env
@@ -277,7 +277,7 @@ func TestUndoOfTwoAgentsIsSeparate(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(a.Home, "config.json"), []byte(config), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	a.RunShell("for i in $(seq 100); do echo $i > one$i; echo $i > two$i; done; echo x > both")
+	a.RunBashDirectly("for i in $(seq 100); do echo $i > one$i; echo $i > two$i; done; echo x > both")
 	before := a.Snapshot()
 	run := func(agent, tool string, args ...string) string {
 		cmd := exec.Command(hosttest.ProgramPath("bin/picoclaw"), append([]string{"call", tool, "--agent", agent}, args...)...)

@@ -101,10 +101,10 @@ func newCanary(t *testing.T, isolated bool, seed uint64) *canary {
 		random: rand.New(rand.NewPCG(seed, 0)), outside: t.TempDir()}
 	c.hit = filepath.Join(c.outside, "hit")
 	depth := strings.Repeat("x/", 1+c.random.IntN(4)) + "m"
-	c.RunShell("D=" + depth + "\n" + layout + "\nmkdir -p e/evil/hooks e/hooks")
+	c.RunBashDirectly("D=" + depth + "\n" + layout + "\nmkdir -p e/evil/hooks e/hooks")
 	c.put("e/hook", "#!/bin/sh\necho \"$0 in $PWD\" >> "+c.hit+"\n", 0o755)
 	c.put("e/config", "[core]\n\trepositoryformatversion = 0\n\tworktree = "+c.Workspace+"\n\tfsmonitor = "+filepath.Join(c.Workspace, "e/hook")+"\n", 0o644)
-	c.RunShell("cp e/hook e/hooks/post-commit; cp e/config e/evil/config; cp e/hook e/evil/hooks/post-commit; cp -r .git/objects e/evil; cp -a . ../kept")
+	c.RunBashDirectly("cp e/hook e/hooks/post-commit; cp e/config e/evil/config; cp e/hook e/evil/hooks/post-commit; cp -r .git/objects e/evil; cp -a . ../kept")
 	c.call = c.StartBatch()
 	return c
 }
@@ -200,7 +200,7 @@ func TestPlantedCanaryNeverRuns(t *testing.T) {
 				if ran, err := os.ReadFile(c.hit); err == nil {
 					t.Fatalf("seed %d: the user's git ran the canary:\n%s\nafter\n%s", seed, ran, strings.Join(said, "\n"))
 				}
-				c.RunShell("shopt -s dotglob; chmod -R u+rwX .; rm -rf *; cp -a ../kept/. .")
+				c.RunBashDirectly("shopt -s dotglob; chmod -R u+rwX .; rm -rf *; cp -a ../kept/. .")
 			}
 		})
 	}
@@ -210,9 +210,9 @@ func TestPlantedCanaryNeverRuns(t *testing.T) {
 func TestCanaryRunsWithoutProtection(t *testing.T) {
 	t.Parallel()
 	c := newCanary(t, false, 1)
-	c.RunShell("cp e/config bare.git/config")
+	c.RunBashDirectly("cp e/config bare.git/config")
 	c.work()
-	c.RunShell("cp e/hook .git/hooks/post-commit")
+	c.RunBashDirectly("cp e/hook .git/hooks/post-commit")
 	c.work()
 	ran, _ := os.ReadFile(c.hit)
 	if !strings.Contains(string(ran), "e/hook in") || !strings.Contains(string(ran), "post-commit") {

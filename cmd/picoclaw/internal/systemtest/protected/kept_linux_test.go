@@ -62,7 +62,7 @@ func TestRefusedChangeLeavesOwnEntryPoints(t *testing.T) {
 		t.Run(fmt.Sprintf("isolated=%v", isolated), func(t *testing.T) {
 			t.Parallel()
 			a := clitest.NewAgent(t, isolated, "PICOCLAW_WORKSPACE_PROTECT_ENABLED=true")
-			a.RunShell(ownRepositories + "cp -a . ../kept")
+			a.RunBashDirectly(ownRepositories + "cp -a . ../kept")
 			before, call := a.Snapshot(), a.StartBatch()
 			for _, script := range scripts {
 				r := call(clitest.ExecCall("s() { " + script + "; }; s"))
@@ -73,7 +73,7 @@ func TestRefusedChangeLeavesOwnEntryPoints(t *testing.T) {
 				if maps.Equal(before, after) {
 					continue
 				}
-				a.RunShell("shopt -s dotglob; chmod -R u+rwX .; rm -rf *; cp -a ../kept/. .")
+				a.RunBashDirectly("shopt -s dotglob; chmod -R u+rwX .; rm -rf *; cp -a ../kept/. .")
 			}
 		})
 	}

@@ -37,7 +37,7 @@ func TestProtectionHoldsInEveryPlace(t *testing.T) {
 				return []string{"PICOCLAW_AGENTS_DEFAULTS_WORKSPACE=" + filepath.Join(a.Home, "link", "w")}
 			},
 			"linked_worktree": func(t *testing.T, a *clitest.Agent) []string {
-				a.RunShell("git init -q -b main ../main; cd ../main; git commit -q --allow-empty -m x; git worktree add -q ../tree; mv ../tree/.git ../dotgit; rmdir ../tree")
+				a.RunBashDirectly("git init -q -b main ../main; cd ../main; git commit -q --allow-empty -m x; git worktree add -q ../tree; mv ../tree/.git ../dotgit; rmdir ../tree")
 				a.Workspace = filepath.Join(a.Home, "tree")
 				return []string{"PICOCLAW_AGENTS_DEFAULTS_WORKSPACE=" + a.Workspace, "PICOCLAW_TOOLS_ALLOW_WRITE_PATHS=^" + a.Home + "/main/\\.git(/|$)",
 					"PICOCLAW_TOOLS_ALLOW_READ_PATHS=^" + a.Home + "/main/\\.git(/|$)"}
@@ -52,10 +52,10 @@ func TestProtectionHoldsInEveryPlace(t *testing.T) {
 				}
 				git := filepath.Join(a.Workspace, ".git")
 				if place == "linked_worktree" {
-					a.RunShell("mv ../dotgit .git; git reset -q --hard")
+					a.RunBashDirectly("mv ../dotgit .git; git reset -q --hard")
 					git = filepath.Join(a.Home, "main/.git")
 				} else {
-					a.RunShell("git init -q -b main .; git commit -q --allow-empty -m x")
+					a.RunBashDirectly("git init -q -b main .; git commit -q --allow-empty -m x")
 				}
 				hook := filepath.Join(git, "hooks/post-commit")
 				for _, call := range []clitest.ToolCall{

@@ -36,7 +36,7 @@ func protectedAgent(t *testing.T, isolated, protected bool, scripts ...string) (
 		}
 		calls = append(calls, clitest.ExecCall("bash -e "+name))
 	}
-	a.RunShell(projects + "cp ../scripts/* e; cp -a . ../kept") // from where they come back sooner than git makes them
+	a.RunBashDirectly(projects + "cp ../scripts/* e; cp -a . ../kept") // from where they come back sooner than git makes them
 	return a, calls
 }
 
@@ -255,13 +255,13 @@ func TestCommandsCannotChangeProtectedFiles(t *testing.T) {
 					if !how.protected {
 						idle = append(idle, attack)
 					}
-					a.RunShell("[ -e sub ] || mv n sub 2>/dev/null || mv s2 sub; [ ! -e n ] || chmod -R u+rwX n; rm -rf n w m d dd* c l gh 'x (deleted)' 'd (deleted)' .git/modules e/g e/h e/old .git/worktrees/w .git/refs/heads/w; find . -name '*.put-aside*' -prune -exec rm -rf {} +; rm -rf .github")
+					a.RunBashDirectly("[ -e sub ] || mv n sub 2>/dev/null || mv s2 sub; [ ! -e n ] || chmod -R u+rwX n; rm -rf n w m d dd* c l gh 'x (deleted)' 'd (deleted)' .git/modules e/g e/h e/old .git/worktrees/w .git/refs/heads/w; find . -name '*.put-aside*' -prune -exec rm -rf {} +; rm -rf .github")
 					continue
 				}
 				if how.protected {
 					t.Errorf("%s: %v %s\n%s", attack, r.Error, r.Text, cmp.Diff(before, after))
 				}
-				a.RunShell("shopt -s dotglob; chmod -R u+rwX .; rm -rf *; cp -a ../kept/. .")
+				a.RunBashDirectly("shopt -s dotglob; chmod -R u+rwX .; rm -rf *; cp -a ../kept/. .")
 				before = danger(a)
 			}
 			if len(idle) > len(attacks)/10 {
@@ -276,7 +276,7 @@ func TestCommandsCannotChangeProtectedFiles(t *testing.T) {
 func TestProtectionLeavesNoPlaceholders(t *testing.T) {
 	t.Parallel()
 	a := clitest.NewAgent(t, true, "PICOCLAW_WORKSPACE_PROTECT_ENABLED=true")
-	a.RunShell("echo x > file")
+	a.RunBashDirectly("echo x > file")
 	before := a.Snapshot()
 	host := exec.Command(hosttest.ProgramPath("bin/picoclaw"), "call", "exec", "command=git status; touch ready; sleep 60")
 	host.Env = a.Env
@@ -289,7 +289,7 @@ func TestProtectionLeavesNoPlaceholders(t *testing.T) {
 	})
 	_ = host.Process.Kill()
 	_ = host.Wait()
-	a.RunShell("rm ready; touch -r file .")
+	a.RunBashDirectly("rm ready; touch -r file .")
 	delete(before, "")
 	after := a.Snapshot()
 	delete(after, "")
@@ -301,12 +301,12 @@ func TestProtectionLeavesNoPlaceholders(t *testing.T) {
 			t.Errorf("%s is there", stray)
 		}
 	}
-	a.RunShell("echo 'echo x > .envrc' > s.sh")
+	a.RunBashDirectly("echo 'echo x > .envrc' > s.sh")
 	first := a.RunBatch(clitest.ExecCall("bash s.sh"))[0]
 	if _, err := os.Lstat(filepath.Join(a.Workspace, ".envrc")); err == nil || len(first.Structured.Protected) == 0 {
 		t.Errorf("a first command: %v, %s", err, first.Text)
 	}
-	a.RunShell("git init -q .; echo 'git config core.fsmonitor evil; ls .git/config.lock' > s.sh")
+	a.RunBashDirectly("git init -q .; echo 'git config core.fsmonitor evil; ls .git/config.lock' > s.sh")
 	later := a.RunBatch(clitest.ExecCall("bash s.sh"))[0]
 	if config := git(a, "config", "--list", "--local"); strings.Contains(config, "evil") || later.OK {
 		t.Errorf("a repository that came later: %s, %s", config, later.Text)

@@ -71,13 +71,13 @@ func TestReportedUndoCases(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/isolated=%v", name, isolated), func(t *testing.T) {
 				t.Parallel()
 				a := clitest.NewAgent(t, isolated, "PICOCLAW_WORKSPACE_PROTECT_ENABLED=true")
-				a.RunShell(c.setup)
+				a.RunBashDirectly(c.setup)
 				before, call := a.Snapshot(), a.StartBatch()
 				ran := call(clitest.ExecCall(c.command))
 				if got := strings.Join(ran.Structured.Protected, " "); !strings.HasPrefix(got, c.protected) || c.protected == "" && got != "" {
 					t.Errorf("protected: %q; want %q", got, c.protected)
 				}
-				a.RunShell(c.user)
+				a.RunBashDirectly(c.user)
 				left := a.Snapshot()
 				undone := call(clitest.ToolCall{Tool: "undo", Args: map[string]any{}})
 				said := strings.Join(ran.Structured.NotCovered, "\n")
@@ -121,7 +121,7 @@ func unite(snapshots ...map[string]string) map[string]bool {
 func TestUndoSizeCountsAttributes(t *testing.T) {
 	t.Parallel()
 	a := clitest.NewAgent(t, false, "PICOCLAW_TOOLS_UNDO_MAX_SIZE=8MB")
-	a.RunShell(`python3 -c 'import os
+	a.RunBashDirectly(`python3 -c 'import os
 for i in range(2450): open("f%d" % i, "w").close(); os.setxattr("f%d" % i, "user.x", os.urandom(3500))'`)
 	ran := a.RunBatch(clitest.ExecCall("chmod 600 f*"))[0]
 	var size int64
