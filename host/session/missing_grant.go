@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 // Errors of programs in a sandbox without a network, and of programs that could not be started.
 var (
 	noNetwork = lazyregexp.New(`(?i)(?:ENOTFOUND|EAI_AGAIN|could not resolve host:?|no such host:?|lookup)\s+([a-z0-9-]+(?:\.[a-z0-9-]+)+)|` +
+		`net::ERR_\w+ at \w+://([^\s/]+)|` +
 		`ENOTFOUND|EAI_AGAIN|ENETUNREACH|network is unreachable|fetch failed|name resolution|name or service not known`)
 	noProgram = lazyregexp.New(`spawn ([\w.+-]+) E(?:NOENT|ACCES)|\[Errno (?:2|13)\] [^:]*: '([\w.+-]+)'|` +
 		`exec: "([\w.+-]+)": executable file not found|\b([\w.+-]+): (?:command )?not found`)
@@ -27,11 +29,7 @@ func (r *Result) addMissingGrants(p *catalog.Plugin) {
 	text := r.Text + "\n" + r.Err.Message
 	var notes []string
 	if found := noNetwork().FindStringSubmatch(text); found != nil && !grants.Network {
-		host := found[1]
-		if host == "" {
-			host = "HOST"
-		}
-		notes = append(notes, fmt.Sprintf("network: none granted; `picoclaw mcp grant %s --network %s`", id, host))
+		notes = append(notes, fmt.Sprintf("network: none granted; `picoclaw mcp grant %s --network %s`", id, cmp.Or(found[1], found[2], "HOST")))
 	}
 	for _, found := range noProgram().FindAllStringSubmatch(text, maxRefusals) {
 		program := found[slices.IndexFunc(found[1:], func(s string) bool { return s != "" })+1]
