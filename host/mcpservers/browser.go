@@ -32,8 +32,7 @@ func browserEnv(s *ServerSpec) (map[string]string, error) {
 	}
 	return map[string]string{
 		"CHROME_PATH": path, "PUPPETEER_EXECUTABLE_PATH": path, "PLAYWRIGHT_MCP_EXECUTABLE_PATH": path,
-		"PLAYWRIGHT_MCP_HEADLESS": "true", "PLAYWRIGHT_MCP_SANDBOX": "false", "PLAYWRIGHT_MCP_NO_SANDBOX": "true",
-		"PLAYWRIGHT_MCP_ISOLATED": "true",
+		"PLAYWRIGHT_MCP_HEADLESS": "true", "PLAYWRIGHT_MCP_SANDBOX": "false", "PLAYWRIGHT_MCP_ISOLATED": "true",
 	}, nil
 }
 

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/picoclaw/picoclaw/host/session"
 	"github.com/picoclaw/picoclaw/host/store"
 	"github.com/picoclaw/picoclaw/internal/lazyregexp"
 )
@@ -217,11 +218,8 @@ func isSystemProgram(path string) bool {
 // findSystemProgram returns the path of a program in the system directories, since a sandbox shows no others. The error
 // says how to install a missing program.
 func findSystemProgram(name, pkg string) (string, error) {
-	for _, dir := range []string{"/usr/local/bin", "/usr/bin", "/bin"} {
-		path := filepath.Join(dir, name)
-		if info, err := os.Stat(path); err == nil && info.Mode()&0o111 != 0 {
-			return path, nil
-		}
+	if path := session.FindSystemProgram(name); path != "" {
+		return path, nil
 	}
 	return "", fmt.Errorf("there is no %s in /usr/bin or /usr/local/bin, where a sandbox looks for it; install it, such as with: apt-get install %s", name, pkg)
 }

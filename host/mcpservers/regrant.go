@@ -3,18 +3,15 @@ package mcpservers
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/picoclaw/picoclaw/host/store"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// ChangeGrants builds a package with the files and tools of an installed version, and the grants of spec. It neither
-// fetches nor starts anything.
+// ChangeGrants builds a package with the files and tools of an installed version, without a fetch, and spec's grants.
 func ChangeGrants(s *store.Store, id string, pin *store.InstalledPlugin, spec *ServerSpec) (*store.StagedPackage, error) {
 	if err := spec.Validate(); err != nil {
 		return nil, err
@@ -27,15 +24,13 @@ func ChangeGrants(s *store.Store, id string, pin *store.InstalledPlugin, spec *S
 	if err != nil {
 		return nil, err
 	}
-	var d serverDefinition
-	if err = json.Unmarshal(text, &d); err != nil || d.Asked == nil {
-		return nil, fmt.Errorf("%s can't be read: %v", DefinitionFile, err)
+	d, err := decodeDefinition(text)
+	if err != nil {
+		return nil, err
 	}
-	own := slices.DeleteFunc(slices.Clone(manifest.Grants.Programs), func(program string) bool {
-		return slices.Contains(d.Asked.Programs, program)
-	})
-	if len(own) == 0 && len(d.Command) > 0 { // any program was granted
-		own = []string{strings.Replace(d.Command[0], "{{data}}", store.DataDir, 1)}
+	var own []string
+	if len(d.Command) > 0 {
+		own = append(own, strings.Replace(d.Command[0], "{{data}}", store.DataDir, 1))
 	}
 	manifest.Grants, d.Asked = spec.buildGrants(own), spec
 	fetched, _, _ := strings.Cut(d.Package, " ")
@@ -55,7 +50,7 @@ func ChangeGrants(s *store.Store, id string, pin *store.InstalledPlugin, spec *S
 				return copyErr
 			}
 		}
-		return writeManifestFiles(p.StagingDir(), manifest, &d, version)
+		return writeManifestFiles(p.StagingDir(), manifest, d, version)
 	})
 	if err != nil {
 		return nil, err

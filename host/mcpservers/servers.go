@@ -38,7 +38,7 @@ type ServerSpec struct {
 	Claims    map[string]string `json:"claims,omitempty"`   // claim or "none", by "tool.field"
 	Agents    []string          `json:"agents,omitempty"`   // the only agents that may use it
 
-	IgnoreScripts bool `json:"ignore_scripts,omitempty"` // of npm packages, at their installation
+	IgnoreScripts bool `json:"ignore_scripts,omitempty"` // run no install scripts of npm packages
 }
 
 // secretVariable matches a placeholder of a secret in a header.
@@ -205,18 +205,26 @@ const DefinitionFile = "server.json"
 // ParseDefinition parses a package's server.json. It returns the operator's spec, the fetched package with its
 // version, and the map from picoclaw's tool names to the server's.
 func ParseDefinition(text []byte) (spec *ServerSpec, fetched string, names map[string]string, err error) {
-	var d serverDefinition
-	if err := json.Unmarshal(text, &d); err != nil {
-		return nil, "", nil, fmt.Errorf("%s: %w", DefinitionFile, err)
-	}
-	if d.Asked == nil {
-		return nil, "", nil, fmt.Errorf("%s has no server spec", DefinitionFile)
+	d, err := decodeDefinition(text)
+	if err != nil {
+		return nil, "", nil, err
 	}
 	names = map[string]string{}
 	for here, pin := range d.Tools {
 		names[here] = pin.Name
 	}
 	return d.Asked, d.Package, names, nil
+}
+
+func decodeDefinition(text []byte) (*serverDefinition, error) {
+	d := &serverDefinition{}
+	if err := json.Unmarshal(text, d); err != nil {
+		return nil, fmt.Errorf("%s: %w", DefinitionFile, err)
+	}
+	if d.Asked == nil {
+		return nil, fmt.Errorf("%s has no server spec", DefinitionFile)
+	}
+	return d, nil
 }
 
 // FormatSpecDiff returns a unified diff of two specs; empty if they are equal.

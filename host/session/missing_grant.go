@@ -33,17 +33,20 @@ func (r *Result) addMissingGrants(p *catalog.Plugin) {
 	}
 	for _, found := range noProgram().FindAllStringSubmatch(text, maxRefusals) {
 		program := found[slices.IndexFunc(found[1:], func(s string) bool { return s != "" })+1]
-		if len(grants.Programs) > 0 && !slices.Contains(grants.Programs, program) && isSystemProgram(program) {
+		if len(grants.Programs) > 0 && !slices.Contains(grants.Programs, program) && FindSystemProgram(program) != "" {
 			notes = append(notes, fmt.Sprintf("program: %s not granted; `picoclaw mcp grant %s --program %[1]s`", program, id))
 		}
 	}
 	r.addNetworkRefusals(slices.Compact(notes))
 }
 
-// isSystemProgram reports whether a sandbox could see the program in the system's directories.
-func isSystemProgram(name string) bool {
-	return slices.ContainsFunc([]string{"/usr/local/bin", "/usr/bin", "/bin"}, func(dir string) bool {
-		info, err := os.Stat(filepath.Join(dir, name))
-		return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
-	})
+// FindSystemProgram returns the path of a program in the system directories, which a sandbox shows; "" for none.
+func FindSystemProgram(name string) string {
+	for _, dir := range []string{"/usr/local/bin", "/usr/bin", "/bin"} {
+		path := filepath.Join(dir, name)
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+			return path
+		}
+	}
+	return ""
 }

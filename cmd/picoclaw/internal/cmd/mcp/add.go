@@ -78,11 +78,8 @@ workspace and {{state}} the server's own directory. For a server over HTTP use
 
 // addSpecFlags adds the flags that describe a server and its grants.
 func (o *sharedServerOptions) addSpecFlags(cmd *cobra.Command) {
+	o.addGrantFlags(cmd, "none")
 	flags := cmd.Flags()
-	flags.StringVar(&o.spec.Workspace, "workspace", "none", "access to the agent's workspace: none, ro or rw")
-	flags.StringSliceVar(&o.spec.Network, "network", nil, "`HOSTS` that the server may reach, * for any (default: none)")
-	flags.StringSliceVar(&o.spec.Secrets, "secret", nil, "`NAMES` of secrets that the server may use without seeing them")
-	flags.StringSliceVar(&o.spec.Programs, "program", nil, "additional `PROGRAMS` that the server may start, * for any")
 	flags.StringSliceVar(&o.spec.Agents, "agent", nil, "`AGENTS` that may use the server (default: all)")
 	flags.StringVar(&o.spec.URL, "url", "", "`URL` of a server over HTTP")
 	flags.StringArrayVar(&o.headers, "header", nil, "HTTP `HEADER` for the server, as in \"Name: value\"")
@@ -93,6 +90,15 @@ func (o *sharedServerOptions) addSpecFlags(cmd *cobra.Command) {
 	flags.BoolVar(&o.spec.IgnoreScripts, "ignore-scripts", false, "do not run install scripts of npm packages")
 	flags.BoolVar(&o.spec.Roots, "roots", false, "send the workspace as an MCP root")
 	o.AddFlags(cmd)
+}
+
+// addGrantFlags adds the flags of the grants that can be changed after the installation.
+func (o *sharedServerOptions) addGrantFlags(cmd *cobra.Command, workspace string) {
+	flags := cmd.Flags()
+	flags.StringVar(&o.spec.Workspace, "workspace", workspace, "access to the agent's workspace: none, ro or rw")
+	flags.StringSliceVar(&o.spec.Network, "network", nil, "`HOSTS` that the server may reach, * for any (default: none)")
+	flags.StringSliceVar(&o.spec.Secrets, "secret", nil, "`NAMES` of secrets that the server may use without seeing them")
+	flags.StringSliceVar(&o.spec.Programs, "program", nil, "additional `PROGRAMS` that the server may start, * for any")
 }
 
 // addServer installs the server that the command line describes as a plugin.
@@ -188,7 +194,7 @@ func (o *sharedServerOptions) installServer(ctx context.Context, s *install.Plug
 	return o.PrintResult(install.InstallResult{ID: name, Version: p.Manifest.Version})
 }
 
-// checkGrantable returns an error if the configuration can't provide what the spec grants.
+// checkGrantable returns an error if an agent, secret or sandbox that the spec needs is missing from the configuration.
 func (o *sharedServerOptions) checkGrantable(s *install.PluginInventory) error {
 	if ids := s.Config.AgentIDs(); len(o.spec.Agents) > 0 {
 		for _, id := range o.spec.Agents {

@@ -38,18 +38,12 @@ change and ask first.`,
 		ValidArgsFunction: completeServers(f),
 		RunE:              func(*cobra.Command, []string) error { return o.changeGrants() },
 	}
-	workspace := "access to the agent's workspace: none, ro or rw"
+	o.addGrantFlags(cmd, "")
 	if revoke {
 		cmd.Use, cmd.Short = "revoke NAME", "Revoke an MCP server's access"
 		cmd.Long = "Revoke grants of an installed server. Show the change and ask first. Running calls continue to their end."
 		cmd.Example = "  picoclaw mcp revoke weather --network api.weather.gov"
-		workspace = "remaining access to the agent's workspace: none or ro"
 	}
-	flags := cmd.Flags()
-	flags.StringVar(&o.spec.Workspace, "workspace", "", workspace)
-	flags.StringSliceVar(&o.spec.Network, "network", nil, "`HOSTS` that the server may reach, * for any")
-	flags.StringSliceVar(&o.spec.Secrets, "secret", nil, "`NAMES` of secrets that the server may use without seeing them")
-	flags.StringSliceVar(&o.spec.Programs, "program", nil, "`PROGRAMS` that the server may start, * for any")
 	o.AddFlags(cmd)
 	return cli.WithRunFunc(cmd, o, runF)
 }
