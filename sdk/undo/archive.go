@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash"
+	"hash/crc32"
 	"io"
 	"os"
 	"path"
@@ -16,7 +18,7 @@ import (
 
 // An archive has these members in a directory named after the operation id. op.json comes first. Journal members and
 // kept contents follow while the operation runs. Its end writes record.json and a second op.json. The second op.json
-// has a fixed size, so history reads it from the end of the archive.
+// has a fixed size, so history reads it from the end of the archive, and a checksum of everything before it.
 const (
 	operationMember = "op.json"
 	journalMember   = "journal"
@@ -34,7 +36,18 @@ type archiveWriter struct {
 	buffer   *bufio.Writer
 	tar      *tar.Writer
 	written  int64
+	checksum hash.Hash32
 	contents int
+}
+
+// newChecksum returns the checksum of archives. It detects damage, not forgery.
+func newChecksum() hash.Hash32 { return crc32.New(crc32.MakeTable(crc32.Castagnoli)) }
+
+// archiveTrailer is the content of the second op.json.
+type archiveTrailer struct {
+	Operation
+
+	Checksum string `json:"checksum"` // of the bytes before the trailer, in hexadecimal
 }
 
 // createArchive creates the archive file of an operation and writes op.json into it.
@@ -43,7 +56,7 @@ func (s *Store) createArchive(op *Operation) (*archiveWriter, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &archiveWriter{id: op.ID, file: f}
+	a := &archiveWriter{id: op.ID, file: f, checksum: newChecksum()}
 	a.buffer = bufio.NewWriterSize(a, 32<<10)
 	a.tar = tar.NewWriter(a.buffer)
 	data, err := json.Marshal(op)
@@ -60,6 +73,7 @@ func (s *Store) createArchive(op *Operation) (*archiveWriter, error) {
 func (a *archiveWriter) Write(p []byte) (int, error) {
 	n, err := a.file.Write(p)
 	a.written += int64(n)
+	_, _ = a.checksum.Write(p[:n])
 	return n, err
 }
 
@@ -112,20 +126,21 @@ func (a *archiveWriter) finishArchive(r *operationRecord) error {
 	if err != nil {
 		return err
 	}
-	if err = a.writeMember(recordMember, data); err != nil {
+	if err = errors.Join(a.writeMember(recordMember, data), a.flushBuffer()); err != nil {
 		return err
 	}
-	trailer, err := marshalTrailer(&r.Operation)
+	trailer, err := marshalTrailer(archiveTrailer{r.Operation, formatChecksum(a.checksum)})
 	if err != nil {
 		return err
 	}
 	return errors.Join(a.writeMember(operationMember, trailer), a.flushBuffer(), a.file.Close())
 }
 
-// marshalTrailer returns an operation as JSON, padded to the fixed trailer size. If the JSON is too long, it drops
-// names of changed paths first, then lost changes, then parts of the summary.
-func marshalTrailer(op *Operation) ([]byte, error) {
-	short := *op
+func formatChecksum(sum hash.Hash32) string { return fmt.Sprintf("%08x", sum.Sum32()) }
+
+// marshalTrailer returns a trailer as JSON, padded to the fixed size. If the JSON is too long, it drops names of changed
+// paths first, then lost changes, then parts of the summary.
+func marshalTrailer(short archiveTrailer) ([]byte, error) {
 	for {
 		data, err := json.Marshal(short)
 		if err != nil {
@@ -142,7 +157,7 @@ func marshalTrailer(op *Operation) ([]byte, error) {
 		case len(short.Lost) > 0:
 			short.Lost = short.Lost[:len(short.Lost)-1]
 		case short.Summary != "":
-			short.Summary = short.Summary[:len(short.Summary)/2]
+			short.Summary = strings.ToValidUTF8(short.Summary[:len(short.Summary)/2], "")
 		default:
 			return nil, errors.New("the operation is too long for the undo store")
 		}
@@ -154,9 +169,9 @@ func (a *archiveWriter) deleteFile() {
 	_ = os.Remove(a.file.Name())
 }
 
-// readOperation reads the operation from the trailer of an archive. Without a trailer, the operation has not ended:
-// then it reads the op.json at the beginning.
-func readOperation(f *os.File, id string) (*Operation, error) {
+// readOperation reads the operation from the trailer of an archive, with its checksum. Without a trailer, the operation
+// has not ended: then it reads the op.json at the beginning.
+func readOperation(f *os.File, id string) (*archiveTrailer, error) {
 	info, err := f.Stat()
 	if err != nil {
 		return nil, err
@@ -170,13 +185,35 @@ func readOperation(f *os.File, id string) (*Operation, error) {
 		if err != nil || h.Name != id+"/"+operationMember || at > 0 && h.Size != trailerSize-blockSize || h.Size > 1<<20 {
 			continue
 		}
-		var op Operation
+		var op archiveTrailer
 		if err := json.NewDecoder(members).Decode(&op); err != nil || op.ID != id {
 			continue
 		}
 		return &op, nil
 	}
-	return nil, fmt.Errorf("the archive %s can't be read", f.Name())
+	return nil, damagedArchive(f, "its description can't be read")
+}
+
+// damagedArchive returns the error for an archive that was changed.
+func damagedArchive(f *os.File, reason string) error {
+	return fmt.Errorf("the archive %s is damaged: %s; restore a copy of it", f.Name(), reason)
+}
+
+// verifyChecksum returns an error if the archive of an ended operation differs from what was written. Archives of
+// earlier releases have no checksum.
+func verifyChecksum(f *os.File, op *archiveTrailer) error {
+	if op.Checksum == "" {
+		return nil
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	sum := newChecksum()
+	if _, err = io.Copy(sum, io.NewSectionReader(f, 0, info.Size()-trailerSize)); err == nil && formatChecksum(sum) != op.Checksum {
+		err = damagedArchive(f, "its checksum differs")
+	}
+	return err
 }
 
 // contentSpan is the byte range of kept file contents in an archive.

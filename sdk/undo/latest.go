@@ -56,6 +56,16 @@ func (s *Store) addLatestID(id string) {
 	}
 }
 
+// hasEnded reports whether the file latest lists an operation, which happens at its end.
+func (s *Store) hasEnded(id string) bool {
+	file, err := s.openLatestFile()
+	if err != nil {
+		return false
+	}
+	defer func() { _ = file.Close() }()
+	return slices.Contains(readLatestIDs(file), id)
+}
+
 // listLostIDs returns ids in the file latest that have no archive. It excludes pruned operations: they are older than
 // all archives or older than the maximum age.
 func (s *Store) listLostIDs(ids []string) (lost []string, err error) {

@@ -190,7 +190,7 @@ func (s *Store) EachOperation(fn func(*Operation) bool) error {
 			op = &Operation{ID: id, Time: timeOfID(id), Summary: "an operation without an archive",
 				Missing: s.archivePath(id) + " was deleted, or could not be written when the disk was full"}
 		case err != nil:
-			op = &Operation{ID: id, Time: timeOfID(id), Summary: "an unreadable archive", Missing: err.Error() + "; restore a copy"}
+			op = &Operation{ID: id, Time: timeOfID(id), Summary: "an unreadable archive", Missing: err.Error()}
 		}
 		if !op.leftFilesUnchanged() && !fn(op) {
 			return nil
@@ -201,16 +201,33 @@ func (s *Store) EachOperation(fn func(*Operation) bool) error {
 
 // ReadOperation returns the operation with an id.
 func (s *Store) ReadOperation(id string) (*Operation, error) {
+	f, op, err := s.openArchive(id)
+	if err != nil {
+		return nil, err
+	}
+	_ = f.Close()
+	return &op.Operation, nil
+}
+
+// openArchive opens the archive of an operation and reads its trailer.
+func (s *Store) openArchive(id string) (*os.File, *archiveTrailer, error) {
 	if !idPattern().MatchString(id) {
-		return nil, &UnknownOperationError{id}
+		return nil, nil, &UnknownOperationError{id}
 	}
 	f, err := os.Open(s.archivePath(id))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, &UnknownOperationError{id}
+		return nil, nil, &UnknownOperationError{id}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read the undo store: %w", err)
+		return nil, nil, fmt.Errorf("read the undo store: %w", err)
 	}
-	defer func() { _ = f.Close() }()
-	return readOperation(f, id)
+	op, err := readOperation(f, id)
+	if err == nil && op.Changes == nil && op.Missing == "" && s.hasEnded(id) {
+		err = damagedArchive(f, "its end is missing")
+	}
+	if err != nil {
+		_ = f.Close()
+		return nil, nil, err
+	}
+	return f, op, nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -92,35 +93,56 @@ func TestDiscardedOperationIsUnlisted(t *testing.T) {
 	}
 }
 
-// An archive that was cut short is listed: a later undo must not take an older operation for the last.
-func TestTornArchiveIsListed(t *testing.T) {
+// A changed archive is named, and neither its contents nor those of an older operation are restored.
+func TestDamagedArchiveIsNamed(t *testing.T) {
 	t.Parallel()
 	dir, files := t.TempDir(), openFiles(t)
 	s := openStore(t, dir, StoreOptions{})
-	ended := change(t, s, files, "torn", bytes.Repeat([]byte("y"), 4000))
-	path := filepath.Join(dir, ended.ID+suffix)
-	info, err := os.Stat(path)
+	file := filepath.Join(files.Dir(), "f")
+	ended := change(t, s, files, "damaged", bytes.Repeat([]byte("y"), 4000))
+	path := s.archivePath(ended.ID)
+	good, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for size := info.Size() - 1; size >= 0; size -= 509 {
-		if err := os.Truncate(path, size); err != nil {
+	check := func(name string, data []byte, isListed bool) {
+		t.Helper()
+		if bytes.Equal(data, good) {
+			return
+		}
+		if err := os.WriteFile(path, data, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if n := len(summaries(t, s)); n != 1 {
-			t.Fatalf("of %d bytes %d operations are listed", size, n)
+		for _, force := range []bool{false, true} {
+			if _, err := s.Undo(t.Context(), files, UndoRequest{ID: ended.ID, Force: force}); err == nil || !strings.Contains(err.Error(), path+" is damaged") {
+				t.Fatalf("%s: undo: %v", name, err)
+			}
 		}
-		want := "new"
-		if done, err := s.Undo(t.Context(), files, UndoRequest{ID: ended.ID}); err == nil && len(done.Paths) > 0 {
-			want = strings.Repeat("y", 4000) // the end repeats what comes before
-			_ = errors.Join(os.Remove(filepath.Join(dir, done.Ended.ID+suffix)), os.Remove(filepath.Join(dir, latestName)))
+		if now, err := os.ReadFile(file); string(now) != "new" {
+			t.Fatalf("%s: the file has %.20q, %v", name, now, err)
 		}
-		if data, err := os.ReadFile(filepath.Join(files.Dir(), "f")); string(data) != want {
-			t.Fatalf("of %d bytes is left, and the file is %.20q, %v", size, data, err)
+		if got := summaries(t, s); len(got) != 1 || isListed && got[0] != "an unreadable archive" {
+			t.Fatalf("%s: the history lists %q", name, got)
 		}
-		if err := os.WriteFile(filepath.Join(files.Dir(), "f"), []byte("new"), 0o640); err != nil {
-			t.Fatal(err)
+	}
+	for at := 0; at < len(good); at += 211 {
+		check(fmt.Sprintf("cut at %d", at), good[:at], true)
+		if at > len(good)-trailerSize {
+			continue // the description of the operation, which undo does not restore from
 		}
+		for name, damage := range map[string]func(byte) byte{
+			"a changed bit": func(b byte) byte { return b ^ 1 }, "a zero": func(byte) byte { return 0 }, "a digit": func(byte) byte { return '7' },
+		} {
+			data := slices.Clone(good)
+			data[at] = damage(data[at])
+			check(fmt.Sprintf("%s at %d", name, at), data, false)
+		}
+	}
+	if err := os.WriteFile(path, good, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Undo(t.Context(), files, UndoRequest{ID: ended.ID}); err != nil {
+		t.Errorf("with a copy restored: %v", err)
 	}
 }
 
@@ -183,9 +205,12 @@ func FuzzArchive(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(good)
+	good = regexp.MustCompile(`,"checksum":"[0-9a-f]+"`).ReplaceAllFunc(good, func(text []byte) []byte { return bytes.Repeat([]byte(" "), len(text)) })
+	f.Add(good)
 	f.Add(bytes.ReplaceAll(good, []byte(`"name":"f"`), []byte(`"name":"/"`)))
 	f.Add([]byte("not an archive"))
 	outside := f.TempDir()
+	_ = os.WriteFile(filepath.Join(dir, latestName), make([]byte, latestBytes), 0o600) // an archive without an end is a killed operation's
 	f.Fuzz(func(t *testing.T, data []byte) {
 		data = bytes.ReplaceAll(data, []byte("OUT"), []byte(outside))
 		if err := os.WriteFile(filepath.Join(dir, ended.ID+suffix), data, 0o600); err != nil {

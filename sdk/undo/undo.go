@@ -49,14 +49,14 @@ func (e *UnfinishedOperationError) Error() string {
 // or object that changed since, and returns it as a conflict. The undo is itself recorded as an operation, which can be
 // undone.
 func (s *Store) Undo(ctx context.Context, files *workspace.Workspace, q UndoRequest) (UndoResult, error) {
-	if !idPattern().MatchString(q.ID) {
-		return UndoResult{}, &UnknownOperationError{q.ID}
-	}
-	f, err := os.Open(s.archivePath(q.ID))
+	f, op, err := s.openArchive(q.ID)
 	if err != nil {
-		return UndoResult{}, &UnknownOperationError{q.ID}
+		return UndoResult{}, err
 	}
 	defer func() { _ = f.Close() }()
+	if err = verifyChecksum(f, op); err != nil {
+		return UndoResult{}, err
+	}
 	r, contents, ended, err := readArchive(f, q.ID)
 	if err != nil {
 		return UndoResult{}, err
@@ -111,19 +111,16 @@ func (s *Store) addLaterUndos(p *undoPlan, since string) error {
 		if id <= since {
 			break
 		}
-		op, err := s.ReadOperation(id)
-		if err != nil || op.Undoes == "" && !op.leftFilesUnchanged() {
-			continue
-		}
-		f, err := os.Open(s.archivePath(id))
+		f, op, err := s.openArchive(id)
 		if err != nil {
 			continue
 		}
-		r, _, _, err := readArchive(f, id)
-		_ = f.Close()
-		if err == nil {
-			p.addLaterUndo(r, since)
+		if op.Undoes != "" || op.leftFilesUnchanged() {
+			if r, _, _, err := readArchive(f, id); err == nil {
+				p.addLaterUndo(r, since)
+			}
 		}
+		_ = f.Close()
 	}
 	return nil
 }
@@ -144,7 +141,7 @@ func (s *Store) finishKilledRecord(r *operationRecord, files *workspace.Workspac
 			former.Foreign = true
 		}
 		rec.byName[key] = e
-		e.whole = e.Before == none
+		e.whole = true
 	}
 	rec.finishRecord()
 	rec.stopObserving()
