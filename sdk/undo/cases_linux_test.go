@@ -20,6 +20,10 @@ func operation(w *world, change func(tell func(thread int, kind mutation.Kind, p
 	return w.recorder.End().ID
 }
 
+func exchange(a, b string) error {
+	return unix.Renameat2(unix.AT_FDCWD, a, unix.AT_FDCWD, b, unix.RENAME_EXCHANGE)
+}
+
 func setTime(path string) error {
 	times := []unix.Timespec{{Sec: 1e9}, {Sec: 1e9}}
 	return unix.UtimesNanoAt(unix.AT_FDCWD, path, times, unix.AT_SYMLINK_NOFOLLOW)
@@ -140,16 +144,16 @@ func TestForceLeavesNothingAside(t *testing.T) {
 	path := func(name string) string { return filepath.Join(w.dir, name) }
 	must(t, write(path("x"), 0, "x"), write(path("b"), 0, "b"), write(path("n"), 0, "n"))
 	id := operation(w, func(tell func(int, mutation.Kind, string, string)) {
-		exchange := func(a, b string) {
+		swap := func(a, b string) {
 			tell(1, mutation.Exchange, path(a), path(b))
-			must(t, unix.Renameat2(unix.AT_FDCWD, path(a), unix.AT_FDCWD, path(b), unix.RENAME_EXCHANGE))
+			must(t, exchange(path(a), path(b)))
 		}
 		tell(1, mutation.Write, path("n"), "") // so that its contents are kept
 		must(t, write(path("n"), 0, "N"))
-		exchange("x", "b")
+		swap("x", "b")
 		tell(1, mutation.Link, path("b"), path("a"))
 		must(t, os.Link(path("b"), path("a")))
-		exchange("n", "a")
+		swap("n", "a")
 	})
 	must(t, os.Remove(path("a")))
 	for _, force := range []bool{false, true} {
@@ -175,5 +179,70 @@ func TestUndoRestoresAttributesOneByOne(t *testing.T) {
 	done, err := w.store.Undo(t.Context(), w.files, undo.UndoRequest{ID: id})
 	if info, statErr := os.Stat(dir); err != nil || statErr != nil || info.Mode().Perm() != 0o750 || !info.ModTime().Equal(at) {
 		t.Errorf("%v, %v, %v: %v", err, statErr, done.Conflicts, info)
+	}
+}
+
+// A directory that the operation moved and the user deleted is a conflict, and not made again without its contents.
+func TestUndoNamesMovedDirectoryThatUserDeleted(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 1)
+	dir, moved := filepath.Join(w.dir, "d"), filepath.Join(w.dir, "m")
+	must(t, os.MkdirAll(filepath.Join(dir, "sub"), 0o755), write(filepath.Join(dir, "sub", "f"), 0, "f"))
+	id := operation(w, func(tell func(int, mutation.Kind, string, string)) {
+		tell(1, mutation.Rename, dir, moved)
+		must(t, os.Rename(dir, moved))
+		w.recorder.Tick()
+		must(t, os.RemoveAll(moved))
+	})
+	done, err := w.store.Undo(t.Context(), w.files, undo.UndoRequest{ID: id})
+	if _, statErr := os.Lstat(dir); err != nil || statErr == nil || len(done.Conflicts) == 0 || done.Conflicts[0].Path != dir {
+		t.Errorf("%v, %v, conflicts %v", err, statErr, done.Conflicts)
+	}
+}
+
+// A call that fails with the names as they are can succeed after another thread's call.
+func TestUndoRestoresWhenThreadsRace(t *testing.T) {
+	t.Parallel()
+	type call struct {
+		kind     mutation.Kind
+		path, to string
+		run      func(path, to string) error
+	}
+	create := func(path, _ string) error { return write(path, os.O_TRUNC, "agent's") }
+	remove := func(path, _ string) error { return os.Remove(path) }
+	for name, c := range map[string]struct{ failing, other call }{
+		"rename_of_new_file":         {call{mutation.Rename, "new", "x", os.Rename}, call{mutation.Write, "new", "", create}},
+		"rename_of_renamed_file":     {call{mutation.Rename, "new", "x", os.Rename}, call{mutation.Rename, "y", "new", os.Rename}},
+		"rename_over_removed_dir":    {call{mutation.Rename, "x", "d", os.Rename}, call{mutation.Remove, "d", "", remove}},
+		"removal_of_renamed_file":    {call{mutation.Remove, "new", "", remove}, call{mutation.Rename, "x", "new", os.Rename}},
+		"mkdir_at_removed_file":      {call{mutation.Make, "x", "", func(path, _ string) error { return os.Mkdir(path, 0o755) }}, call{mutation.Remove, "x", "", remove}},
+		"link_at_removed_file":       {call{mutation.Link, "y", "x", os.Link}, call{mutation.Remove, "x", "", remove}},
+		"exchange_with_renamed_file": {call{mutation.Exchange, "new", "x", exchange}, call{mutation.Rename, "y", "new", os.Rename}},
+		"mode_of_new_file":           {call{mutation.Attribute, "new", "", func(path, _ string) error { return os.Chmod(path, 0o700) }}, call{mutation.Write, "new", "", create}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, 1)
+			path := func(name string) string {
+				if name == "" {
+					return ""
+				}
+				return filepath.Join(w.dir, name)
+			}
+			must(t, write(path("x"), 0, "user's x"), write(path("y"), 0, "user's y"), os.Mkdir(path("d"), 0o755))
+			before := w.snapshot()
+			id := operation(w, func(tell func(int, mutation.Kind, string, string)) {
+				for thread, c := range []call{c.failing, c.other} {
+					tell(1+thread, c.kind, path(c.path), path(c.to))
+				}
+				for _, c := range []call{c.other, c.failing} {
+					must(t, c.run(path(c.path), path(c.to)))
+				}
+			})
+			done, err := w.store.Undo(t.Context(), w.files, undo.UndoRequest{ID: id})
+			if now := w.snapshot(); err != nil || len(done.Conflicts) > 0 || !maps.Equal(now, before) {
+				t.Errorf("%v, %v: %s", err, done.Conflicts, difference(before, now))
+			}
+		})
 	}
 }

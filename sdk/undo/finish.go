@@ -89,7 +89,7 @@ func (f *recordFinisher) markDisplacedEntries() {
 			continue
 		}
 		dir := f.record.Objects[e.Dir]
-		if e.After == none && f.found[dir] == "" && !f.wasDeletedOrMoved(dir) {
+		if e.After == none && f.found[dir] == "" && !f.wasDeletedOrMoved(dir) || e.Before != none && f.record.Objects[e.Before].removed {
 			e.Foreign = true
 		} else if e.Before != e.After && e.Before != none && !f.record.Objects[e.Before].Created {
 			f.retainCreatedDir(dir)
@@ -100,12 +100,12 @@ func (f *recordFinisher) markDisplacedEntries() {
 // wasDeletedOrMoved reports whether the operation deleted or moved a directory or one of its parents.
 func (f *recordFinisher) wasDeletedOrMoved(dir *fileObject) bool {
 	for range maxDepth {
-		if dir.used || dir.Parent == none {
+		if dir.removed || dir.used || dir.Parent == none {
 			break
 		}
 		dir = f.record.Objects[dir.Parent]
 	}
-	return dir.used
+	return dir.used && !dir.removed
 }
 
 // retainCreatedDir makes undo keep or recreate a directory that the operation created. Undo needs the directory as the

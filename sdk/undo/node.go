@@ -88,6 +88,7 @@ type fileObject struct {
 	label            string      // its name in holder
 	pinned           nameKey     // of a created directory: its name when another program changed something in it
 	temporary        bool        // of a directory: the operation created it, and undo must keep it
+	removed          bool        // of a directory: another program deleted it or moved it away
 	whole            bool        // of a directory: everything in it belongs to the operation
 	attributesDiffer bool        // of a directory
 	opens            int         // descriptors for writing that the operation has open

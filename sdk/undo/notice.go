@@ -19,7 +19,8 @@ type pendingSyscall struct {
 	kind    mutation.Kind
 	from    *entryChange
 	to      *entryChange
-	object  *fileObject // the object that a rename moves or that the call opened
+	object  *fileObject            // the object that a rename moves or that the call opened
+	failing *mutation.FileMutation // set for a call that fails unless another thread's call changes its names first
 }
 
 // syscallEffect is an expected event at a name.
@@ -135,43 +136,62 @@ func (r *Recorder) BeforeChange(m mutation.FileMutation) error {
 	}
 	r.processEvents()
 	r.forgetCall(m.Thread)
-	switch m.Kind {
-	case mutation.Unseen:
-		r.noteLost(fmt.Sprintf("changes that could not be noticed: %v", m.Err))
-	case mutation.Write:
-		r.beforeWrite(m)
-	case mutation.Make:
-		r.beforeCreate(m.Thread, m.Path)
-	case mutation.Attribute:
-		if e := r.entryForPath(m.Path); e != nil && e.current != nil {
-			r.keepAttributes(e)
-			e.current.Attributed, e.current.used = true, true
-			r.expectEffects(m.Thread, &pendingSyscall{kind: m.Kind, effects: []syscallEffect{{e, attributed}}})
-		}
-	case mutation.Remove:
-		r.beforeRemove(m)
-	case mutation.Rename:
-		r.beforeRename(m)
-	case mutation.Exchange:
-		r.beforeExchange(m)
-	case mutation.Link:
-		source := r.entryForPath(m.Path)
-		if source != nil && source.current != nil {
-			source.current.last, source.current.used = 0, true
-		}
-		if source == nil || !source.isNameFree() {
-			r.beforeCreate(m.Thread, m.To)
+	if !r.announceCall(m) {
+		r.expectEffects(m.Thread, &pendingSyscall{kind: m.Kind, failing: &m})
+	}
+	for thread, c := range r.calls { // the new call may have them succeed
+		if c.failing != nil && thread != m.Thread {
+			r.announceCall(*c.failing)
 		}
 	}
 	r.flushJournal()
 	return nil
 }
 
-// beforeCreate expects a new object at a name. It expects nothing at a name that exists, because the call fails there.
-func (r *Recorder) beforeCreate(thread int, path string) {
-	if e := r.entryForPath(path); e != nil && (e.current == nil || len(e.pending) > 0) {
-		r.expectEffects(thread, &pendingSyscall{kind: mutation.Make, effects: []syscallEffect{{e, appeared}}})
+// announceCall keeps the objects that a call destroys and expects its effects. It returns false for a call that fails
+// with the names as they are.
+func (r *Recorder) announceCall(m mutation.FileMutation) bool {
+	switch m.Kind {
+	case mutation.Unseen:
+		r.noteLost(fmt.Sprintf("changes that could not be noticed: %v", m.Err))
+	case mutation.Write:
+		r.beforeWrite(m)
+	case mutation.Make:
+		return r.beforeCreate(m.Thread, m.Path)
+	case mutation.Attribute:
+		e := r.entryForPath(m.Path)
+		if e == nil || e.isNameFree() {
+			return false
+		}
+		if e.current != nil {
+			r.keepAttributes(e)
+			e.current.Attributed, e.current.used = true, true
+		}
+		r.expectEffects(m.Thread, &pendingSyscall{kind: m.Kind, effects: []syscallEffect{{e, attributed}}})
+	case mutation.Remove:
+		return r.beforeRemove(m)
+	case mutation.Rename:
+		return r.beforeRename(m)
+	case mutation.Exchange:
+		return r.beforeExchange(m)
+	case mutation.Link:
+		source := r.entryForPath(m.Path)
+		if source != nil && source.current != nil {
+			source.current.last, source.current.used = 0, true
+		}
+		return (source == nil || !source.isNameFree()) && r.beforeCreate(m.Thread, m.To)
 	}
+	return true
+}
+
+// beforeCreate expects a new object at a name. At a name that exists, the call fails.
+func (r *Recorder) beforeCreate(thread int, path string) bool {
+	e := r.entryForPath(path)
+	if e == nil || e.current != nil && len(e.pending) == 0 {
+		return false
+	}
+	r.expectEffects(thread, &pendingSyscall{kind: mutation.Make, effects: []syscallEffect{{e, appeared}}})
+	return true
 }
 
 func (r *Recorder) beforeWrite(m mutation.FileMutation) {
@@ -229,14 +249,15 @@ func (c *pendingSyscall) moveOpenCounts() {
 	c.from = nil
 }
 
-func (r *Recorder) beforeRemove(m mutation.FileMutation) {
+func (r *Recorder) beforeRemove(m mutation.FileMutation) bool {
 	e := r.entryForPath(m.Path)
 	if e == nil || e.isNameFree() {
-		return // it will fail
+		return false
 	}
 	r.keepBeforeRemoval(e)
 	r.dirs.closeTree(m.Path)
 	r.expectEffects(m.Thread, &pendingSyscall{kind: m.Kind, effects: []syscallEffect{{e, disappeared}}})
+	return true
 }
 
 // keepIncomingFile keeps a file that another thread may be renaming to a name at the same moment. It returns the file,
@@ -271,15 +292,18 @@ func (r *Recorder) keepBeforeRemoval(e *entryChange) {
 	}
 }
 
-func (r *Recorder) beforeRename(m mutation.FileMutation) {
+func (r *Recorder) beforeRename(m mutation.FileMutation) bool {
 	if paths.Within(m.Path, m.To) {
-		return // it will fail, or change nothing
+		return true // it fails in any case, or changes nothing
 	}
 	from, to := r.entryForPath(m.Path), r.entryForPath(m.To)
 	var moved *fileObject
 	if from != nil {
-		if moved = from.current; from.isNameFree() || len(from.pending) == 0 && to != nil && to.current != nil && to.current.isDir() != moved.isDir() {
-			return // it will fail
+		if moved = from.current; from.isNameFree() {
+			return false
+		}
+		if to != nil && to.current != nil && len(from.pending)+len(to.pending) == 0 && to.current.isDir() != moved.isDir() {
+			return false
 		}
 	}
 	if to != nil && (from == nil || to.current != moved) {
@@ -314,12 +338,13 @@ func (r *Recorder) beforeRename(m mutation.FileMutation) {
 		c.from, c.to, c.object = from, to, moved
 	}
 	r.expectEffects(m.Thread, c)
+	return true
 }
 
-func (r *Recorder) beforeExchange(m mutation.FileMutation) {
+func (r *Recorder) beforeExchange(m mutation.FileMutation) bool {
 	a, b := r.entryForPath(m.Path), r.entryForPath(m.To)
 	if a != nil && a.isNameFree() || b != nil && b.isNameFree() {
-		return // it will fail
+		return false
 	}
 	c := &pendingSyscall{kind: m.Kind, from: a, to: b}
 	if a == nil || b == nil {
@@ -338,6 +363,7 @@ func (r *Recorder) beforeExchange(m mutation.FileMutation) {
 	r.dirs.closeTree(m.Path)
 	r.dirs.closeTree(m.To)
 	r.expectEffects(m.Thread, c)
+	return true
 }
 
 // keepIfContended keeps the file at a name that another thread is changing at the same moment.

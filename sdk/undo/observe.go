@@ -76,7 +76,7 @@ func (r *Recorder) matchOwnEvent(e *entryChange, kind eventKind) bool {
 			e.opens = 0 // the kernel tells nothing of files without a name
 		case c.kind != mutation.Write:
 			c.moveOpenCounts()
-		case c.object == nil && e.current != nil: // it created the file
+		case c.object == nil && e.current != nil && !e.current.isDir(): // it created the file
 			c.countWriter(e.current)
 		}
 	}
@@ -158,6 +158,9 @@ func (r *Recorder) resetBaseline(e *entryChange, ev dirEntryEvent) {
 		return
 	}
 	if ev.kind <= disappeared {
+		if ev.kind == disappeared && o != nil && o.isDir() {
+			o.removed = true
+		}
 		r.resetDirBaseline(ev.dir, false)
 		var was *fileObject // moved there
 		if _, n := r.statEntry(e); n != nil {

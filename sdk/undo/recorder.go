@@ -173,6 +173,7 @@ func (r *Recorder) findOrAddObject(dir *cachedDir, name string, n *fileStat, kno
 	was := r.byID[n.ID]
 	if was != nil && was.isDir() {
 		was.setParent(dir.object, name)
+		was.removed = false
 	}
 	if was != nil && n.ID != "" {
 		theirs := !known && r.observer != nil && (was.Created || was.Foreign)

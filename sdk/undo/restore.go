@@ -285,13 +285,13 @@ func (u *undoRun) listRestoredObjects() []restoredObject {
 			add(u.Objects[s.Before], n)
 		}
 	}
-	for _, s := range u.steps {
-		if s.Dir == none {
+	for _, o := range u.Objects {
+		if !o.isDir() || !o.Touched && len(u.inside[o.index]) == 0 {
 			continue
 		}
-		if d, err := u.openCurrentDir(s.Dir); err == nil {
+		if d, err := u.openCurrentDir(o.index); err == nil {
 			n, _ := statOpenFile(d.file)
-			add(u.Objects[s.Dir], n)
+			add(o, n)
 		}
 	}
 	u.dirs.closeAll()
