@@ -246,3 +246,49 @@ func TestUndoRestoresWhenThreadsRace(t *testing.T) {
 		})
 	}
 }
+
+// A file whose contents are kept is opened again when one thread renames it and another writes to its new name.
+func TestUndoRestoresFileWrittenDuringRename(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 1)
+	from, to := filepath.Join(w.dir, "a"), filepath.Join(w.dir, "b")
+	must(t, write(from, 0, "before"))
+	id := operation(w, func(tell func(int, mutation.Kind, string, string)) {
+		tell(1, mutation.Write, from, "")
+		must(t, write(from, os.O_TRUNC, "agent's first text"))
+		tell(2, mutation.Rename, from, to)
+		tell(1, mutation.Write, to, "")
+		must(t, os.Rename(from, to), write(to, os.O_TRUNC, "agent's second, longer text"))
+	})
+	done, err := w.store.Undo(t.Context(), w.files, undo.UndoRequest{ID: id})
+	if data, readErr := os.ReadFile(from); err != nil || string(data) != "before" {
+		t.Errorf("%v, %v, %v: %q", err, readErr, done.Conflicts, data)
+	}
+}
+
+// A new directory that the user deleted with a file of the user's in it is not made again.
+func TestUndoLeavesOutDirectoryThatUserDeleted(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 1)
+	dir := filepath.Join(w.dir, "d")
+	inner := filepath.Join(dir, "e", "f")
+	id := operation(w, func(tell func(int, mutation.Kind, string, string)) {
+		for _, path := range []string{dir, filepath.Dir(inner), inner} {
+			tell(1, mutation.Make, path, "")
+			must(t, os.Mkdir(path, 0o755))
+		}
+		w.recorder.Tick()
+		must(t, write(filepath.Join(inner, "c"), 0, "user's"))
+		w.recorder.Tick()
+		for _, path := range []string{filepath.Join(inner, "c"), inner, filepath.Dir(inner)} {
+			tell(1, mutation.Remove, path, "")
+			must(t, os.Remove(path))
+		}
+		w.recorder.Tick()
+		must(t, os.Remove(dir))
+	})
+	done, err := w.store.Undo(t.Context(), w.files, undo.UndoRequest{ID: id})
+	if now := w.snapshot(); err != nil || len(now) != 1 || len(done.Conflicts) == 0 {
+		t.Errorf("%v, conflicts %v: %v", err, done.Conflicts, now)
+	}
+}

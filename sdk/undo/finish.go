@@ -111,7 +111,7 @@ func (f *recordFinisher) wasDeletedOrMoved(dir *fileObject) bool {
 // retainCreatedDir makes undo keep or recreate a directory that the operation created. Undo needs the directory as the
 // parent of a file that existed before the operation.
 func (f *recordFinisher) retainCreatedDir(dir *fileObject) {
-	for dir.Created && dir.Parent != none {
+	for dir.Created && !dir.removed && dir.Parent != none {
 		key := dir.pinned
 		if key.dir == nil {
 			key = nameKey{f.record.Objects[dir.Parent], string(dir.Name)}

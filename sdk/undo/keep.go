@@ -81,7 +81,9 @@ func (r *Recorder) openEntryFile(e *entryChange, o *fileObject) (*os.File, error
 			_ = f.Close()
 			return nil, err
 		}
-		o.Size = n.Size
+		if o.Content == 0 { // otherwise the size of the kept contents
+			o.Size = n.Size
+		}
 		return f, nil
 	}
 	return nil, fs.ErrNotExist
