@@ -86,3 +86,37 @@ func (t *fileTransfer) convertError(w *workspace.Workspace, source, destination 
 		hiddentext.QuoteName(destination)).
 		WithHint("create it first, with mkdir")
 }
+
+type cpInput struct {
+	Source      string `json:"source" jsonschema:"Source path" claim:"read"`
+	Destination string `json:"destination" jsonschema:"Destination path" claim:"write"`
+	Overwrite   bool   `json:"overwrite,omitempty" jsonschema:"Overwrite if exists; directories are replaced, not merged" default:"false"`
+	IfMatch     string `json:"if_match,omitempty" jsonschema:"Copy only if the source has this etag"`
+}
+
+func newCpTool(m *pluginState) sdk.Tool {
+	return sdk.NewTool("cp", "Copy a file or directory.",
+		func(ctx context.Context, req *sdk.Request[cpInput]) (transferOutput, error) {
+			in := req.Args
+			t := fileTransfer{tool: "cp", doing: "copy", ifMatch: in.IfMatch}
+			return t.runTransfer(ctx, &req.Environment, m, in.Source, in.Destination, in.Overwrite, req.Workspace.CopyTree)
+		},
+		withChangeTraits(sdk.Traits{Sets: []string{picoclawSet, moduleSet}, Permissions: []string{"fs.read", "fs.write"}}))
+}
+
+type mvInput struct {
+	Source      string `json:"source" jsonschema:"Source path; a symbolic link is moved, not its target" claim:"delete"`
+	Destination string `json:"destination" jsonschema:"Destination path" claim:"write"`
+	Overwrite   bool   `json:"overwrite,omitempty" jsonschema:"Overwrite if exists; directories are replaced, not merged" default:"false"`
+	IfMatch     string `json:"if_match,omitempty" jsonschema:"Move only if the source has this etag"`
+}
+
+func newMvTool(m *pluginState) sdk.Tool {
+	return sdk.NewTool("mv", "Move or rename a file or directory.",
+		func(ctx context.Context, req *sdk.Request[mvInput]) (transferOutput, error) {
+			in := req.Args
+			t := fileTransfer{tool: "mv", doing: "move", ifMatch: in.IfMatch}
+			return t.runTransfer(ctx, &req.Environment, m, in.Source, in.Destination, in.Overwrite, req.Workspace.MoveTree)
+		},
+		withChangeTraits(sdk.Traits{Sets: []string{picoclawSet, moduleSet}, Permissions: []string{"fs.read", "fs.write"}}))
+}
