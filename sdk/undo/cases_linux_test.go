@@ -292,3 +292,26 @@ func TestUndoLeavesOutDirectoryThatUserDeleted(t *testing.T) {
 		t.Errorf("%v, conflicts %v: %v", err, done.Conflicts, now)
 	}
 }
+
+// A write that failed because another thread renamed the file does not explain the user's write to the file.
+func TestUndoSparesWriteAfterFailedOpen(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 1)
+	from, to := filepath.Join(w.dir, "a"), filepath.Join(w.dir, "b")
+	must(t, write(from, 0, "before"))
+	id := operation(w, func(tell func(int, mutation.Kind, string, string)) {
+		tell(1, mutation.Write, from, "") // fails
+		tell(2, mutation.Rename, from, to)
+		must(t, os.Rename(from, to))
+		for thread := range 2 {
+			tell(1+thread, mutation.Remove, from+".none", "")
+		}
+		must(t, write(to, os.O_APPEND, ", user's"))
+		w.recorder.Tick()
+	})
+	done, err := w.store.Undo(t.Context(), w.files, undo.UndoRequest{ID: id, Force: true})
+	data, _ := os.ReadFile(from)
+	if there, readErr := os.ReadFile(to); err != nil || string(there) != "before, user's" && string(data) != "before, user's" {
+		t.Errorf("%v, %v, %v: %q, %q", err, readErr, done.Conflicts, data, there)
+	}
+}

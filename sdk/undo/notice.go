@@ -219,7 +219,17 @@ func (r *Recorder) beforeWrite(m mutation.FileMutation) {
 // uncountFailedOpen uncounts the descriptor of a call that left no file open for writing: the call failed, or it only
 // truncated the file. Otherwise a later close by another program would be attributed to the operation.
 func (r *Recorder) uncountFailedOpen(e *entryChange, o *fileObject) {
-	if o == nil || o.opens == 0 || e.current != o || r.isOpenForWriting(e) {
+	if o == nil || o.opens == 0 {
+		return
+	}
+	if e.current != o { // another thread renamed it
+		i := slices.IndexFunc(r.record.Entries, func(at *entryChange) bool { return at.current == o && at.opens > 0 })
+		if i < 0 {
+			return
+		}
+		e = r.record.Entries[i]
+	}
+	if r.isOpenForWriting(e) {
 		return
 	}
 	r.processEvents() // it may have been closed just now

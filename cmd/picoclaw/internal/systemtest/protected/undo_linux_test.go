@@ -125,6 +125,7 @@ func (w *undoWorld) undo(step undoStep, users bool, named *[]string) (wrong []st
 		case is == want, want == unseen:
 		case bothDirs(is, want) && (users || path == "" || w.untimed[path]): // the user, or this test, changed something in it
 		case step.touched[path] && (sameFile(is, want) || agentsSince && isNamed):
+		case step.during[path] && left[path] == step.after[path] && slices.ContainsFunc(w.users[path], func(was string) bool { return sameFile(is, was) }):
 		case !step.touched[path] && (isNamed || isNeeded):
 		case step.former[path] && sameFile(is, left[path]): // the user has changed the file at its next name
 		case !step.touched[path] && users && sameFile(is, want): // the user changed another name of the file

@@ -4,6 +4,7 @@ import ctypes, json, os, shutil, stat, sys, threading
 
 libc = ctypes.CDLL(None, use_errno=True)
 new = os.O_WRONLY | os.O_CREAT | os.O_NONBLOCK | os.O_NOFOLLOW
+follow = 0  # O_NOFOLLOW with several threads: a symlink that another thread just made leads to a file that was not announced
 
 
 def put(path, flags, text, at=0):
@@ -92,9 +93,9 @@ def chmod(a, b, n):
 changes = {
     "write": lambda a, b, n: put(a, new | os.O_TRUNC, b"w%d" % n),
     "creat": lambda a, b, n: put(a, new | os.O_EXCL, b"c%d" % n),
-    "append": lambda a, b, n: put(a, os.O_WRONLY | os.O_APPEND | os.O_NONBLOCK, b"+"),
-    "overwrite": lambda a, b, n: put(a, os.O_RDWR | os.O_NONBLOCK, b"o%d" % n, n % 3),
-    "truncate": lambda a, b, n: os.truncate(a, n % 7),
+    "append": lambda a, b, n: put(a, os.O_WRONLY | os.O_APPEND | os.O_NONBLOCK | follow, b"+"),
+    "overwrite": lambda a, b, n: put(a, os.O_RDWR | os.O_NONBLOCK | follow, b"o%d" % n, n % 3),
+    "truncate": lambda a, b, n: follow or os.truncate(a, n % 7),
     "replace": replace,
     "rename": lambda a, b, n: os.rename(a, b),
     "noreplace": lambda a, b, n: libc.renameat2(-100, a, -100, b, 1),
@@ -132,6 +133,7 @@ def run(thread):
 for _ in sys.stdin:
     with open(".mutate.json") as f:
         threads = [threading.Thread(target=run, args=(t,)) for t in json.load(f)]
+    follow = 0 if len(threads) == 1 else os.O_NOFOLLOW
     if len(threads) == 1:
         threads[0].run()
     else:
