@@ -86,7 +86,7 @@ type hookModelRequest struct {
 	MaxTokens int             `json:"max_tokens,omitempty"`
 }
 
-// Generate sends the request after hooks have changed it, and returns the reply after hooks have changed it.
+// Generate lets hooks change the request, sends it, and lets hooks change the reply.
 func (m *hookedModel) Generate(ctx context.Context, r agent.ModelRequest, onText func(string)) (*agent.ModelReply, error) {
 	seen := hookModelRequest{System: r.System, Messages: r.Messages, MaxTokens: r.MaxTokens}
 	for _, t := range r.Tools {

@@ -81,20 +81,20 @@ func convertPluginStatus(h session.PluginStatus) console.AgentPlugin {
 }
 
 // networkAccess returns the hosts that an agent's processes may reach.
-func networkAccess(p *policy.Policy) console.NetworkAccess {
+func networkAccess(p *policy.Policy) console.AgentNetworkAccess {
 	in, n := p.IsolationOptions(), p.NetworkRules()
 	switch {
 	case n != nil:
-		out := console.NetworkAccess{Words: "reaches allowed hosts only.", Allow: n.Allow, Ask: n.Ask,
+		out := console.AgentNetworkAccess{Words: "reaches allowed hosts only.", Allow: n.Allow, Ask: n.Ask,
 			Deny: n.Deny}
 		for _, program := range n.From {
 			out.Allow = append(slices.Clip(out.Allow), "the hosts that "+program+" is configured for")
 		}
 		return out
 	case in.Enabled && !in.Network:
-		return console.NetworkAccess{Words: "reaches nothing: there is no network."}
+		return console.AgentNetworkAccess{Words: "reaches nothing: there is no network."}
 	}
-	return console.NetworkAccess{Words: "reaches everything that this machine reaches, without audit entries."}
+	return console.AgentNetworkAccess{Words: "reaches everything that this machine reaches, without audit entries."}
 }
 
 // readInventory returns the plugins of the current runtime.

@@ -63,7 +63,7 @@ func (c *etcCopyCache) replaceEtcMounts(v *mountPlanner) error {
 		return nil
 	}
 	slices.SortFunc(parts, func(a, b plannedMount) int { return strings.Compare(a.target, b.target) })
-	kept := slices.DeleteFunc(slices.Clone(parts), isCopyable)
+	kept := slices.DeleteFunc(slices.Clone(parts), canCopyInsteadOfMount)
 	var public []etcEntry
 	if v.profile.Exec {
 		var err error
@@ -79,9 +79,9 @@ func (c *etcCopyCache) replaceEtcMounts(v *mountPlanner) error {
 	return nil
 }
 
-// isCopyable reports whether a copy can replace a mount. Files that change while a sandbox runs stay mounts, and so do
+// canCopyInsteadOfMount reports whether a copy can replace a mount. Files that change while a sandbox runs stay mounts, and so do
 // the operator's exposed paths.
-func isCopyable(m plannedMount) bool {
+func canCopyInsteadOfMount(m plannedMount) bool {
 	if m.origin != fromSystem {
 		return false
 	}
@@ -196,7 +196,7 @@ func copyMount(root *os.Root, m plannedMount) error {
 			return err
 		}
 		return root.WriteFile(path, data, 0o444)
-	case isCopyable(m):
+	case canCopyInsteadOfMount(m):
 		return os.CopyFS(filepath.Join(root.Name(), path), os.DirFS(m.source))
 	}
 	if info, err := os.Stat(m.source); err == nil && info.IsDir() {
@@ -252,7 +252,7 @@ func etcCacheKey(parts []plannedMount, public []etcEntry) (string, error) {
 			if err := hashFileIdentity(sum, m.source); err != nil {
 				return "", err
 			}
-		case m.kind == bindRO && isCopyable(m):
+		case m.kind == bindRO && canCopyInsteadOfMount(m):
 			err := filepath.WalkDir(m.source, func(path string, d fs.DirEntry, err error) error {
 				if files++; files > maxEtcFiles {
 					return fmt.Errorf("%s contains too many files", m.source)

@@ -44,7 +44,7 @@ func ReadLog(path string, each func(Record) error) (broken int, err error) {
 // openCallDelay is the time after which readers report a running call before its end.
 const openCallDelay = 2 * time.Second
 
-// emitOpenCalls passes on calls that arrived before a time and have no end, the oldest first.
+// emitOpenCalls emits the calls that began before a time and have no end entry, oldest first.
 func (r *logReader) emitOpenCalls(before time.Time) error {
 	calls := slices.SortedFunc(maps.Values(r.openCalls), func(a, b Record) int { return a.Time.Compare(b.Time) })
 	for _, call := range calls {

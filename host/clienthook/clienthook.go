@@ -31,7 +31,7 @@ type HookFormat struct {
 	Tools  map[string][]toolEffect `json:"tools"`
 }
 
-// toolEffect is one effect of a client's tool, with the argument that names its object.
+// toolEffect is one effect of a client's tool, with the name of the argument that holds the path, command or URL.
 type toolEffect struct {
 	Do       string `json:"do"` // as session.ClientToolActionKind, or patch
 	From     string `json:"from"`

@@ -9,7 +9,7 @@ import (
 // KeyType is the type of a key's value.
 type KeyType string
 
-// The types of values.
+// The types of configuration values.
 const (
 	StringType  KeyType = "string"
 	BoolType    KeyType = "boolean"

@@ -31,7 +31,7 @@ type Agent struct {
 	Words      string
 	Settings   []AgentSetting // explicitly set
 	Plugins    []AgentPlugin
-	Network    NetworkAccess
+	Network    AgentNetworkAccess
 	Jobs       bool          // its jobs are enabled
 	Heartbeat  time.Duration // 0 for none
 }
@@ -56,8 +56,8 @@ type AgentTool struct {
 	Why      string // why it is disabled
 }
 
-// NetworkAccess lists the hosts that an agent may reach.
-type NetworkAccess struct {
+// AgentNetworkAccess lists the hosts that an agent may reach.
+type AgentNetworkAccess struct {
 	Words            string
 	Allow, Ask, Deny []string
 }

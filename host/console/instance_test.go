@@ -34,7 +34,7 @@ func (w *world) Agents() ([]Agent, error) {
 	held := []AgentPlugin{{ID: evil, Enabled: true, Grants: evil, Hosts: []string{evil}, Tools: []AgentTool{tool}}}
 	return []Agent{
 		{ID: "main", Workspace: evil, Words: evil, Settings: []AgentSetting{{evil, evil, evil}}, Plugins: held, Jobs: true,
-			Network: NetworkAccess{Words: evil, Allow: []string{evil}, Ask: []string{evil}, Deny: []string{evil}}, Heartbeat: time.Hour},
+			Network: AgentNetworkAccess{Words: evil, Allow: []string{evil}, Ask: []string{evil}, Deny: []string{evil}}, Heartbeat: time.Hour},
 		{ID: evil, Workspace: "/w", Restricted: true, Words: "x", Plugins: held},
 	}, nil
 }

@@ -95,7 +95,7 @@ func (s *Inventory) describeServer(id string, pin *store.InstalledPlugin) Server
 		out.Diff += asked
 		return out
 	}
-	seen, noted := s.readChangedTools(id), session.ReadToolWithdrawals(s.Config.Home().Path, id, pin.Version)
+	seen, noted := s.readUnacceptedTools(id), session.ReadToolWithdrawals(s.Config.Home().Path, id, pin.Version)
 	if seen == nil && len(noted) == 0 {
 		return out
 	}
@@ -130,8 +130,8 @@ func FormatQuarantinedTools(all []session.ToolWithdrawal) string {
 // maxObservedBytes limits the file with a server's current tools, which the server's process can write.
 const maxObservedBytes = 1 << 20
 
-// readChangedTools returns a server's current tools as JSON, if they differ from the accepted ones; else nil.
-func (s *Inventory) readChangedTools(id string) []byte {
+// readUnacceptedTools returns a server's current tools as JSON, if they differ from the accepted ones; else nil.
+func (s *Inventory) readUnacceptedTools(id string) []byte {
 	for _, agent := range s.Config.AgentIDs() {
 		root, err := os.OpenRoot(filepath.Join(session.PluginStateDir(s.Config.Home().Path, id), agent))
 		if err != nil {

@@ -31,8 +31,8 @@ type PackageBuilder struct {
 	Logs     string // directory for the output of failed package managers
 }
 
-// BuildReport describes a built package for the operator's review before its installation.
-type BuildReport struct {
+// PackageReview describes a built package for the operator's review before its installation.
+type PackageReview struct {
 	Info     *ServerInfo
 	Fetched  string            // fetched package with its version; empty for none
 	Claims   map[string]string // claims of arguments, by "tool.field"
@@ -53,14 +53,14 @@ const programID = "mcp"
 
 // BuildPackage fetches a server's package, asks the server for its tools, and builds a plugin package. Neither step
 // can access an agent's data. shadows returns the plugin that has another tool with the same name.
-func (m *PackageBuilder) BuildPackage(ctx context.Context, id string, s *ServerSpec, shadows func(string) string) (*store.StagedPackage, *BuildReport, error) {
+func (m *PackageBuilder) BuildPackage(ctx context.Context, id string, s *ServerSpec, shadows func(string) string) (*store.StagedPackage, *PackageReview, error) {
 	if err := s.Validate(); err != nil {
 		return nil, nil, err
 	}
 	if err := pluginpb.CheckPluginID(id); err != nil {
 		return nil, nil, err
 	}
-	r := &BuildReport{}
+	r := &PackageReview{}
 	p, err := m.Store.BuildPackage(s.DisplaySource(), func(p *store.StagedPackage) error {
 		p.Program = programID
 		return m.buildPackageDir(ctx, p.StagingDir(), id, s, r)
@@ -75,7 +75,7 @@ func (m *PackageBuilder) BuildPackage(ctx context.Context, id string, s *ServerS
 
 // buildPackageDir fetches or copies the server's files to dir, asks the server for its tools, and writes the manifest.
 // It completes the report r.
-func (m *PackageBuilder) buildPackageDir(ctx context.Context, dir, id string, s *ServerSpec, r *BuildReport) error {
+func (m *PackageBuilder) buildPackageDir(ctx context.Context, dir, id string, s *ServerSpec, r *PackageReview) error {
 	d := serverDefinition{Env: maps.Clone(s.Env), URL: s.URL, Headers: s.Headers, Roots: s.Roots, Asked: s}
 	data := filepath.Join(dir, store.DataDir)
 	var known knownServerSettings

@@ -16,13 +16,13 @@ func (b *builtManifest) addResourceOrPrompt(id, name string, listed *ListedTool)
 	if strings.TrimSpace(d.Name) == "" {
 		return errors.New("it has no name")
 	}
-	taken := map[string]acceptedTool{}
+	taken := map[string]acceptedDefinition{}
 	for known, tool := range b.tools {
 		if short, ok := strings.CutPrefix(known, pluginpb.CallNamePrefix(listed.Kind)); ok {
 			taken[short] = tool
 		}
 	}
-	spec := pluginpb.ToolSpec{Name: makeToolName(id, d.Name, taken), Doc: cmp.Or(strings.TrimSpace(d.Description), d.Name), ReadOnly: true}
+	spec := pluginpb.ToolSpec{Name: normalizeToolName(id, d.Name, taken), Doc: cmp.Or(strings.TrimSpace(d.Description), d.Name), ReadOnly: true}
 	if spec.Name == "" {
 		return errors.New("its name is too similar to another's")
 	}
@@ -54,7 +54,7 @@ func (b *builtManifest) addResourceOrPrompt(id, name string, listed *ListedTool)
 	if err = spec.CheckSchemas(); err != nil {
 		return err
 	}
-	b.tools[pluginpb.CallNamePrefix(listed.Kind)+spec.Name] = acceptedTool{Name: name, Hash: listed.Hash}
+	b.tools[pluginpb.CallNamePrefix(listed.Kind)+spec.Name] = acceptedDefinition{Name: name, Hash: listed.Hash}
 	if listed.Kind == pluginpb.ResourceKind {
 		b.manifest.Resources = append(b.manifest.Resources, spec)
 		return nil

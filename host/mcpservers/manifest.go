@@ -21,8 +21,8 @@ const minToolName = 10
 // notInNames matches characters that are not allowed in tool names.
 var notInNames = lazyregexp.New(`[^a-z0-9_]+`)
 
-// makeToolName returns picoclaw's name for a server's tool, in a-z, 0-9 and "_"; empty if that name is in taken.
-func makeToolName(id, name string, taken map[string]acceptedTool) string {
+// normalizeToolName returns picoclaw's name for a server's tool, in a-z, 0-9 and "_"; empty if that name is in taken.
+func normalizeToolName(id, name string, taken map[string]acceptedDefinition) string {
 	var spaced strings.Builder // printEnv becomes print_env
 	for i, r := range name {
 		if r >= 'A' && r <= 'Z' && i > 0 && name[i-1] >= 'a' && name[i-1] <= 'z' {
@@ -48,7 +48,7 @@ func makeToolName(id, name string, taken map[string]acceptedTool) string {
 // builtManifest collects the manifest of a new package.
 type builtManifest struct {
 	manifest *pluginpb.Manifest
-	tools    map[string]acceptedTool
+	tools    map[string]acceptedDefinition
 	leftOut  []string // tools that are not offered, with reasons
 	claims   map[string]string
 }
@@ -58,7 +58,7 @@ func buildManifest(id string, s *ServerSpec, info *ServerInfo, programs []string
 	if maxID := maxClientName - 1 - minToolName; len(id) > maxID {
 		return nil, fmt.Errorf("the name %s is too long for tool names; use at most %d characters", id, maxID)
 	}
-	b := &builtManifest{tools: map[string]acceptedTool{}, claims: map[string]string{}}
+	b := &builtManifest{tools: map[string]acceptedDefinition{}, claims: map[string]string{}}
 	doc := info.Title
 	if doc == "" {
 		doc = info.Name
@@ -82,7 +82,7 @@ func buildManifest(id string, s *ServerSpec, info *ServerInfo, programs []string
 			b.leftOut = append(b.leftOut, fmt.Sprintf("%s: %v", shortenLine(name), err))
 			continue
 		}
-		b.tools[spec.Name] = acceptedTool{Name: name, Hash: tool.Hash}
+		b.tools[spec.Name] = acceptedDefinition{Name: name, Hash: tool.Hash}
 		b.manifest.Tools = append(b.manifest.Tools, *spec)
 	}
 	for at := range unused {
@@ -97,7 +97,7 @@ func buildManifest(id string, s *ServerSpec, info *ServerInfo, programs []string
 // convertTool converts a server's tool description to the manifest's.
 func (b *builtManifest) convertTool(id string, s *ServerSpec, d *ToolDescription, known, unused map[string]string) (*pluginpb.ToolSpec, error) {
 	out := &pluginpb.ToolSpec{
-		Name: makeToolName(id, d.Name, b.tools), Doc: strings.TrimSpace(d.Description), ReadOnly: d.Annotations.ReadOnly,
+		Name: normalizeToolName(id, d.Name, b.tools), Doc: strings.TrimSpace(d.Description), ReadOnly: d.Annotations.ReadOnly,
 		Destructive: d.Annotations.Destructive != nil && *d.Annotations.Destructive, Idempotent: d.Annotations.Idempotent,
 		OpenWorld: d.Annotations.OpenWorld != nil && *d.Annotations.OpenWorld,
 	}

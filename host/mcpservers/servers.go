@@ -183,18 +183,18 @@ type ToolDescription struct {
 
 // serverDefinition is the content of server.json. Asked and Package are kept for later updates of the package.
 type serverDefinition struct {
-	Command []string                `json:"command,omitempty"`
-	Env     map[string]string       `json:"env,omitempty"`
-	URL     string                  `json:"url,omitempty"`
-	Headers map[string]string       `json:"headers,omitempty"`
-	Roots   bool                    `json:"roots,omitempty"`
-	Tools   map[string]acceptedTool `json:"tools"`
-	Asked   *ServerSpec             `json:"asked"`
-	Package string                  `json:"package,omitempty"` // fetched package with its version
+	Command []string                      `json:"command,omitempty"`
+	Env     map[string]string             `json:"env,omitempty"`
+	URL     string                        `json:"url,omitempty"`
+	Headers map[string]string             `json:"headers,omitempty"`
+	Roots   bool                          `json:"roots,omitempty"`
+	Tools   map[string]acceptedDefinition `json:"tools"`
+	Asked   *ServerSpec                   `json:"asked"`
+	Package string                        `json:"package,omitempty"` // fetched package with its version
 }
 
-// acceptedTool identifies a tool definition that the operator accepted.
-type acceptedTool struct {
+// acceptedDefinition identifies a tool definition that the operator accepted.
+type acceptedDefinition struct {
 	Name string `json:"name"`
 	Hash string `json:"hash"`
 }

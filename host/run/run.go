@@ -52,7 +52,7 @@ type RunResult struct {
 	ID        string
 	Code      int
 	Exceeded  string // the limit that the program was ended for
-	Changes   undo.OperationResult
+	Changes   undo.RecordingResult
 	Refused   []string // changes of protected files
 	Found     []string // protected files that it or others changed
 	Network   []string // refused connections

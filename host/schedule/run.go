@@ -31,7 +31,7 @@ func (s *Scheduler) saveAndStartRuns(runCtx context.Context) error {
 				j.State.LastStatus, j.State.LastError = r.Status, r.Error
 			}
 			if runCtx != nil {
-				run, record := j.checkDue(now, active[j.ID])
+				run, record := j.advanceIfDue(now, active[j.ID])
 				if run {
 					due = append(due, *j)
 				}
@@ -71,9 +71,9 @@ func (s *Scheduler) saveAndStartRuns(runCtx context.Context) error {
 	return nil
 }
 
-// checkDue reports whether a job must run now. It returns a log record if a run was interrupted or is skipped. active
+// advanceIfDue reports whether a job must run now. It returns a log record if a run was interrupted or is skipped. active
 // is the job's running run; nil if there is none.
-func (j *Job) checkDue(now int64, active *activeRun) (run bool, record *RunRecord) {
+func (j *Job) advanceIfDue(now int64, active *activeRun) (run bool, record *RunRecord) {
 	newRecord := func(status RunStatus, why string) *RunRecord {
 		return &RunRecord{Time: time.UnixMilli(now), Job: j.ID, Name: j.Name, Status: status, Error: why}
 	}
@@ -125,7 +125,7 @@ func (s *Scheduler) startHeartbeat(runCtx context.Context) {
 	s.mu.Lock()
 	active := s.running[HeartbeatID]
 	s.mu.Unlock()
-	run, record := s.heartbeat.checkDue(s.nowMillis(), active)
+	run, record := s.heartbeat.advanceIfDue(s.nowMillis(), active)
 	if record != nil {
 		s.logRecord(*record)
 	}

@@ -51,8 +51,8 @@ type jobFile struct {
 	Unknown jsontext.Value `json:",embed"`
 }
 
-// parseJobFile parses jobs.json. It keeps jobs with an invalid schedule.
-func parseJobFile(text []byte) (*jobFile, error) {
+// parseJobsFile parses jobs.json. It keeps jobs with an invalid schedule.
+func parseJobsFile(text []byte) (*jobFile, error) {
 	f := &jobFile{}
 	if err := jsonv2.Unmarshal(text, f); err != nil {
 		return nil, err
@@ -119,7 +119,7 @@ func (s *Store) readJobs() (*jobFile, fs.FileInfo, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", s.jobsPath(), err)
 	}
-	f, err := parseJobFile(text)
+	f, err := parseJobsFile(text)
 	if err != nil {
 		return nil, nil, fmt.Errorf("the jobs in %s can't be read: %w; restore a copy, or write %s to it and add the jobs again",
 			s.jobsPath(), err, `{"version": 1, "jobs": []}`)

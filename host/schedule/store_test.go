@@ -308,7 +308,7 @@ func FuzzFile(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		jobs, err := parseJobFile(text)
+		jobs, err := parseJobsFile(text)
 		if err != nil {
 			return
 		}
@@ -316,7 +316,7 @@ func FuzzFile(f *testing.F) {
 		if err != nil {
 			t.Fatalf("it can't be written: %v", err)
 		}
-		read, err := parseJobFile(again)
+		read, err := parseJobsFile(again)
 		if err != nil {
 			t.Fatalf("what was written can't be read: %v\n%s", err, again)
 		}
@@ -327,8 +327,8 @@ func FuzzFile(f *testing.F) {
 		const now = 1790000000000
 		for i := range jobs.Jobs {
 			j := &jobs.Jobs[i]
-			runs, _ := j.checkDue(now, nil)
-			if twice, _ := j.checkDue(now, &activeRun{}); runs && twice {
+			runs, _ := j.advanceIfDue(now, nil)
+			if twice, _ := j.advanceIfDue(now, &activeRun{}); runs && twice {
 				t.Fatalf("it runs twice: %+v", j)
 			}
 			if next := j.State.NextRunAtMs; j.Enabled && next != 0 && next <= now {

@@ -5,7 +5,7 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// PluginStatus says whether an agent may use a plugin, with its grants and its tools.
+// PluginStatus describes a plugin for one agent: whether the agent may use it, the plugin's grants and its tools.
 type PluginStatus struct {
 	Plugin  string
 	Version string

@@ -93,7 +93,7 @@ func (a *auditWriter) checkWritable() error {
 	return log.CheckWritable()
 }
 
-// Close closes the log and sends the last note to its witness.
+// Close closes the log and sends its last hash to the witness, a server that remembers such hashes.
 func (a *auditWriter) Close() error {
 	defer a.witness.Close()
 	a.mu.Lock()

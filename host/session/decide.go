@@ -32,7 +32,7 @@ func (s *Session) decideCall(t *catalog.Tool, args *callArguments) guard.Decisio
 	if t.Kind != pluginpb.ResourceKind {
 		return d
 	}
-	if path, ok := filePathOfURI(t.Spec.URI, args.Values); ok {
+	if path, ok := filePathOfURITemplate(t.Spec.URI, args.Values); ok {
 		if file := s.policy.WithEffectiveSettingNames(s.guard.DecidePath(guard.Read, path)); file.Verdict > d.Verdict {
 			return file
 		}
@@ -72,17 +72,17 @@ func (s *Session) decideClaims(p *catalog.Plugin, args *callArguments) guard.Dec
 }
 
 // decideOnNamedProtectedFiles decides on all protected files that a command changes.
-func (s *Session) decideOnNamedProtectedFiles(values []claimedValue) guard.Decision {
+func (s *Session) decideOnNamedProtectedFiles(values []claimedArgument) guard.Decision {
 	var named []string
 	for _, at := range values {
 		if text, ok := at.value.(string); ok {
 			named = append(named, text)
 		}
 	}
-	return s.guard.DecideProtectedFiles(named)
+	return s.guard.DecideDeclaredProtectedFiles(named)
 }
 
-func (s *Session) decideClaim(p *catalog.Plugin, claims []pluginpb.ClaimedArgument, site pluginpb.ClaimedArgument, at claimedValue) guard.Decision {
+func (s *Session) decideClaim(p *catalog.Plugin, claims []pluginpb.ClaimedArgument, site pluginpb.ClaimedArgument, at claimedArgument) guard.Decision {
 	if site.Claim == pluginpb.ClaimEnv || site.Claim == pluginpb.ClaimStdin {
 		return guard.Decision{} // part of the decision on the command
 	}
@@ -162,7 +162,7 @@ func fileURIPaths(text string) (paths []string, ok bool) {
 }
 
 // commandAtSite returns the command in an argument, with the working directory and environment from its siblings.
-func (s *Session) commandAtSite(claims []pluginpb.ClaimedArgument, site pluginpb.ClaimedArgument, at claimedValue, text string) guard.Command {
+func (s *Session) commandAtSite(claims []pluginpb.ClaimedArgument, site pluginpb.ClaimedArgument, at claimedArgument, text string) guard.Command {
 	c := guard.Command{Text: text, Env: s.commandEnv()}
 	if shell, err := guard.FindShell(); err == nil {
 		c.Dialect = shell.Dialect
@@ -200,33 +200,33 @@ func areSiblingSites(a, b []string) bool {
 	return true
 }
 
-// claimedValue is the value of a claimed argument, and the object that contains it.
-type claimedValue struct {
+// claimedArgument is the value of a claimed argument, and the object that contains it.
+type claimedArgument struct {
 	value  any
 	object map[string]any
 }
 
 // valuesAtSite returns the argument values at a site; none if an optional argument is absent.
-func valuesAtSite(object map[string]any, path []string) []claimedValue {
+func valuesAtSite(object map[string]any, path []string) []claimedArgument {
 	value, ok := object[path[0]]
 	if !ok {
 		return nil
 	}
-	return descendToValues(claimedValue{value: value, object: object}, path[1:])
+	return descendToValues(claimedArgument{value: value, object: object}, path[1:])
 }
 
-func descendToValues(at claimedValue, path []string) []claimedValue {
+func descendToValues(at claimedArgument, path []string) []claimedArgument {
 	if len(path) == 0 {
-		return []claimedValue{at}
+		return []claimedArgument{at}
 	}
 	switch value := at.value.(type) {
 	case []any:
 		if path[0] != "*" {
 			return nil
 		}
-		var all []claimedValue
+		var all []claimedArgument
 		for _, item := range value {
-			all = append(all, descendToValues(claimedValue{value: item, object: at.object}, path[1:])...)
+			all = append(all, descendToValues(claimedArgument{value: item, object: at.object}, path[1:])...)
 		}
 		return all
 	case map[string]any:

@@ -59,8 +59,8 @@ func (f *ResourceOrPrompt) MatchURI(uri string) (arguments json.RawMessage, ok b
 	return arguments, err == nil
 }
 
-// filePathOfURI returns the path in a file: URI template, after it has inserted the variables' values.
-func filePathOfURI(uri string, values map[string]any) (path string, ok bool) {
+// filePathOfURITemplate returns the path in a file: URI template, after it has inserted the variables' values.
+func filePathOfURITemplate(uri string, values map[string]any) (path string, ok bool) {
 	scheme, path, _ := strings.Cut(uri, ":")
 	if !strings.EqualFold(scheme, "file") {
 		return "", false

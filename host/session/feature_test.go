@@ -16,7 +16,7 @@ func TestFilePathOf(t *testing.T) {
 		{"FILE:/etc/passwd", nil, "/etc/passwd"},
 		{"notes:///etc/passwd", nil, ""},
 	} {
-		if got, ok := filePathOfURI(c.uri, c.values); got != c.want || ok != (c.want != "") {
+		if got, ok := filePathOfURITemplate(c.uri, c.values); got != c.want || ok != (c.want != "") {
 			t.Errorf("%s with %v: got %q, %v, want %q", c.uri, c.values, got, ok, c.want)
 		}
 	}

@@ -27,7 +27,8 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// sandboxNetwork is the network of a plugin's instances under one policy. It reports refused connections to calls.
+// sandboxNetwork is the network of a plugin's instances under one policy. It tells each call which of its connections
+// were refused.
 type sandboxNetwork struct {
 	policy    *egress.Policy
 	secrets   []egress.Secret

@@ -33,9 +33,9 @@ type call struct {
 	tool        *catalog.Tool // set by findTool, with builtin and hooks
 	builtin     *BuiltinTool  // nil for a plugin's tool
 	hooks       *callHookRunner
-	arguments   *callArguments  // set by decodeArguments, and by askHooks if a hook changes them
-	decision    guard.Decision  // set by decideByGuard and askHooks
-	decidingCtx context.Context // trace of decideByGuard and askHooks
+	arguments   *callArguments  // set by decodeArguments, and by applyBeforeHooks if a hook changes them
+	decision    guard.Decision  // set by decideByGuard and applyBeforeHooks
+	decidingCtx context.Context // trace of decideByGuard and applyBeforeHooks
 	endDeciding func(error)
 	approved    bool                    // a person approved the call; set by awaitApproval
 	admittedCtx context.Context         // set by admitCall, with slot
@@ -75,7 +75,7 @@ func (s *Session) newCall(ctx context.Context, name string, raw json.RawMessage,
 
 // runSteps runs the steps in the order of docs/architecture.md. logEnd runs last, whichever step ends the call.
 func (c *call) runSteps() *Result {
-	result := runUntilResult(c.prepareHost, c.limitRate, c.findTool, c.decodeArguments, c.decideByGuard, c.askHooks, c.awaitApproval)
+	result := runUntilResult(c.prepareHost, c.limitRate, c.findTool, c.decodeArguments, c.decideByGuard, c.applyBeforeHooks, c.awaitApproval)
 	if result != nil {
 		return result
 	}
@@ -154,9 +154,9 @@ func (c *call) setDecision(d guard.Decision) {
 	c.record.Args, c.record.Decision, c.record.Rule = c.arguments.Values, d.Verdict.String(), d.Rule
 }
 
-// askHooks runs the hooks of a call that is not refused. If a hook changes the arguments, the guard decides again, and
+// applyBeforeHooks runs the hooks of a call that is not refused. If a hook changes the arguments, the guard decides again, and
 // the hooks are not asked again.
-func (c *call) askHooks() *Result {
+func (c *call) applyBeforeHooks() *Result {
 	defer func() { c.endDeciding(nil) }()
 	if c.decision.Verdict == guard.Deny {
 		return nil

@@ -21,7 +21,7 @@ type CrashError struct {
 func (e *CrashError) Error() string {
 	text := fmt.Sprintf("plugin %s ended during the call (%s); the outcome is unknown", e.Plugin, e.Exit)
 	if e.Stderr != "" {
-		text += "\nthe end of its standard error:\n  " + indentLines(e.Stderr)
+		text += "\nthe end of its standard error:\n  " + indentContinuationLines(e.Stderr)
 	}
 	return text
 }
@@ -49,11 +49,11 @@ func withoutGRPCPrefix(err error) error {
 	case codes.Unimplemented:
 		return errors.New("it does not support this part of picoclaw's protocol")
 	}
-	return errors.New(indentLines(s.Message()))
+	return errors.New(indentContinuationLines(s.Message()))
 }
 
-// indentLines indents all lines but the first, so that none looks like a message of the host.
-func indentLines(text string) string { return strings.ReplaceAll(text, "\n", "\n  ") }
+// indentContinuationLines indents all lines but the first, so that none looks like a message of the host.
+func indentContinuationLines(text string) string { return strings.ReplaceAll(text, "\n", "\n  ") }
 
 // InstanceLimitError reports a call that needed another instance while the owner's maximum of instances was in use.
 type InstanceLimitError struct {

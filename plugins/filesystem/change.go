@@ -162,7 +162,7 @@ func (r undoRecording) saveOriginalFiles(c *changeRequest, changed []workspace.P
 	if r.Recorder == nil {
 		return
 	}
-	r.SetSummary(summarizeChange(c.tool, changed))
+	r.SetSummary(formatUndoSummary(c.tool, changed))
 	for _, f := range changed {
 		for _, dir := range f.Dirs {
 			r.NoteCreatedDir(dir)
@@ -175,8 +175,8 @@ func (r undoRecording) saveOriginalFiles(c *changeRequest, changed []workspace.P
 	}
 }
 
-// summarizeChange returns the summary for the undo history.
-func summarizeChange(tool string, changed []workspace.PlannedChange) string {
+// formatUndoSummary returns the summary for the undo history.
+func formatUndoSummary(tool string, changed []workspace.PlannedChange) string {
 	first := changed[0]
 	verb := "changed"
 	if !first.Old.Exists() {

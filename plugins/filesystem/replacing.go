@@ -100,7 +100,7 @@ func (r *textReplacement) describeInexactMatch(f *replace.Replacements, s string
 	return fmt.Sprintf("%s was found at line %d with %s", r.names.old, text.LineNumberAt(s, f.Splices[0].From), how)
 }
 
-// formatTimes returns a count in words.
+// formatTimes returns a count such as "once" or "3 times".
 func formatTimes(n int) string {
 	if n == 1 {
 		return "once"

@@ -33,8 +33,9 @@ func newWriteFileTool(m *pluginState) sdk.Tool {
 			Permissions: []string{"fs.write"}}))
 }
 
-// newFullReplacer returns a function that replaces a file's contents with text. It uses the given encoding, or else the
-// one of the byte order mark, which it keeps. It does not convert line endings.
+// newFullReplacer returns a function that replaces a file's contents with text. The function encodes the text in the
+// given encoding, or else in the encoding of the file's byte order mark. It keeps the mark and does not convert line
+// endings.
 func newFullReplacer(content string, given *text.Encoding) func(*originalFile) ([]byte, error) {
 	return func(c *originalFile) ([]byte, error) {
 		if given != nil {

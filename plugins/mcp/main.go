@@ -27,7 +27,7 @@ func main() {
 		}
 		return
 	}
-	plugin, err := loadPlugin()
+	plugin, err := loadPluginFromWorkDir()
 	if err != nil {
 		exitWithError(err)
 	}
@@ -40,8 +40,8 @@ func exitWithError(err error) {
 	os.Exit(1)
 }
 
-// loadPlugin returns the plugin that the working directory defines.
-func loadPlugin() (sdk.Plugin, error) {
+// loadPluginFromWorkDir returns the plugin that the working directory defines.
+func loadPluginFromWorkDir() (sdk.Plugin, error) {
 	var m pluginpb.Manifest
 	var d serverDefinition
 	for name, target := range map[string]any{pluginpb.ManifestFile: &m, definitionFile: &d} {

@@ -140,7 +140,7 @@ func (s *mcpServer) startProcess(env *sdk.Environment, dirs placeholderDirs) (*c
 	}
 	if !s.selfConfined {
 		// A process can only restrict itself, and children inherit that.
-		if err := errors.Join(isolation.LimitSelf(profile.Limits), s.launcher.FilterSelf(profile)); err != nil {
+		if err := errors.Join(isolation.LimitSelf(profile.Limits), s.launcher.InstallChildFilter(profile)); err != nil {
 			return nil, err
 		}
 		s.selfConfined = true

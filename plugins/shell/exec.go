@@ -182,7 +182,7 @@ func newExitError(exit isolation.ExitStatus) error {
 
 // startBackgroundCommand starts a command in a session and returns without waiting for it.
 func (s *shellPlugin) startBackgroundCommand(req *sdk.Request[execInput]) (execOutput, error) {
-	session, err := s.sessions.StartSession(func() (*sessions.BackgroundSession, error) {
+	session, err := s.sessions.StartSession(func() (*sessions.BackgroundCommand, error) {
 		ring, err := output.NewOutputRing(os.TempDir())
 		if err != nil {
 			return nil, fmt.Errorf("make room for the command's output: %w", err)
@@ -192,7 +192,7 @@ func (s *shellPlugin) startBackgroundCommand(req *sdk.Request[execInput]) (execO
 			_ = ring.Close()
 			return nil, err
 		}
-		return &sessions.BackgroundSession{Command: req.Args.Command, PTY: req.Args.PTY, Running: running.RunningCommand, Ring: ring,
+		return &sessions.BackgroundCommand{Command: req.Args.Command, PTY: req.Args.PTY, Running: running.RunningCommand, Ring: ring,
 			Began: running.Began, Outcome: &running.WorkspaceEffects,
 			Given: newGuardCommand(req), Input: req.Args.Stdin}, nil
 	})

@@ -28,7 +28,7 @@ func newGuardCommand(req *sdk.Request[execInput]) guard.Command {
 
 // guardTypedInput asks the guard about input for a background command, and records the input. The guard decides as if
 // the command had received all its input at the start.
-func guardTypedInput(env sdk.Environment, session *sessions.BackgroundSession, data string) error {
+func guardTypedInput(env sdk.Environment, session *sessions.BackgroundCommand, data string) error {
 	if data == "" || session.PTY && strings.Trim(data, interruptKeys) == "" {
 		return nil
 	}
@@ -52,7 +52,7 @@ func guardTypedInput(env sdk.Environment, session *sessions.BackgroundSession, d
 }
 
 // decideInput decides on a command with earlier and new input. cause reports whether the new input matters.
-func decideInput(env sdk.Environment, session *sessions.BackgroundSession, earlier, data string) (d guard.Decision, cause bool) {
+func decideInput(env sdk.Environment, session *sessions.BackgroundCommand, earlier, data string) (d guard.Decision, cause bool) {
 	command := session.Given
 	command.Stdin = effectiveInput(session, earlier)
 	before := env.Guard.DecideCommand(command)
@@ -77,7 +77,7 @@ func lastLines(text string, maxBytes int) string {
 const interruptKeys = "\x03\x04\x1a\x1c"
 
 // effectiveInput returns input as the command reads it. A line with editing keys is unknown and becomes a NUL.
-func effectiveInput(session *sessions.BackgroundSession, data string) string {
+func effectiveInput(session *sessions.BackgroundCommand, data string) string {
 	if !session.PTY {
 		return data
 	}

@@ -169,7 +169,7 @@ func (s *shellPlugin) runProcessAction(ctx context.Context, req *sdk.Request[pro
 	return newSessionOutput(session), nil
 }
 
-func pollSession(ctx context.Context, session *sessions.BackgroundSession, in processInput) (processOutput, error) {
+func pollSession(ctx context.Context, session *sessions.BackgroundCommand, in processInput) (processOutput, error) {
 	cursor, _ := session.Ring.Cursors()
 	if in.Cursor != nil {
 		cursor = max(*in.Cursor, 0)
@@ -192,7 +192,7 @@ func pollSession(ctx context.Context, session *sessions.BackgroundSession, in pr
 	return out, nil
 }
 
-func writeSessionInput(env sdk.Environment, session *sessions.BackgroundSession, in processInput) (processOutput, error) {
+func writeSessionInput(env sdk.Environment, session *sessions.BackgroundCommand, in processInput) (processOutput, error) {
 	if session.HasEnded() {
 		return processOutput{}, sdk.Errorf(sdk.Conflict, "%s is over; nothing can be written to it", session.ID)
 	}
@@ -218,7 +218,7 @@ func writeSessionInput(env sdk.Environment, session *sessions.BackgroundSession,
 	return newSessionOutput(session), nil
 }
 
-func signalSession(session *sessions.BackgroundSession, in processInput) (processOutput, error) {
+func signalSession(session *sessions.BackgroundCommand, in processInput) (processOutput, error) {
 	sig, ok := parseSignal(cmp.Or(in.Signal, "TERM"))
 	if !ok {
 		return processOutput{}, sdk.Errorf(sdk.InvalidArgument, "signal %q is none that a command can be sent", in.Signal).
@@ -244,7 +244,7 @@ func parseSignal(name string) (syscall.Signal, bool) {
 	return sig, ok
 }
 
-func newSessionOutput(session *sessions.BackgroundSession) processOutput {
+func newSessionOutput(session *sessions.BackgroundCommand) processOutput {
 	state := newSessionInfo(session)
 	out := processOutput{
 		Session: state.Session, Command: state.Command, Running: &state.Running, ExitCode: state.ExitCode,
@@ -257,7 +257,7 @@ func newSessionOutput(session *sessions.BackgroundSession) processOutput {
 	return out
 }
 
-func newSessionInfo(session *sessions.BackgroundSession) sessionInfo {
+func newSessionInfo(session *sessions.BackgroundCommand) sessionInfo {
 	fetched, end := session.Ring.Cursors()
 	state := sessionInfo{
 		Session: session.ID, Command: session.Command, Running: !session.HasEnded(),

@@ -91,7 +91,7 @@ func (a *commandAnalysis) checkStdinCode(c *shell.SimpleCommand, u programs.Argu
 		a.checkScriptFile(c, c.Stdin.File, u.Lang, u.Params)
 	case c.Stdin.Piped && u.Lang != "vim" && u.Lang != "sql":
 		why := "it runs the output of another command: " + strings.Join(c.Stdin.From, ", ")
-		a.addSoftFinding(c, "exec.pipe-to-shell", why, saferSaved)
+		a.addLiftableFinding(c, "exec.pipe-to-shell", why, saferSaved)
 	}
 }
 
@@ -108,7 +108,7 @@ func (a *commandAnalysis) checkScriptFile(c *shell.SimpleCommand, file, language
 		a.checkCode(c, shebangLanguage(content.Text, language), content.Text, params)
 	case strings.HasPrefix(file, "/dev/fd/") || anyDownloadsOrDecodes(content.From):
 		why := "it runs a file that another command just created: " + strings.Join(content.From, ", ")
-		a.addSoftFinding(c, "exec.download-run", why, saferSaved)
+		a.addLiftableFinding(c, "exec.download-run", why, saferSaved)
 	}
 }
 

@@ -186,9 +186,9 @@ func (g *Guard) decideProtectedChange(k *commandPathCache, a AccessKind, target 
 	return d.withRemedy("", hit.Remedy())
 }
 
-// DecideProtectedFiles decides on protected files that a command names in advance. They need approval, or the operator
+// DecideDeclaredProtectedFiles decides on protected files that a command names in advance. They need approval, or the operator
 // denies them. It denies names that are not protected, so that an approval covers exactly the listed files.
-func (g *Guard) DecideProtectedFiles(named []string) Decision {
+func (g *Guard) DecideDeclaredProtectedFiles(named []string) Decision {
 	if len(named) == 0 {
 		return Decision{Verdict: Allow}
 	}

@@ -96,7 +96,7 @@ func TestProtectedPathNeedsApproval(t *testing.T) {
 		{[]string{".git/hooks/x"}, Deny, ".git/hooks is protected"},
 		{[]string{"."}, Deny, ""}, {[]string{"src"}, Deny, "src is not protected"}, {[]string{"../x"}, Deny, "outside"},
 	} {
-		if d := g.DecideProtectedFiles(c.named); d.Verdict != c.verdict || !strings.Contains(d.Reason, c.reason) {
+		if d := g.DecideDeclaredProtectedFiles(c.named); d.Verdict != c.verdict || !strings.Contains(d.Reason, c.reason) {
 			t.Errorf("%q: %+v", c.named, d)
 		}
 	}

@@ -107,9 +107,9 @@ func customAllowSetting(argv []string) string {
 // stdinHint explains why there is no pattern to allow a program that reads its code from stdin.
 const stdinHint = "a pattern would allow %s with whatever it is fed; have it run a file that can be read"
 
-// addSoftFinding adds a finding that a custom allow pattern lifts. It proposes no pattern, since one would allow any
+// addLiftableFinding adds a finding that a custom allow pattern lifts. It proposes no pattern, since one would allow any
 // input.
-func (a *commandAnalysis) addSoftFinding(c *shell.SimpleCommand, rule, why, safer string) {
+func (a *commandAnalysis) addLiftableFinding(c *shell.SimpleCommand, rule, why, safer string) {
 	argv := shell.ArgumentTexts(c.Argv)
 	if a.rules && !a.matchesCustomAllow(argv) {
 		name := "it"

@@ -39,7 +39,7 @@ type windowsAnalysis struct {
 	below int // depth of the working directory below the workspace
 }
 
-// checkLine checks each simple command of a line.
+// checkLine adds findings for the dangerous simple commands of a line.
 func (w *windowsAnalysis) checkLine(language, line string, depth int) {
 	switch {
 	case depth > maxWindowsNesting || w.bytes > 3*MaxCommandLength/2:
@@ -98,7 +98,7 @@ func (w *windowsAnalysis) checkCommand(language string, argv []string, depth int
 			shell.Interpret(canonicalCommandText(argv), shell.InterpretOptions{Dir: w.guard.workspaces[0]}, w.commandAnalysis)
 			return
 		case use.Kind == programs.Input && (use.Lang == "cmd" || use.Lang == "powershell"):
-			w.addSoftFinding(w.call, "exec.pipe-to-shell", "it runs its input as code", saferSaved)
+			w.addLiftableFinding(w.call, "exec.pipe-to-shell", "it runs its input as code", saferSaved)
 		case use.Kind == programs.Command && len(use.Argv) > 0 && depth < maxWindowsNesting:
 			w.checkCommand(language, shell.ArgumentTexts(use.Argv), depth+1)
 		}

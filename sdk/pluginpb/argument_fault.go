@@ -30,12 +30,12 @@ func describeValueError(s *jsonschema.Schema, v any, at string) (said string, ok
 			}
 		}
 	case map[string]any:
-		return describeMemberError(s, v, at)
+		return describeFirstMemberViolation(s, v, at)
 	}
 	return "", false
 }
 
-func describeMemberError(s *jsonschema.Schema, object map[string]any, at string) (said string, ok bool) {
+func describeFirstMemberViolation(s *jsonschema.Schema, object map[string]any, at string) (said string, ok bool) {
 	for _, name := range slices.Sorted(maps.Keys(object)) {
 		property, known := s.Properties[name]
 		switch {

@@ -432,7 +432,7 @@ func write(path string, flags int, text string) error {
 	return errors.Join(err, f.Close())
 }
 
-// forceRemoveTree deletes a tree as rm does, from the innermost on.
+// removeForeignTree deletes a tree as rm does, from the innermost on.
 func (w *world) removeAll(path string, tell func(mutation.Kind, string, string), mark func(...string)) {
 	if info, err := os.Lstat(path); err == nil && info.IsDir() {
 		entries, _ := os.ReadDir(path)

@@ -87,8 +87,8 @@ func (d *dirHandle) listNames() ([]string, error) {
 
 var errNoDirectory = errors.New("not a directory")
 
-// readFileAttributes returns the extended attributes of an open file that a program may set. It returns nil if they
-// can't be read.
+// readFileAttributes returns the extended attributes of an open file, except those that programs can't set. It returns
+// nil if they can't be read.
 func readFileAttributes(f *os.File) map[string][]byte {
 	attributes, err := workspace.ReadAttributes(f)
 	if err != nil || attributes == nil {

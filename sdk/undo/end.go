@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// OperationResult describes a recorded operation after its end.
-type OperationResult struct {
+// RecordingResult describes a recorded operation after its end.
+type RecordingResult struct {
 	ID      string        // for undo; empty if the operation changed nothing or nothing could be kept
 	Changes ChangeSummary // counts of changed paths
 	Lost    []string      // changes that undo does not restore
@@ -33,11 +33,11 @@ func (r *Recorder) NoteCreatedTree(path string) {
 
 // End ends the operation. It compares every touched name with its earlier state and completes the archive. An operation
 // that changed nothing leaves no archive.
-func (r *Recorder) End() OperationResult {
+func (r *Recorder) End() RecordingResult {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.ended {
-		return OperationResult{}
+		return RecordingResult{}
 	}
 	r.processEvents()
 	for thread := range r.calls {
@@ -47,7 +47,7 @@ func (r *Recorder) End() OperationResult {
 	if r.out != nil {
 		if d, err := openDirHandle(r.files, r.files.Dir()); err != nil {
 			// The sandbox ends with its host: what is listed now would count as deleted.
-			return OperationResult{Missing: "the workspace could not be looked at when it ended"}
+			return RecordingResult{Missing: "the workspace could not be looked at when it ended"}
 		} else {
 			d.closeHandles()
 		}
@@ -89,22 +89,22 @@ func (r *Recorder) discardArchive() {
 }
 
 // completeArchive finishes the archive with the record, or deletes the archive of an operation that changed nothing.
-func (r *Recorder) completeArchive(changes ChangeSummary) OperationResult {
+func (r *Recorder) completeArchive(changes ChangeSummary) RecordingResult {
 	if r.broken != nil {
 		r.record.Missing = stripErrorPath(r.broken).Error()
 	}
-	out := OperationResult{Changes: changes, Lost: r.record.Lost, Missing: r.record.Missing}
+	out := RecordingResult{Changes: changes, Lost: r.record.Lost, Missing: r.record.Missing}
 	unchanged := changes.Total() == 0 && len(r.record.Lost) == 0
 	if unchanged && (r.record.Undoes != "" || len(r.record.Restored) == 0 || out.Missing != "") {
 		r.discardArchive()
 		if r.record.Undoes == "" || r.record.Partly {
-			return OperationResult{}
+			return RecordingResult{}
 		}
 	}
 	if unchanged { // it says which objects are as before, or that others undid what was left of the operation
 		r.beginArchive()
 		if r.broken != nil {
-			return OperationResult{}
+			return RecordingResult{}
 		}
 	}
 	if out.Missing == "" && len(r.record.Lost) > 0 && !r.record.canRestoreAny() {

@@ -376,7 +376,7 @@ func (r *Recorder) beforeExchange(m mutation.FileMutation) bool {
 	return true
 }
 
-// keepIfContended keeps the file at a name that another thread is changing at the same moment.
+// keepIfContended saves the contents of a file for undo if another thread is changing its name at the same moment.
 func (r *Recorder) keepIfContended(e *entryChange) {
 	for _, c := range r.calls {
 		if c.from == e || c.to == e {

@@ -75,7 +75,7 @@ func (u *undoRun) restoreHardLink(at nameInDir, s *undoStep) error {
 	if err = u.checkPermitted(mutation.Link, filepath.Join(from.path, at.name), path, false); err != nil {
 		return err
 	}
-	if s.now == nil || !u.replacesFile(s) {
+	if s.now == nil || !u.replacesInOneRename(s) {
 		u.recordChange(mutation.Link, filepath.Join(from.path, at.name), path)
 		return conflictIfExists(from.createHardLink(at.name, to.dirHandle, string(s.Name)))
 	}
@@ -108,7 +108,7 @@ func (u *undoRun) recreateFile(s *undoStep, o *fileObject) error {
 	name := string(s.Name)
 	path := filepath.Join(d.path, name)
 	if o.isRegular() {
-		replaced := s.now != nil && u.replacesFile(s)
+		replaced := s.now != nil && u.replacesInOneRename(s)
 		if replaced {
 			if err = u.makeReadable(d, name, path, s.now); err != nil {
 				return err

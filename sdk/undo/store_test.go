@@ -39,7 +39,7 @@ func openFiles(t *testing.T) *workspace.Workspace {
 }
 
 // change records an operation that overwrites one file, and returns what became of it.
-func change(t *testing.T, s *Store, files *workspace.Workspace, summary string, was []byte) OperationResult {
+func change(t *testing.T, s *Store, files *workspace.Workspace, summary string, was []byte) RecordingResult {
 	t.Helper()
 	path := filepath.Join(files.Dir(), "f")
 	if err := os.WriteFile(path, was, 0o640); err != nil {

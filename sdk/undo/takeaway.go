@@ -27,7 +27,7 @@ func (u *undoRun) clearNames() error {
 		path := filepath.Join(d.path, name)
 		switch {
 		case after == nil: // somebody else's, by force
-			return u.forceRemoveTree(d, name, path)
+			return u.removeForeignTree(d, name, path)
 		case after.isDir() && after.Created:
 			if s.Before == none {
 				return nil // deleted when it is empty
@@ -35,7 +35,7 @@ func (u *undoRun) clearNames() error {
 			return u.moveToTempName(d, s, path)
 		case after.isDir(), !after.Created && len(u.homes[s.After]) > 0 && u.staged[s.After].name == "" && u.needsMoveBack(s.After):
 			return u.moveToTempName(d, s, path)
-		case u.replacesFile(s):
+		case u.replacesInOneRename(s):
 			return nil // the former file takes its place at once
 		default:
 			return u.removeFile(d, name, path, now)
@@ -64,8 +64,8 @@ func (u *undoRun) needsMoveBack(index int) bool {
 	return true
 }
 
-// replacesFile reports whether a recreated regular file replaces a created one in a single rename.
-func (u *undoRun) replacesFile(s *undoStep) bool {
+// replacesInOneRename reports whether a recreated regular file replaces a created one in a single rename.
+func (u *undoRun) replacesInOneRename(s *undoStep) bool {
 	if s.Before == none || s.After == none || len(u.places[s.Before]) > 0 {
 		return false
 	}
@@ -165,8 +165,8 @@ func checkRenamedFile(d *cachedDir, name string, meant *fileStat) error {
 	return nil
 }
 
-// forceRemoveTree deletes a foreign file or directory tree. Only a forced undo calls it.
-func (u *undoRun) forceRemoveTree(d *cachedDir, name, path string) error {
+// removeForeignTree deletes a foreign file or directory tree. Only a forced undo calls it.
+func (u *undoRun) removeForeignTree(d *cachedDir, name, path string) error {
 	n, err := d.statName(name)
 	if err != nil || n == nil {
 		return err
@@ -182,7 +182,7 @@ func (u *undoRun) forceRemoveTree(d *cachedDir, name, path string) error {
 	names, err := in.listNames()
 	for _, below := range names {
 		if err == nil {
-			err = u.forceRemoveTree(&cachedDir{dirHandle: in}, below, filepath.Join(path, below))
+			err = u.removeForeignTree(&cachedDir{dirHandle: in}, below, filepath.Join(path, below))
 		}
 	}
 	in.closeHandles()
@@ -216,7 +216,7 @@ func (u *undoRun) removeCreatedDirs() error {
 			return err
 		}
 		if err = d.root.Remove(at.name); err != nil && u.force && at.name != string(s.Name) { // its name is not free any more
-			err = u.forceRemoveTree(d, at.name, path)
+			err = u.removeForeignTree(d, at.name, path)
 		}
 		if err == nil {
 			u.dirs.closeTree(path)

@@ -33,7 +33,7 @@ type UndoResult struct {
 	Operation *Operation
 	Paths     []string        // restored or removed
 	Conflicts []PathConflict  // not restored
-	Ended     OperationResult // result of the undo as an operation of its own
+	Ended     RecordingResult // result of the undo as an operation of its own
 	// OwnersLost is the number of recreated files and directories whose former owner could not be set.
 	OwnersLost int
 }

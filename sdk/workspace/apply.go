@@ -79,7 +79,7 @@ func (tx *changeTransaction) addChange(c FileChange) error {
 	if endsInSlash(c.Path) {
 		return &Error{Code: DirectoryName, Path: c.Path}
 	}
-	t, err := tx.w.openTarget(guard.Write, c.Path)
+	t, err := tx.w.openTargetParent(guard.Write, c.Path)
 	var none *missingParentError
 	if errors.As(err, &none) && c.Parents {
 		// Create directories only for a possible change.

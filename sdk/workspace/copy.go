@@ -20,7 +20,7 @@ func (w *Workspace) CopyTree(source, destination string, o TransferOptions) erro
 			return err
 		}
 		defer done()
-		to, err := w.openTarget(guard.Write, destination)
+		to, err := w.openTargetParent(guard.Write, destination)
 		if err != nil {
 			return explainRootChangeError(err, destination)
 		}

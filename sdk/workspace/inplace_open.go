@@ -79,7 +79,7 @@ func (t *changeTarget) openForeignInPlace(w *Workspace, was fs.FileInfo) (*inPla
 
 // reopenInterruptedWrite opens the file of an interrupted write, if the policy still allows writing it.
 func (w *Workspace) reopenInterruptedWrite(path string) (*inPlaceWrite, error) {
-	t, err := w.openTarget(guard.Write, path)
+	t, err := w.openTargetParent(guard.Write, path)
 	if err == nil {
 		defer t.closeHandles()
 	}

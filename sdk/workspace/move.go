@@ -31,7 +31,7 @@ type TransferOptions struct {
 // MoveTree moves a file, symlink or directory. Within a file system it renames. Between file systems it deletes the
 // source after a complete copy.
 func (w *Workspace) MoveTree(source, destination string, o TransferOptions) error {
-	from, err := w.openTarget(guard.Delete, source)
+	from, err := w.openTargetParent(guard.Delete, source)
 	if err != nil {
 		return explainRootChangeError(err, source)
 	}

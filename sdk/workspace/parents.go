@@ -41,7 +41,7 @@ func (tx *changeTransaction) makeParents(at accessTarget, asked string) (*change
 		step.dir = next
 	}
 	step.name = base
-	t, err := step.openTarget(asked)
+	t, err := step.openTargetParent(asked)
 	if err != nil {
 		_ = step.dir.Close()
 		return nil, err

@@ -45,7 +45,7 @@ func (tx *changeTransaction) makeWhitelistedParents(c FileChange, tried error) (
 			return nil, err
 		}
 	}
-	return tx.w.openTarget(guard.Write, c.Path)
+	return tx.w.openTargetParent(guard.Write, c.Path)
 }
 
 // makeWhitelistedDir creates one directory unless it exists.

@@ -139,7 +139,7 @@ func (w *Workspace) removeLeftoverTempFile(path string) (done bool) {
 	if !tempNamePattern().MatchString(filepath.Base(path)) {
 		return true
 	}
-	t, err := w.openTarget(guard.Delete, path)
+	t, err := w.openTargetParent(guard.Delete, path)
 	if err != nil {
 		return errors.Is(err, os.ErrNotExist)
 	}

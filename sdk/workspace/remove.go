@@ -17,7 +17,7 @@ import (
 // A directory disappears at once, and its space is freed afterwards. If ctx ends earlier, that continues in the
 // background.
 func (w *Workspace) RemoveTree(ctx context.Context, path string, recursive bool, last func(*FileTree) error) error {
-	t, err := w.openTarget(guard.Delete, path)
+	t, err := w.openTargetParent(guard.Delete, path)
 	if err != nil {
 		return explainRootChangeError(err, path)
 	}
@@ -120,7 +120,7 @@ func (w *Workspace) MakeDir(path string, mode fs.FileMode) (made bool, _ error) 
 		if err = at.dir.MkdirAll(at.name, mode); err != nil {
 			return err
 		}
-		t, err := at.openTarget(path)
+		t, err := at.openTargetParent(path)
 		if err != nil {
 			return err
 		}

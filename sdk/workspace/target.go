@@ -23,7 +23,7 @@ type changeTarget struct {
 	inPlace *inPlaceWrite // used instead of dir for a file in a read-only directory; handle is that file
 }
 
-// missingParentError is the error of openTarget if the parent directory does not exist.
+// missingParentError is the error of openTargetParent if the parent directory does not exist.
 type missingParentError struct {
 	at  accessTarget
 	err error
@@ -32,9 +32,9 @@ type missingParentError struct {
 func (e *missingParentError) Error() string { return e.err.Error() }
 func (e *missingParentError) Unwrap() error { return e.err }
 
-// openTarget opens the directory of a path to change. A write follows a symlink at the end of the path; moving or
+// openTargetParent opens the directory of a path to change. A write follows a symlink at the end of the path; moving or
 // deleting does not.
-func (w *Workspace) openTarget(access guard.AccessKind, path string) (*changeTarget, error) {
+func (w *Workspace) openTargetParent(access guard.AccessKind, path string) (*changeTarget, error) {
 	return w.openTargetFollow(access, access != guard.Delete, path)
 }
 
@@ -45,7 +45,7 @@ func (w *Workspace) openTargetFollow(access guard.AccessKind, follow bool, path 
 		if err = w.refuseProtected(access, path, real); err != nil {
 			return err
 		}
-		if t, err = at.openTarget(path); err != nil {
+		if t, err = at.openTargetParent(path); err != nil {
 			return err
 		}
 		if err := w.checkDirUnchanged(t, real); err != nil {
@@ -57,7 +57,7 @@ func (w *Workspace) openTargetFollow(access guard.AccessKind, follow bool, path 
 	return t, err
 }
 
-func (at accessTarget) openTarget(asked string) (*changeTarget, error) {
+func (at accessTarget) openTargetParent(asked string) (*changeTarget, error) {
 	if at.name == "." {
 		return nil, notRegularError(asked, fs.ModeDir)
 	}

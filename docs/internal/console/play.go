@@ -76,8 +76,8 @@ func (s Shell) RunSteps(ctx context.Context, steps []Step) ([]StepResult, error)
 	return results, nil
 }
 
-// formatScript returns a script with a group for each command. Groups keep directories and variables, and no command
-// can read the script from standard input.
+// formatScript returns a script that runs each command in a { } group, so that a command sees the directory and variables
+// of those before it and can't read the script from standard input.
 func formatScript(steps []Step, records string) string {
 	var b strings.Builder
 	for i, step := range steps {

@@ -66,7 +66,7 @@ func (s *supervisor) runProgram() error {
 		Limits:    policy.Exec.Limits,
 	}
 	// What this process is held to itself, its children need not be held to one by one.
-	if err = errors.Join(isolation.LimitSelf(profile.Limits), iso.FilterSelf(profile)); err != nil {
+	if err = errors.Join(isolation.LimitSelf(profile.Limits), iso.InstallChildFilter(profile)); err != nil {
 		return err
 	}
 	out := wire.RunOutcome{}

@@ -58,7 +58,7 @@ type RunOutcome struct {
 	Code     int    `json:"code"`
 	Exceeded string `json:"exceeded,omitempty"` // the limit it was ended for
 
-	Changes   undo.OperationResult `json:"changes"`
+	Changes   undo.RecordingResult `json:"changes"`
 	Refused   []string             `json:"refused,omitempty"`    // changes of protected files, with reasons
 	Found     []string             `json:"found,omitempty"`      // protected files that it or others changed
 	NoHistory string               `json:"no_history,omitempty"` // why nothing was recorded

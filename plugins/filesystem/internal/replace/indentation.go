@@ -6,8 +6,10 @@ import (
 	"github.com/picoclaw/picoclaw/plugins/filesystem/internal/text"
 )
 
-// indentUnits returns the units of indentation that are tried.
-func indentUnits() []string { return []string{"\t", "  ", "    ", "        ", "   ", " ", "      "} }
+// candidateIndentUnits returns the units of indentation that are tried.
+func candidateIndentUnits() []string {
+	return []string{"\t", "  ", "    ", "        ", "   ", " ", "      "}
+}
 
 // indentedLine is a line of a text: indentation, rest, and offset.
 type indentedLine struct {
@@ -78,8 +80,8 @@ func findUnitConversion(wanted, window []indentedLine) (from, to string, ok bool
 			return "", "", false
 		}
 	}
-	for _, from := range indentUnits() {
-		for _, to := range indentUnits() {
+	for _, from := range candidateIndentUnits() {
+		for _, to := range candidateIndentUnits() {
 			if from != to && haveEqualIndentLevels(wanted, window, from, to) {
 				return from, to, true
 			}

@@ -175,7 +175,7 @@ func findIgnoringLineEndings(s, old, new string) []RangeReplacement {
 		}
 		at += next
 		inEnding := at > 0 && at < len(s) && s[at-1] == '\r' && s[at] == '\n' // no place to begin at
-		if end, ok := matchIgnoringLineEndings(s, old, at); ok && !inEnding {
+		if end, ok := matchAtIgnoringLineEndings(s, old, at); ok && !inEnding {
 			ending := "\n"
 			if strings.Contains(s[at:end], "\r\n") {
 				ending = "\r\n"
@@ -187,9 +187,9 @@ func findIgnoringLineEndings(s, old, new string) []RangeReplacement {
 	return found
 }
 
-// matchIgnoringLineEndings reports whether s has old at an offset, where a newline matches either line ending, and
+// matchAtIgnoringLineEndings reports whether s has old at an offset, where a newline matches either line ending, and
 // returns the end of the match.
-func matchIgnoringLineEndings(s, old string, at int) (end int, ok bool) {
+func matchAtIgnoringLineEndings(s, old string, at int) (end int, ok bool) {
 	for {
 		line, rest, more := strings.Cut(old, "\n")
 		if !strings.HasPrefix(s[at:], line) {

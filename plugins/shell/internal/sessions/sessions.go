@@ -19,8 +19,8 @@ import (
 // MaxSessions is the maximum number of sessions. When it is reached, the oldest ended session is dropped.
 const MaxSessions = 16
 
-// BackgroundSession is a command that runs in the background, with its output and input.
-type BackgroundSession struct {
+// BackgroundCommand is a command that runs in the background, with its output and input.
+type BackgroundCommand struct {
 	ID      string
 	Command string
 	PTY     bool
@@ -40,14 +40,14 @@ type BackgroundSession struct {
 
 // WorkspaceEffects is the effect of a finished command on the workspace.
 type WorkspaceEffects struct {
-	Changes   undo.OperationResult
+	Changes   undo.RecordingResult
 	Undone    *undo.UndoResult // of a command that was undone at once; nil for others
 	Protected workspace.ProtectedChanges
 }
 
 // UpdateInput calls decide with all earlier input and stores its result as the new input, unless it returns an error.
 // Concurrent calls run one after another.
-func (s *BackgroundSession) UpdateInput(decide func(input string) (string, error)) error {
+func (s *BackgroundCommand) UpdateInput(decide func(input string) (string, error)) error {
 	s.hearing.Lock()
 	defer s.hearing.Unlock()
 	input, err := decide(s.Input)
@@ -58,7 +58,7 @@ func (s *BackgroundSession) UpdateInput(decide func(input string) (string, error
 }
 
 // StopSession stops the command for a reason and waits for its end. Output that does not fit into the ring is dropped.
-func (s *BackgroundSession) StopSession(why string) {
+func (s *BackgroundCommand) StopSession(why string) {
 	s.mu.Lock()
 	if s.why == "" && !s.HasEnded() {
 		s.why = why
@@ -70,14 +70,14 @@ func (s *BackgroundSession) StopSession(why string) {
 }
 
 // StopReason returns why the command was stopped; empty if it was not.
-func (s *BackgroundSession) StopReason() string {
+func (s *BackgroundCommand) StopReason() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.why
 }
 
 // HasEnded reports whether the command has ended.
-func (s *BackgroundSession) HasEnded() bool {
+func (s *BackgroundCommand) HasEnded() bool {
 	select {
 	case <-s.Running.Done():
 		return true
@@ -94,12 +94,12 @@ type Registry struct {
 	mu       sync.Mutex
 	next     int
 	starting int
-	sessions []*BackgroundSession // in the order in which they began
+	sessions []*BackgroundCommand // in the order in which they began
 	closed   bool
 }
 
 // StartSession starts a session with start and registers it. It returns ErrFull without free slots.
-func (r *Registry) StartSession(start func() (*BackgroundSession, error)) (*BackgroundSession, error) {
+func (r *Registry) StartSession(start func() (*BackgroundCommand, error)) (*BackgroundCommand, error) {
 	if err := r.reserveSlot(); err != nil {
 		return nil, err
 	}
@@ -124,7 +124,7 @@ func (r *Registry) reserveSlot() error {
 		return errors.New("the plugin is stopping")
 	}
 	if len(r.sessions)+r.starting >= MaxSessions {
-		oldest := slices.IndexFunc(r.sessions, (*BackgroundSession).HasEnded)
+		oldest := slices.IndexFunc(r.sessions, (*BackgroundCommand).HasEnded)
 		if oldest < 0 {
 			return ErrFull
 		}
@@ -136,7 +136,7 @@ func (r *Registry) reserveSlot() error {
 }
 
 // FindSession returns the session with an id.
-func (r *Registry) FindSession(id string) (*BackgroundSession, bool) {
+func (r *Registry) FindSession(id string) (*BackgroundCommand, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, s := range r.sessions {
@@ -148,7 +148,7 @@ func (r *Registry) FindSession(id string) (*BackgroundSession, bool) {
 }
 
 // ListSessions returns the sessions, the oldest first.
-func (r *Registry) ListSessions() []*BackgroundSession {
+func (r *Registry) ListSessions() []*BackgroundCommand {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.sessions)

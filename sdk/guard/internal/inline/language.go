@@ -58,11 +58,11 @@ type EffectPattern struct {
 	expression *regexp.Regexp
 }
 
-// languageTables maps language names to tables.
-type languageTables map[string]*LanguageTable
+// tablesByLanguage maps language names to tables.
+type tablesByLanguage map[string]*LanguageTable
 
 // loadTables returns the embedded tables, parsed once.
-var loadTables = sync.OnceValue(func() languageTables {
+var loadTables = sync.OnceValue(func() tablesByLanguage {
 	all, err := parseLanguageTables(languagesJSON)
 	if err != nil {
 		panic(err) // the file is part of the program, and a test reads it
@@ -70,14 +70,14 @@ var loadTables = sync.OnceValue(func() languageTables {
 	return all
 })
 
-func parseLanguageTables(data []byte) (languageTables, error) {
+func parseLanguageTables(data []byte) (tablesByLanguage, error) {
 	var list []*LanguageTable
 	decoder := json.NewDecoder(strings.NewReader(string(data)))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&list); err != nil {
 		return nil, err
 	}
-	all := languageTables{}
+	all := tablesByLanguage{}
 	for _, l := range list {
 		if err := l.compilePatterns(); err != nil {
 			return nil, err
@@ -112,7 +112,7 @@ func (l *LanguageTable) compilePatterns() (err error) {
 }
 
 // findLanguage returns the table of a language, or the table "other" for languages without their own.
-func (t languageTables) findLanguage(language string) *LanguageTable {
+func (t tablesByLanguage) findLanguage(language string) *LanguageTable {
 	if l := t[language]; l != nil {
 		return l
 	}

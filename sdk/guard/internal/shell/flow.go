@@ -24,11 +24,11 @@ func (in *Interpreter) interpretIf(c *syntax.IfClause, st *shellState, stdin Str
 // interpretCase interprets each branch once, and joins their states.
 func (in *Interpreter) interpretCase(c *syntax.CaseClause, st *shellState, stdin StreamContent, place *CommandLocation) StreamContent {
 	x := in.newWordExpander(st, place)
-	x.expandWord(c.Word)
+	x.expandWordUnsplit(c.Word)
 	before := st.cloneState()
 	for _, item := range c.Items {
 		for _, pattern := range item.Patterns {
-			x.expandWord(pattern)
+			x.expandWordUnsplit(pattern)
 		}
 		branch := before.cloneState()
 		in.interpretStmts(item.Stmts, branch, stdin)

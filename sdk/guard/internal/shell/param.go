@@ -94,7 +94,7 @@ func yieldsWord(op syntax.ParExpOperator, set, null bool) bool {
 // inlineWordParts returns the parts of an expansion's word. It keeps their quotes, which package expand would lose.
 func (x *wordExpander) inlineWordParts(p *syntax.ParamExp, quoted bool) []syntax.WordPart {
 	if p.Exp.Op == syntax.AssignUnset || p.Exp.Op == syntax.AssignUnsetOrNull {
-		x.state.setVar(p.Param.Value, x.expandWord(p.Exp.Word), x.unknownFrom)
+		x.state.setVar(p.Param.Value, x.expandWordUnsplit(p.Exp.Word), x.unknownFrom)
 		return []syntax.WordPart{&syntax.ParamExp{Param: p.Param, Short: true}}
 	}
 	var out []syntax.WordPart
@@ -163,7 +163,7 @@ func (x *wordExpander) markUnknownInParam(p *syntax.ParamExp) syntax.WordPart {
 			c.Repl.Orig = x.markUnknownInWord(p.Repl.Orig)
 		}
 		if p.Repl.With != nil {
-			c.Repl.With = x.unescapeWord(x.markUnknownInWord(p.Repl.With))
+			c.Repl.With = x.unescapeAndExpandTilde(x.markUnknownInWord(p.Repl.With))
 		}
 	}
 	return &c

@@ -31,7 +31,7 @@ func (in *Interpreter) applyRedirects(list []*syntax.Redirect, st *shellState, s
 			r.setInputText(fd, textStream(x.expandHeredoc(redir.Hdoc, redir.Op == syntax.DashHdoc, isQuotedHeredocDelimiter(redir.Word))), st)
 			continue
 		case syntax.WordHdoc:
-			r.setInputText(fd, textStream(x.expandWord(redir.Word)+"\n"), st)
+			r.setInputText(fd, textStream(x.expandWordUnsplit(redir.Word)+"\n"), st)
 			continue
 		}
 		in.applyRedirect(&r, redir, fd, x)

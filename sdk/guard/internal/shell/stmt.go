@@ -97,7 +97,7 @@ func (in *Interpreter) interpretCompound(s *syntax.Stmt, st *shellState, stdin S
 		x := in.newWordExpander(st, place)
 		for _, expr := range c.Exprs {
 			if word, ok := expr.(*syntax.Word); ok {
-				in.interpretNestedSubstitutions(place, x.expandWord(word), st)
+				in.interpretNestedSubstitutions(place, x.expandWordUnsplit(word), st)
 			}
 			x.evalArithmetic(expr)
 		}
@@ -178,14 +178,14 @@ func isConditionTest(s *syntax.Stmt) bool {
 func (in *Interpreter) interpretTestExpr(x *wordExpander, expr syntax.TestExpr) {
 	switch e := expr.(type) {
 	case *syntax.Word:
-		x.expandWord(e)
+		x.expandWordUnsplit(e)
 	case *syntax.UnaryTest:
 		word, ok := e.X.(*syntax.Word)
 		if !ok {
 			in.interpretTestExpr(x, e.X)
 			return
 		}
-		value := x.expandWord(word)
+		value := x.expandWordUnsplit(word)
 		if e.Op == syntax.TsVarSet || e.Op == syntax.TsRefVar {
 			in.interpretNestedSubstitutions(x.place, value, x.state)
 		}
@@ -196,11 +196,11 @@ func (in *Interpreter) interpretTestExpr(x *wordExpander, expr syntax.TestExpr) 
 		files := e.Op == syntax.TsNewer || e.Op == syntax.TsOlder || e.Op == syntax.TsDevIno
 		for _, side := range []syntax.TestExpr{e.X, e.Y} {
 			if word, ok := side.(*syntax.Word); ok && files {
-				in.visitor.VisitPath(x.place, ForReading, Argument{Text: x.expandWord(word)})
+				in.visitor.VisitPath(x.place, ForReading, Argument{Text: x.expandWordUnsplit(word)})
 				continue
 			}
 			if word, ok := side.(*syntax.Word); ok && e.Op >= syntax.TsEql && e.Op <= syntax.TsGtr {
-				in.interpretNestedSubstitutions(x.place, x.expandWord(word), x.state)
+				in.interpretNestedSubstitutions(x.place, x.expandWordUnsplit(word), x.state)
 				continue
 			}
 			in.interpretTestExpr(x, side)

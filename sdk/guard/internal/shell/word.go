@@ -105,24 +105,24 @@ func plainWordText(word *syntax.Word) (string, bool) {
 	return "", false
 }
 
-// expandWord expands a word without splitting and pattern matching, as in an assignment.
-func (x *wordExpander) expandWord(word *syntax.Word) string {
+// expandWordUnsplit expands a word without splitting and pattern matching, as in an assignment.
+func (x *wordExpander) expandWordUnsplit(word *syntax.Word) string {
 	if word == nil {
 		return ""
 	}
 	if text, ok := plainWordText(word); ok {
 		return text
 	}
-	text, err := expand.Literal(x.expandConfig(), x.unescapeWord(x.markUnknownInWord(word)))
+	text, err := expand.Literal(x.expandConfig(), x.unescapeAndExpandTilde(x.markUnknownInWord(word)))
 	if err != nil {
 		return Unknown
 	}
 	return text
 }
 
-// unescapeWord removes backslashes from unquoted parts, because package expand keeps them. It also expands a leading
+// unescapeAndExpandTilde removes backslashes from unquoted parts, because package expand keeps them. It also expands a leading
 // tilde.
-func (x *wordExpander) unescapeWord(word *syntax.Word) *syntax.Word {
+func (x *wordExpander) unescapeAndExpandTilde(word *syntax.Word) *syntax.Word {
 	for i, part := range word.Parts {
 		lit, ok := part.(*syntax.Lit)
 		if !ok {
@@ -202,7 +202,7 @@ func (x *wordExpander) expandAssignedValue(word *syntax.Word) string {
 	if word == nil {
 		return ""
 	}
-	value := x.expandWord(word)
+	value := x.expandWordUnsplit(word)
 	for _, part := range word.Parts {
 		if lit, ok := part.(*syntax.Lit); ok && strings.Contains(lit.Value, ":~/") {
 			value = strings.ReplaceAll(value, ":~/", ":"+x.state.Get("HOME").String()+"/")

@@ -80,7 +80,7 @@ func (o *Options) showStats() error {
 	table := terminal.NewTable("TOOL", "CALLS", "REFUSED", "FAILED", "P50 MS", "P99 MS", "BYTES").AlignRight(1, 2, 3, 4, 5, 6)
 	for _, t := range sums.ToolStats() {
 		table.AddRow(t.Tool, strconv.Itoa(t.Calls), strconv.Itoa(t.Denied), strconv.Itoa(t.Failed),
-			formatDuration(t, t.P50), formatDuration(t, t.P99), strconv.Itoa(t.Bytes))
+			formatToolDuration(t, t.P50), formatToolDuration(t, t.P99), strconv.Itoa(t.Bytes))
 		if t.Denied > 0 {
 			table.StyleCell(2, terminal.Bad)
 		}
@@ -88,8 +88,8 @@ func (o *Options) showStats() error {
 	return table.Write(terminal.NewWriter(o.Out))
 }
 
-// formatDuration returns the duration of a tool's calls; empty if none was made.
-func formatDuration(t audit.ToolStats, ms float64) string {
+// formatToolDuration returns the duration of a tool's calls; empty if none was made.
+func formatToolDuration(t audit.ToolStats, ms float64) string {
 	if t.Calls == t.Denied {
 		return ""
 	}

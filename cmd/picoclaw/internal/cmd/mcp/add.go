@@ -257,7 +257,7 @@ func newToolOwnerLookup(s *install.PluginInventory, id string) func(string) stri
 }
 
 // printReview prints a server's tools, grants and warnings.
-func (o *sharedServerOptions) printReview(p *store.StagedPackage, r *mcpservers.BuildReport) {
+func (o *sharedServerOptions) printReview(p *store.StagedPackage, r *mcpservers.PackageReview) {
 	out := terminal.NewWriter(o.Err)
 	m := p.Manifest
 	fmt.Fprintf(out, "%s %s\n", out.Paint(terminal.Bold, m.ID), terminal.CleanLine(m.Version))

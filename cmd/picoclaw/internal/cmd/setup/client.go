@@ -19,7 +19,8 @@ import (
 // setupLevels are the values of --level.
 var setupLevels = []string{"run", "guard", "tools"}
 
-// setUpClient sets up a client at the level of --level.
+// setUpClient changes a client's configuration so that `picoclaw run` starts it, or its calls are guarded, or it has
+// picoclaw's tools, as --level says.
 func (o *InitOptions) setUpClient(client clients.Client, server clients.Server, m *setupResult) error {
 	switch o.level {
 	case "run":
