@@ -1,6 +1,7 @@
 package undo
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -83,11 +84,12 @@ func (r *Recorder) matchOwnEvent(e *entryChange, kind eventKind) bool {
 	return true
 }
 
-// isOpenForWriting reports whether any program has the file at a name open for writing.
+// isOpenForWriting reports whether any program has the file at a name open for writing. A file that can't be read can't
+// be asked: then a later write counts as another program's.
 func (r *Recorder) isOpenForWriting(e *entryChange) bool {
 	f, err := r.openCurrentFile(e)
 	if err != nil || f == nil {
-		return true
+		return !errors.Is(err, fs.ErrPermission)
 	}
 	defer func() { _ = f.Close() }()
 	return checkNoWriter(f) != nil

@@ -26,6 +26,16 @@ func TestUndoSparesWritesRightAfterItsOwn(t *testing.T) {
 			w.notice(1, mutation.Remove, path+".none", "")
 			return err
 		},
+		"length_of_unreadable_file_set": func(w *world, path string) error {
+			w.notice(1, mutation.Write, path, "")
+			must(w.t, write(path, os.O_TRUNC, "agent's"))
+			w.notice(1, mutation.Attribute, path, "")
+			must(w.t, os.Chmod(path, 0o200))
+			w.notice(1, mutation.Write, path, "")
+			err := unix.Truncate(path, 3)
+			w.notice(1, mutation.Remove, path+".none", "")
+			return err
+		},
 		"length_set": func(w *world, path string) error {
 			w.notice(1, mutation.Write, path, "")
 			err := unix.Truncate(path, 3)
@@ -55,6 +65,7 @@ func TestUndoSparesWritesRightAfterItsOwn(t *testing.T) {
 			if err != nil || !users && len(done.Conflicts) > 0 {
 				t.Errorf("%s, user writes %v: %v, conflicts %v", name, users, err, done.Conflicts)
 			}
+			_ = os.Chmod(path, 0o600)
 			if got, err := os.ReadFile(path); string(got) != want {
 				t.Errorf("%s, user writes %v: %q, %v; conflicts %v", name, users, got, err, done.Conflicts)
 			}

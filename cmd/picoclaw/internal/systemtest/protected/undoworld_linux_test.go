@@ -229,7 +229,7 @@ func (w *undoWorld) user() {
 	now := w.snapshot()
 	for path := range maps.Clone(marks) {
 		switch text := was[path]; {
-		case name == "remove all" && text == now[path]: // they may not delete it
+		case strings.HasPrefix(name, "remove") && sameFile(text, now[path]): // they may not delete it, or it is another name of the file
 			delete(marks, path)
 		case text != "" && text != now[path]: // the file may have had another name: the agent moves directories
 			for _, step := range w.steps {
