@@ -22,41 +22,45 @@ const (
 	maxSubscriptions = 50_000 // of one connection: some four for an agent, one for each session of a gateway
 )
 
-// key reads a key, which is made if there is none.
-func (h *Hub) key(name string, create func() (nkeys.KeyPair, error)) (nkeys.KeyPair, error) {
-	file := h.path("keys", name)
-	seed, err := os.ReadFile(file)
-	if errors.Is(err, fs.ErrNotExist) {
-		pair, keyErr := create()
-		if keyErr != nil {
-			return nil, keyErr
-		}
-		if seed, keyErr = pair.Seed(); keyErr != nil {
-			return nil, keyErr
-		}
-		return pair, atomicfile.WriteFile(file, seed, 0o600)
-	}
+// key reads a key.
+func (h *Hub) key(name string) (nkeys.KeyPair, error) {
+	seed, err := os.ReadFile(h.path("keys", name))
 	if err != nil {
-		return nil, err
+		return nil, h.damaged(err)
 	}
 	pair, err := nkeys.FromSeed(seed)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w; put back a copy of it", file, err)
+		return nil, h.damaged(fmt.Errorf("%s: %w", h.path("keys", name), err))
 	}
 	return pair, nil
 }
 
-func (h *Hub) operator() (nkeys.KeyPair, error) { return h.key("operator", nkeys.CreateOperator) }
-func (h *Hub) system() (nkeys.KeyPair, error)   { return h.key("system", nkeys.CreateAccount) }
+// createKey writes a key that does not exist yet.
+func (h *Hub) createKey(create func() (nkeys.KeyPair, error), name string) error {
+	return h.createFile(func() ([]byte, error) {
+		pair, err := create()
+		if err != nil {
+			return nil, err
+		}
+		return pair.Seed()
+	}, "keys", name)
+}
+
+func (h *Hub) createTenantKeys(tenant string) error {
+	return errors.Join(h.createKey(nkeys.CreateAccount, "tenant-"+tenant), h.createKey(nkeys.CreateAccount, "store-"+tenant))
+}
+
+func (h *Hub) operator() (nkeys.KeyPair, error) { return h.key("operator") }
+func (h *Hub) system() (nkeys.KeyPair, error)   { return h.key("system") }
 
 // tenantKey is the key of a tenant's account.
 func (h *Hub) tenantKey(tenant string) (nkeys.KeyPair, error) {
-	return h.key("tenant-"+tenant, nkeys.CreateAccount)
+	return h.key("tenant-" + tenant)
 }
 
 // storeKey is the key of the account that has what a tenant stores.
 func (h *Hub) storeKey(tenant string) (nkeys.KeyPair, error) {
-	return h.key("store-"+tenant, nkeys.CreateAccount)
+	return h.key("store-" + tenant)
 }
 
 // operatorClaims are what the server is told of who it is to trust.
@@ -166,6 +170,9 @@ func (h *Hub) writeAccounts(r *Register) error {
 		}
 		return atomicfile.WriteFile(filepath.Join(h.path("accounts"), public+".jwt"), []byte(token), 0o600)
 	}
+	if err := os.MkdirAll(h.path("accounts"), 0o700); err != nil {
+		return err
+	}
 	if err := write(h.systemAccount()); err != nil {
 		return err
 	}
@@ -173,8 +180,36 @@ func (h *Hub) writeAccounts(r *Register) error {
 		if err := write(h.storeAccount(name)); err != nil {
 			return err
 		}
-		if err := write(h.account(name, tenant)); err != nil {
+		public, token, err := h.account(name, tenant)
+		if err == nil {
+			err = h.checkRevocations(public, token)
+		}
+		if err = write(public, token, err); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// checkRevocations checks that an account still revokes each key that it revokes on disk: an older register does not.
+func (h *Hub) checkRevocations(public, token string) error {
+	file := filepath.Join(h.path("accounts"), public+".jwt")
+	before, err := os.ReadFile(file)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	now, err := jwt.DecodeAccountClaims(token)
+	if err != nil {
+		return err
+	}
+	old, err := jwt.DecodeAccountClaims(string(before))
+	if err != nil {
+		return nil // the account is new, or its file was damaged; it is written from the register
+	}
+	for key := range old.Revocations {
+		if _, is := now.Revocations[key]; !is {
+			return fmt.Errorf("%s: it is older than %s and readmits the revoked key %s; restore a newer copy of the register, or "+
+				"delete the account to readmit the key", h.path("register.json"), file, key)
 		}
 	}
 	return nil

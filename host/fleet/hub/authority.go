@@ -4,14 +4,11 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"sync"
 	"time"
 
-	"github.com/picoclaw/picoclaw/internal/atomicfile"
 	"github.com/picoclaw/picoclaw/internal/authority"
 )
 
@@ -22,28 +19,23 @@ const (
 	renewBefore    = 30 * 24 * time.Hour
 )
 
-// authority reads the certificate authority, which is made if there is none.
+// authority reads the certificate authority.
 func (h *Hub) authority() (*authority.CertificateAuthority, error) {
 	data, err := os.ReadFile(h.path("authority.pem"))
-	if errors.Is(err, fs.ErrNotExist) {
-		if data, err = newAuthority(); err == nil {
-			err = atomicfile.WriteFile(h.path("authority.pem"), data, 0o600)
-		}
-	}
 	if err != nil {
-		return nil, err
+		return nil, h.damaged(err)
 	}
 	first, rest := pem.Decode(data)
 	second, _ := pem.Decode(rest)
 	if first == nil || second == nil {
-		return nil, fmt.Errorf("%s: it has no certificate and key; put back a copy of it", h.path("authority.pem"))
+		return nil, h.damaged(fmt.Errorf("%s: it has no certificate and key", h.path("authority.pem")))
 	}
 	a := &authority.CertificateAuthority{}
 	if a.Certificate, err = x509.ParseCertificate(first.Bytes); err == nil {
 		a.Key, err = x509.ParseECPrivateKey(second.Bytes)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w; put back a copy of it", h.path("authority.pem"), err)
+		return nil, h.damaged(fmt.Errorf("%s: %w", h.path("authority.pem"), err))
 	}
 	return a, nil
 }

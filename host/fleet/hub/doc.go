@@ -2,7 +2,7 @@
 // each do what its role needs, and no more.
 //
 // All that it is lies in one directory: the keys of an operator and of an account for each tenant, a certificate
-// authority, a register of who was let in, and what JetStream stores. [Open] makes what is missing of it; a [Hub] is
+// authority, a register of identities, and the store of JetStream. [Open] creates them once; a [Hub] is
 // then served by [Hub.Serve], and changed by [Hub.Add] and [Hub.Revoke], also from another process while it is served.
 // The account of a tenant is written anew from the register and given to the server in the way that NATS has for that,
 // which cuts the connections of who was revoked.

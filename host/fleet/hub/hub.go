@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
@@ -19,6 +20,7 @@ import (
 
 	"github.com/picoclaw/picoclaw/host/fleet/identity"
 	"github.com/picoclaw/picoclaw/host/fleet/storage"
+	"github.com/picoclaw/picoclaw/internal/atomicfile"
 	"github.com/picoclaw/picoclaw/internal/filelock"
 )
 
@@ -31,18 +33,72 @@ const ownName = "hub"
 // Hub is the directory of a hub.
 type Hub struct{ dir string }
 
-// Open makes what is missing of the hub in a directory: keys, a certificate authority, and one tenant.
+// creatingFile exists while the hub is created, so that a creation that was interrupted continues.
+const creatingFile = "creating"
+
+// Open opens the hub in a directory. In an empty directory it creates a hub: keys, a certificate authority, and one
+// tenant. It creates no missing file of an existing hub, because a new register would readmit revoked identities.
 func Open(dir string) (*Hub, error) {
 	h := &Hub{dir: dir}
-	for _, name := range []string{"", "keys", "accounts", "store"} {
-		if err := os.MkdirAll(h.path(name), 0o700); err != nil {
-			return nil, fmt.Errorf("the hub: %w", err)
-		}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("the hub: %w", err)
 	}
-	return h, h.change(func(*Register) error {
+	err := h.change(func(*Register) error {
+		if h.isNew() {
+			return h.create()
+		}
+		if _, err := os.ReadDir(h.path("store")); err != nil {
+			return fmt.Errorf("the hub: %w; restore a copy of the directory, or create it empty to lose the configurations and "+
+				"witnesses in it", err)
+		}
 		_, err := h.authority()
 		return err
 	})
+	if err == nil && os.Remove(h.path(creatingFile)) == nil {
+		err = atomicfile.SyncDir(dir)
+	}
+	return h, err
+}
+
+// isNew reports whether the directory has no hub yet, or one whose creation was interrupted.
+func (h *Hub) isNew() bool {
+	exists := func(name string) bool {
+		_, err := os.Lstat(h.path(name))
+		return !errors.Is(err, fs.ErrNotExist)
+	}
+	return exists(creatingFile) || !slices.ContainsFunc([]string{"register.json", "authority.pem", "keys", "accounts", "store"}, exists)
+}
+
+// create creates all files of a new hub but its register.
+func (h *Hub) create() error {
+	if err := atomicfile.WriteFile(h.path(creatingFile), nil, 0o600); err != nil {
+		return err
+	}
+	for _, name := range []string{"keys", "store"} {
+		if err := os.MkdirAll(h.path(name), 0o700); err != nil {
+			return err
+		}
+	}
+	return errors.Join(h.createFile(newAuthority, "authority.pem"), h.createKey(nkeys.CreateOperator, "operator"),
+		h.createKey(nkeys.CreateAccount, "system"), h.createTenantKeys(DefaultTenant))
+}
+
+// createFile writes a file that does not exist yet.
+func (h *Hub) createFile(content func() ([]byte, error), name ...string) error {
+	if _, err := os.Lstat(h.path(name...)); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	data, err := content()
+	if err != nil {
+		return err
+	}
+	return atomicfile.WriteFile(h.path(name...), data, 0o600)
+}
+
+// damaged adds the remedy to an error of a file of the hub.
+func (h *Hub) damaged(err error) error {
+	return fmt.Errorf("%w; restore a copy of it, or delete %s for a new hub, for which every machine needs a new identity",
+		err, h.dir)
 }
 
 func (h *Hub) path(names ...string) string {
@@ -128,7 +184,7 @@ func (h *Hub) AddTenant(ctx context.Context, name string) error {
 			return fmt.Errorf("there is a tenant %s already", name)
 		}
 		r.Tenants[name] = &Tenant{}
-		return nil
+		return h.createTenantKeys(name)
 	})
 	if err == nil {
 		err = h.tell(ctx, name)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"regexp"
 	"slices"
@@ -86,15 +87,19 @@ func Read(dir string) (*Register, error) { return (&Hub{dir: dir}).Register() }
 // Register returns who was let in.
 func (h *Hub) Register() (*Register, error) {
 	data, err := os.ReadFile(h.path("register.json"))
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) && h.isNew() {
 		return &Register{Listen: DefaultListen, Tenants: map[string]*Tenant{DefaultTenant: {}}}, nil
 	}
 	if err != nil {
-		return nil, err
+		return nil, h.damaged(err)
 	}
 	r := &Register{}
-	if err := json.Unmarshal(data, r); err != nil {
-		return nil, fmt.Errorf("%s: %w; put back a copy of it", h.path("register.json"), err)
+	err = json.Unmarshal(data, r)
+	if err == nil && (r.Tenants[DefaultTenant] == nil || slices.Contains(slices.Collect(maps.Values(r.Tenants)), nil)) {
+		err = errors.New("a tenant is missing")
+	}
+	if err != nil {
+		return nil, h.damaged(fmt.Errorf("%s: %w", h.path("register.json"), err))
 	}
 	return r, nil
 }
