@@ -19,6 +19,7 @@ import (
 	"github.com/picoclaw/picoclaw/internal/fulldisk"
 	"github.com/picoclaw/picoclaw/internal/owner"
 	"github.com/picoclaw/picoclaw/internal/smallfile"
+	"github.com/picoclaw/picoclaw/internal/statefiles"
 )
 
 const (
@@ -131,12 +132,17 @@ type stoppedFile struct {
 
 func stoppedFilePath(home string) string { return filepath.Join(home, fileName) }
 
+// wasUsed reports whether a home has had the file: it has an audit log, or lists the file among its state files.
+func wasUsed(home string) bool {
+	return audit.LogExists(home) || statefiles.CheckFile(home, stoppedFilePath(home)) != nil
+}
+
 // readStopFile reads the stops from the file. An unreadable file stops all agents. A missing file does too, except in a
-// home without an audit log, which was never used.
+// home that was never used.
 func readStopFile(home string) StopsByAgent {
 	data, err := smallfile.Read(stoppedFilePath(home), maxBytes)
 	if errors.Is(err, fs.ErrNotExist) {
-		if !audit.LogExists(home) {
+		if !wasUsed(home) {
 			return StopsByAgent{}
 		}
 		data, err = smallfile.Read(stoppedFilePath(home), maxBytes) // the first start creates it before the audit log
@@ -166,21 +172,27 @@ func readStopFile(home string) StopsByAgent {
 // CreateStopFile creates the file at the first start of a home, before the audit log exists. It reserves disk space, so
 // that stops can be written on a full disk.
 func CreateStopFile(home string) error {
-	if _, err := os.Lstat(stoppedFilePath(home)); errors.Is(err, fs.ErrNotExist) && !audit.LogExists(home) {
+	if _, err := os.Lstat(stoppedFilePath(home)); errors.Is(err, fs.ErrNotExist) && !wasUsed(home) {
 		if err := updateStops(home, func(StopsByAgent) {}); err != nil {
 			return fmt.Errorf("make the kill switch %s: %w", stoppedFilePath(home), err)
 		}
 	}
-	return reserveSpace(home)
+	return errors.Join(statefiles.AddFile(home, stoppedFilePath(home)), reserveSpace(home))
 }
 
 // StopAgent stops an agent, or all agents with an empty id. A stop of a stopped agent changes nothing.
 func StopAgent(home string, stop Stop) error {
-	return updateStops(home, func(s StopsByAgent) {
+	err := updateStops(home, func(s StopsByAgent) {
 		if s[stop.Agent] == nil {
 			s[stop.Agent] = &stop
+		} else if s[stop.Agent].Time.IsZero() { // the file was missing or broken
+			s[stop.Agent].Time = stop.Time
 		}
 	})
+	if err == nil {
+		_ = statefiles.AddFile(home, stoppedFilePath(home)) // on a full disk, CreateStopFile has added it
+	}
+	return err
 }
 
 // ErrAllStopped is the error of ResumeAgent for one agent while all are stopped.
@@ -237,6 +249,9 @@ func replaceStopFile(home string, text []byte) error {
 	_, err = file.Write(text)
 	if err = errors.Join(err, file.Sync(), file.Close()); err == nil {
 		err = owner.GiveToHomeOwner(home, file.Name())
+	}
+	if info, statErr := os.Lstat(stoppedFilePath(home)); err == nil && statErr == nil && info.IsDir() {
+		err = os.Rename(stoppedFilePath(home), file.Name()+".replaced") // a file can't replace a directory
 	}
 	if err == nil {
 		err = os.Rename(file.Name(), stoppedFilePath(home))

@@ -187,6 +187,9 @@ func (h *Host) newCallRuntime() (*callRuntime, error) {
 	if err != nil {
 		return nil, errors.Join(&StartError{err}, m.audit.Close(), m.isolation.Close())
 	}
+	if h.stops.host, err = killswitch.RegisterHost(home); err != nil {
+		return nil, errors.Join(&StartError{fmt.Errorf("register for the kill switch: %w", err)}, m.audit.Close(), m.isolation.Close())
+	}
 	h.mu.Lock()
 	h.runtime = m
 	h.mu.Unlock()
@@ -249,5 +252,5 @@ func (h *Host) Close(ctx context.Context) error {
 		n.log.flushTallies()
 	}
 	h.networkMu.Unlock()
-	return errors.Join(err, m.audit.Close())
+	return errors.Join(err, h.stops.host.Close(), m.audit.Close())
 }

@@ -29,6 +29,7 @@ func (e *AgentStoppedError) stopMessage() string {
 // stopWatcher polls the kill switch, and cancels the running work of stopped agents.
 type stopWatcher struct {
 	home string
+	host *killswitch.HostFile // set before watchStops
 
 	mu       sync.Mutex
 	work     map[*stoppableWork]bool
@@ -97,24 +98,31 @@ func (s *stopWatcher) watchStops(retire func(stopped killswitch.StopsByAgent, lo
 			}
 			stopped, lowSpace := killswitch.ReadStops(s.home), killswitch.CheckFreeSpace(s.home)
 			if len(stopped) > 0 || lowSpace != nil {
-				s.cancelStoppedWork(stopped, lowSpace)
+				ended := s.cancelStoppedWork(stopped, lowSpace)
 				retire(stopped, lowSpace != nil)
+				if ended {
+					s.host.ConfirmStops(stopped)
+				}
 			}
 		}
 	})
 }
 
-// cancelStoppedWork cancels the work of stopped agents. It also cancels commands if the disk is nearly full.
-func (s *stopWatcher) cancelStoppedWork(stopped killswitch.StopsByAgent, lowSpace error) {
+// cancelStoppedWork cancels the work of stopped agents, and reports whether there was none. It also cancels commands if
+// the disk is nearly full.
+func (s *stopWatcher) cancelStoppedWork(stopped killswitch.StopsByAgent, lowSpace error) (ended bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	ended = true
 	for one := range s.work {
 		if stop := stopped.StopOfAgent(one.agent); stop != nil {
 			one.cancel(&AgentStoppedError{stop})
+			ended = false
 		} else if lowSpace != nil && one.commands.Load() {
 			one.cancel(lowSpace)
 		}
 	}
+	return ended
 }
 
 func (s *stopWatcher) stopWatching() {

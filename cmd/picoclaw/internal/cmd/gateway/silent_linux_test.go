@@ -39,7 +39,7 @@ func TestControlCommandsReportPausedGateway(t *testing.T) {
 		{clitest.ExitOK, "touch made", []string{"approvals", "show", id}},
 		{clitest.ExitFailed, "does not answer", []string{"approvals", "allow", id}},
 		{clitest.ExitFailed, "does not answer", []string{"approvals", "deny", id}},
-		{clitest.ExitOK, paused, []string{"stop"}},
+		{clitest.ExitFailed, fmt.Sprintf("picoclaw process %d may still run", server.Process.Pid), []string{"stop"}},
 		{clitest.ExitOK, paused, []string{"start"}},
 	} {
 		cmd := home.Command("timeout", append([]string{"30", home.Program}, c.args...)...)

@@ -18,6 +18,7 @@ import (
 	"github.com/picoclaw/picoclaw/cmd/internal/terminal"
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/hosts"
 	"github.com/picoclaw/picoclaw/host/config"
+	"github.com/picoclaw/picoclaw/host/killswitch"
 	"github.com/picoclaw/picoclaw/host/policy"
 	"github.com/picoclaw/picoclaw/host/session"
 	"github.com/picoclaw/picoclaw/isolation"
@@ -50,6 +51,9 @@ func (o *InitOptions) prepareHome(ctx context.Context) (*setupResult, error) {
 	m := &setupResult{}
 	if err = m.createDir(home.Path); err != nil {
 		return nil, cli.StartError(fmt.Errorf("create the home: %w; PICOCLAW_HOME names another directory", err))
+	}
+	if err = killswitch.CreateStopFile(home.Path); err != nil {
+		return nil, cli.StartError(err)
 	}
 	m.isolationErr = testSandbox(ctx, home.Path)
 	isNew := cfg.FilePath() == ""

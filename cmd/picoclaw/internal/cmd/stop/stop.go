@@ -59,14 +59,23 @@ func (o *Options) stopAgents(ctx context.Context) error {
 			return cli.FailedError(fmt.Errorf("stop: %w; over the gateway's socket: %w; kill picoclaw's processes",
 				err, asked))
 		}
-		fmt.Fprintf(o.Err, "picoclaw: only the gateway is stopped, until it ends: %v; kill other picoclaw processes\n", err)
-		fmt.Fprintf(o.Out, "%s. `%s` resumes them.\n", capitalize(stop.String()), stop.StartCommand())
-		return nil
+		return cli.FailedError(fmt.Errorf("only the gateway is stopped, until it ends: %w; kill other picoclaw processes. `%s` "+
+			"resumes the gateway", err, stop.StartCommand()))
 	}
-	fmt.Fprintf(o.Out, "%s. `%s` resumes them.\n", capitalize(killswitch.ReadStopOfAgent(home, o.agent).String()), stop.StartCommand())
-	if _, err := gateway.NewClient(home).FetchStatus(ctx); err != nil && !errors.Is(err, gateway.ErrNotRunning) {
-		fmt.Fprintf(o.Err, "picoclaw: %v; its running commands continue until then\n", err)
+	now := killswitch.ReadStopOfAgent(home, o.agent)
+	if now == nil {
+		return cli.FailedError(errors.New("stop: another command has resumed the agents; stop them again"))
 	}
+	unconfirmed, err := killswitch.AwaitHosts(home, now)
+	if err != nil {
+		return cli.FailedError(fmt.Errorf("new calls are refused, but picoclaw's processes are unknown: %w; end them", err))
+	}
+	if len(unconfirmed) > 0 {
+		pids := strings.Join(unconfirmed, " ")
+		return cli.FailedError(fmt.Errorf("new calls are refused, but commands of picoclaw process %s may still run: it hangs or is "+
+			"paused; end it with `kill -KILL %s`, or resume it with `kill -CONT %s`, and stop again", pids, pids, pids))
+	}
+	fmt.Fprintf(o.Out, "%s. `%s` resumes them.\n", capitalize(now.String()), stop.StartCommand())
 	return nil
 }
 
@@ -104,15 +113,14 @@ func (o *StartOptions) startAgents(ctx context.Context) error {
 	if err != nil {
 		return cli.FailedError(err)
 	}
-	was = was || held
-	who := "The agents"
+	subject, be := "The agents", "were"
 	if o.agent != "" {
-		who = "Agent " + o.agent
+		subject, be = "Agent "+o.agent, "was"
 	}
-	if !was {
-		fmt.Fprintf(o.Out, "%s was not stopped.\n", who)
+	if was || held {
+		fmt.Fprintf(o.Out, "%s resumed.\n", subject)
 	} else {
-		fmt.Fprintf(o.Out, "%s resumed.\n", who)
+		fmt.Fprintf(o.Out, "%s %s not stopped.\n", subject, be)
 	}
 	for id, stop := range killswitch.ReadStops(home) {
 		if o.agent == "" && id != "" {

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/picoclaw/picoclaw/cmd/internal/clitest"
+	"github.com/picoclaw/picoclaw/host/hosttest"
 )
 
 // smallHome returns a home on a disk of 64 MB.
@@ -113,7 +114,7 @@ func TestStopReachesGatewayOnFullDisk(t *testing.T) {
 	if err := unix.Mount("", home.Dir, "", unix.MS_BIND|unix.MS_REMOUNT|unix.MS_RDONLY, ""); err != nil {
 		t.Fatal(err)
 	}
-	expect(t, home, clitest.ExitOK, []string{"only the gateway is stopped", "read-only"}, "stop", "--agent", "main", "--why", "broken disk")
+	expect(t, home, clitest.ExitFailed, []string{"only the gateway is stopped", "read-only"}, "stop", "--agent", "main", "--why", "broken disk")
 	if answer := list(); !strings.Contains(answer, "broken disk") {
 		t.Errorf("a call after stop: %s", answer)
 	}
@@ -162,4 +163,72 @@ func TestEmptyLockFileDisablesPlugins(t *testing.T) {
 	}
 	expect(t, home, clitest.ExitOK, nil, "plugin", "enable", "*")
 	expect(t, home, clitest.ExitOK, nil, "call", "list_dir", "path=.")
+}
+
+func TestStopNamesPausedHosts(t *testing.T) {
+	t.Parallel()
+	home := clitest.NewHome(t)
+	file := filepath.Join(home.Workspace, "ticks")
+	ticks := func() int64 {
+		info, err := os.Stat(file)
+		if err != nil {
+			return 0
+		}
+		return info.Size()
+	}
+	for _, stop := range [][]string{{"stop"}, {"stop", "--agent", "main"}} {
+		cmd := home.Command(home.Program, "call", "exec", "command=while sleep 0.05; do echo x >> ticks; done")
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		hosttest.WaitUntil(t, "the command runs", func() bool { return ticks() > 0 })
+		if err := cmd.Process.Signal(unix.SIGSTOP); err != nil {
+			t.Fatal(err)
+		}
+		out := expect(t, home, clitest.ExitFailed, []string{fmt.Sprintf("kill -KILL %d", cmd.Process.Pid)}, stop...)
+		if strings.Contains(out, "are stopped") {
+			t.Errorf("%v: %s", stop, out)
+		}
+		if err := cmd.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		_ = cmd.Wait()
+		expect(t, home, clitest.ExitOK, []string{"stopped since"}, stop...)
+		hosttest.WaitUntil(t, "the command has ended", func() bool { // the hint works
+			return os.Rename(file, file+".old") == nil && len(clitest.DescendantProcesses(cmd.Process.Pid)) == 0
+		})
+		expect(t, home, clitest.ExitOK, nil, append([]string{"start"}, stop[1:]...)...)
+	}
+}
+
+func TestMissingStopFileOfNewHomeStopsAll(t *testing.T) {
+	t.Parallel()
+	for _, first := range [][]string{{"init"}, {"stop"}} {
+		home := clitest.NewHome(t)
+		expect(t, home, clitest.ExitOK, nil, first...)
+		if err := os.Remove(filepath.Join(home.Dir, "stopped.json")); err != nil {
+			t.Fatal(err)
+		}
+		expect(t, home, clitest.ExitFailed, []string{"stopped.json", "picoclaw start"}, "call", "exec", "command=echo x")
+		expect(t, home, clitest.ExitOK, []string{"resumed"}, "start")
+		expect(t, home, clitest.ExitOK, []string{"x"}, "call", "exec", "command=echo x")
+	}
+}
+
+func TestStopReplacesDirectory(t *testing.T) {
+	t.Parallel()
+	home := clitest.NewHome(t)
+	expect(t, home, clitest.ExitOK, []string{"x"}, "call", "exec", "command=echo x")
+	for _, args := range [][]string{{"stop"}, {"start"}} {
+		file := filepath.Join(home.Dir, "stopped.json")
+		if err := os.RemoveAll(file); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.MkdirAll(filepath.Join(file, "full"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		expect(t, home, clitest.ExitFailed, []string{file}, "call", "exec", "command=echo x")
+		expect(t, home, clitest.ExitOK, nil, args...)
+	}
+	expect(t, home, clitest.ExitOK, []string{"x"}, "call", "exec", "command=echo x")
 }
