@@ -112,7 +112,7 @@ func (l *Log) loadPreviousFileHash() error {
 // file's last hash: the new file continues the chain, so the gap is detected.
 func (l *Log) wasFileRemoved() bool {
 	ours, err := l.file.Stat()
-	if err != nil || !ours.Mode().IsRegular() {
+	if err != nil {
 		return false
 	}
 	files, err := rotatedFilePaths(l.path)
@@ -142,13 +142,14 @@ func (l *Log) loadLastHash() (err error) {
 	switch {
 	case l.lastEnd == l.end:
 		return nil
-	case !l.regular: // a device can't be read
-		l.lastEnd = l.end
-		return nil
 	case l.end == 0:
-		err = l.loadPreviousFileHash()
+		if err = checkCurrentFile(l.path); err == nil {
+			err = l.loadPreviousFileHash()
+		}
 	default:
-		l.last, err = lastChainHash(l.file, l.end)
+		if err = checkHasEntry(l.file, l.end); err == nil {
+			l.last, err = lastChainHash(l.file, l.end)
+		}
 	}
 	if err == nil {
 		l.lastEnd = l.end

@@ -12,17 +12,17 @@ import (
 
 func TestPendingEntriesAreWrittenLater(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
-	if err := os.Symlink("/dev/full", path); err != nil {
+	log := open(t, path, LogOptions{})
+	if err := errors.Join(os.Remove(path), os.Symlink("/dev/full", path)); err != nil {
 		t.Fatal(err)
 	}
-	log := open(t, path, LogOptions{})
 	for _, tool := range []string{"one", "two"} {
-		if err := log.Write(record(tool)); !errors.Is(err, unix.ENOSPC) {
-			t.Fatalf("the error is %v", err)
+		if err := log.Write(record(tool)); err == nil {
+			t.Fatal("a device takes records")
 		}
 	}
-	if err := log.CheckWritable(); !errors.Is(err, unix.ENOSPC) {
-		t.Fatalf("it is ready: %v", err)
+	if err := log.CheckWritable(); err == nil {
+		t.Fatal("it is ready")
 	}
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
@@ -41,10 +41,10 @@ func TestPendingEntriesAreWrittenLater(t *testing.T) {
 
 func TestDroppedEntriesAreReported(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
-	if err := os.Symlink("/dev/full", path); err != nil {
+	log := open(t, path, LogOptions{})
+	if err := errors.Join(os.Remove(path), os.Symlink("/dev/full", path)); err != nil {
 		t.Fatal(err)
 	}
-	log := open(t, path, LogOptions{})
 	for range maxPending + 2 {
 		if err := log.Write(record("x")); err == nil {
 			t.Fatal("a full disk takes records")

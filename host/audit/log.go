@@ -54,7 +54,6 @@ type Log struct {
 	dropped    int           // number of entries beyond maxPending
 	reserved   int64         // end of the allocated space
 	end        int64         // size of the file at the last check
-	regular    bool          // a file, not a device
 	last       chainHash     // hash of the last line
 	lastEnd    int64         // file size that belongs to last; -1 if unknown
 	before     chainPosition // position of the first line, in an empty file
@@ -182,7 +181,7 @@ func (l *Log) appendOrRotate(record []byte) error {
 
 // writeRecord writes the line of a record to the current file. The caller has called loadLastHash.
 func (l *Log) writeRecord(record []byte) error {
-	if l.end == 0 && l.regular {
+	if l.end == 0 {
 		record = l.last.linkFirstRecord(record, l.before)
 	}
 	next := l.last.nextHash(record)

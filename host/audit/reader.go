@@ -21,14 +21,13 @@ type logReader struct {
 	each   func(Record) error
 	broken int
 
-	complete  bool              // a missing current file is an error
 	openCalls map[string]Record // calls that have begun and not ended, by [Record.Call]
 	files     []*os.File        // files left to read; the last is the current one
 	rest      []byte            // beginning of an incomplete line
 }
 
 // ReadLog passes each entry of the log at a path to each, until each returns an error. Calls without an end come last.
-// It returns the number of invalid lines. A missing log has no entries.
+// It returns the number of invalid lines. A log of a home that was never used has no entries.
 func ReadLog(path string, each func(Record) error) (broken int, err error) {
 	r := &logReader{path: path, each: each}
 	defer r.closeFiles()
@@ -147,17 +146,15 @@ func (r *logReader) openFiles(after os.FileInfo) error {
 	defer dir.Close()
 	var opened []*os.File
 	err = withSharedDirLock(dir, func() error {
-		if r.complete {
-			if checkErr := checkCurrentFile(r.path); checkErr != nil {
-				return checkErr
-			}
+		if checkErr := checkCurrentFile(r.path); checkErr != nil {
+			return checkErr
 		}
 		paths, listErr := rotatedFilePaths(r.path)
 		if listErr != nil {
 			return listErr
 		}
 		for _, path := range append(paths, r.path) {
-			f, openErr := os.Open(path)
+			f, _, openErr := openRegular(path, os.O_RDONLY)
 			if errors.Is(openErr, fs.ErrNotExist) {
 				continue
 			}

@@ -1,7 +1,10 @@
 package audit
 
 import (
+	"bufio"
 	"errors"
+	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -9,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/picoclaw/picoclaw/internal/filelock"
 	"github.com/picoclaw/picoclaw/internal/statefiles"
 )
 
@@ -38,6 +42,48 @@ func checkCurrentFile(path string) error {
 	return statefiles.CheckFile(filepath.Dir(filepath.Dir(path)), path)
 }
 
+// openRegular opens a file of a log. It refuses devices, which keep nothing, and FIFOs, which block.
+func openRegular(path string, flag int) (*os.File, os.FileInfo, error) {
+	f, err := os.OpenFile(path, flag|filelock.NonBlock, 0o600)
+	if err != nil {
+		return nil, nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = damagedFileError(path, "is not a regular file")
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, f.Close())
+	}
+	return f, info, nil
+}
+
+func damagedFileError(path, fault string) error {
+	return fmt.Errorf("%s %s; restore a copy, or move it away and remove its line from %s to begin a new log", path, fault,
+		statefiles.ListPath(filepath.Dir(filepath.Dir(path))))
+}
+
+// checkHasEntry returns an error if a file of this size has text but no entry.
+func checkHasEntry(f *os.File, end int64) error {
+	last, err := lastChainHash(f, end)
+	if err != nil || last != "" || end == 0 {
+		return err
+	}
+	lines := bufio.NewReaderSize(io.NewSectionReader(f, 0, end), 64<<10)
+	for {
+		line, err := lines.ReadBytes('\n')
+		if _, ok := parseRecordLine(line); ok {
+			return nil
+		}
+		if errors.Is(err, io.EOF) {
+			return damagedFileError(f.Name(), "has no entries: it was overwritten or damaged")
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
 // openCurrentFile opens the file at the path as l.file, unless it is open. Another process may have rotated the log.
 // The caller holds the directory lock.
 func (l *Log) openCurrentFile() error {
@@ -52,15 +98,14 @@ func (l *Log) openCurrentFile() error {
 			return err
 		}
 	}
-	f, err := os.OpenFile(l.path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
+	f, info, err := openRegular(l.path, os.O_RDWR|os.O_CREATE|os.O_APPEND)
 	if err != nil {
 		return err
 	}
-	info, err := f.Stat()
-	if err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o077 != 0 {
+	if info.Mode().Perm()&0o077 != 0 {
 		_ = f.Chmod(0o600) // keep the mode of another user's file
 	}
-	if err == nil {
+	if err = checkHasEntry(f, info.Size()); err == nil {
 		err = finishIncompleteLine(f, info)
 	}
 	if err != nil {
@@ -80,7 +125,6 @@ func (l *Log) openCurrentFile() error {
 		_ = l.file.Close()
 	}
 	l.file, l.openedInfo, l.end, l.reserved = f, info, info.Size(), 0
-	l.regular = info.Mode().IsRegular()
 	if l.end > 0 {
 		return nil
 	}
@@ -89,7 +133,7 @@ func (l *Log) openCurrentFile() error {
 
 // finishIncompleteLine ends a line that a power failure cut off, so that the next entry begins a new line.
 func finishIncompleteLine(f *os.File, info os.FileInfo) error {
-	if !info.Mode().IsRegular() || info.Size() == 0 {
+	if info.Size() == 0 {
 		return nil
 	}
 	last := make([]byte, 1)

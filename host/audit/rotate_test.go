@@ -147,7 +147,8 @@ func TestOldFilesAreRemoved(t *testing.T) {
 
 func TestIncompleteLineIsFinished(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
-	if err := os.WriteFile(path, []byte(`{"time":"2026-`), 0o600); err != nil {
+	const old = `{"time":"2026-01-01T00:00:00Z","tool":"old","decision":"allow"}` + "\n"
+	if err := os.WriteFile(path, []byte(old+`{"time":"2026-`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	log := open(t, path, LogOptions{})
@@ -156,7 +157,7 @@ func TestIncompleteLineIsFinished(t *testing.T) {
 	}
 	var tools []string
 	broken, err := ReadLog(path, func(r Record) error { tools = append(tools, r.Tool); return nil })
-	if err != nil || broken != 1 || len(tools) != 1 {
+	if err != nil || broken != 1 || len(tools) != 2 {
 		t.Errorf("%d broken, %v (%v)", broken, tools, err)
 	}
 }

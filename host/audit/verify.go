@@ -19,7 +19,7 @@ type VerifyResult struct {
 	Records   int       `json:"records"`
 	Unchained int       `json:"unchained,omitempty"` // entries of old versions, without hashes
 	Cut       int       `json:"cut,omitempty"`       // invalid lines; a power failure leaves one
-	CutFile   string    `json:"cut_file,omitempty"`  // file of the last of them
+	CutLines  []string  `json:"cut_lines,omitempty"` // the first of them, as file:line
 	Whole     bool      `json:"whole"`               // no older files were removed
 	From      time.Time `json:"from,omitzero"`
 	To        time.Time `json:"to,omitzero"`
@@ -47,7 +47,7 @@ func VerifyLog(path, wanted string) (*VerifyResult, error) {
 }
 
 func (v *chainVerifier) verifyLog(path string) (*VerifyResult, error) {
-	r := &logReader{path: path, complete: true}
+	r := &logReader{path: path}
 	defer r.closeFiles()
 	if err := r.openFiles(nil); err != nil {
 		return nil, err
@@ -66,6 +66,7 @@ func (v *chainVerifier) verifyLog(path string) (*VerifyResult, error) {
 type chainVerifier struct {
 	result   VerifyResult
 	file     string // path of the file being read
+	line     int    // number of its line
 	wanted   chainHash
 	last     chainHash
 	chained  bool              // a line with a hash was seen
@@ -82,6 +83,7 @@ func (v *chainVerifier) verifyFile(f *os.File, current bool) error {
 	lines := bufio.NewReaderSize(f, 64<<10)
 	for number := 1; ; number++ {
 		line, err := lines.ReadBytes('\n')
+		v.line = number
 		if errors.Is(err, io.EOF) {
 			if len(line) > 0 {
 				v.countInvalidLine()
@@ -101,10 +103,14 @@ func (v *chainVerifier) verifyFile(f *os.File, current bool) error {
 	}
 }
 
-// countInvalidLine counts an invalid line, and records its file.
+// maxCutLines limits the invalid lines that a result names.
+const maxCutLines = 10
+
+// countInvalidLine counts an invalid line, and records its place.
 func (v *chainVerifier) countInvalidLine() {
-	v.result.Cut++
-	v.result.CutFile = v.file
+	if v.result.Cut++; v.result.Cut <= maxCutLines {
+		v.result.CutLines = append(v.result.CutLines, fmt.Sprintf("%s:%d", v.file, v.line))
+	}
 }
 
 // lineFault checks a line. It returns a description of the fault, or "".
@@ -122,10 +128,12 @@ func (v *chainVerifier) lineFault(line []byte) string {
 	switch {
 	case ok && !isRecord:
 		return "it has a hash but is no entry: it was changed"
+	case !isRecord && len(bytes.TrimSpace(line)) == 0:
+		return ""
+	case !isRecord && first:
+		return "it is no entry: the beginning of the log was overwritten or damaged; restore a copy"
 	case !isRecord:
-		if len(bytes.TrimSpace(line)) > 0 {
-			v.countInvalidLine()
-		}
+		v.countInvalidLine()
 		return ""
 	case !ok && v.chained:
 		return "the entry has no hash, unlike earlier entries: it was changed, inserted, or written by an older picoclaw"

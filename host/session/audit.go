@@ -131,7 +131,7 @@ func (s *Session) logCallBegin(a *auditWriter, r audit.Record) *Result {
 }
 
 // logCallEnd writes a finished call to the audit log. It returns the result, or an error if that fails.
-func (s *Session) logCallEnd(r audit.Record, result *Result) *Result {
+func (s *Session) logCallEnd(r audit.Record, result *Result, ran bool) *Result {
 	s.host.logger.Debug("call", "agent", r.Agent, "origin", r.Origin, "tool", r.Tool, "args", r.Args, "decision", r.Decision,
 		"rule", r.Rule, "ms", r.Millis)
 	if s.host.onCallEnd != nil {
@@ -150,10 +150,13 @@ func (s *Session) logCallEnd(r audit.Record, result *Result) *Result {
 	if !m.audit.required {
 		return result
 	}
-	refused := m.audit.unwritableLogResult("the call ran but could not be logged, so its result is withheld", err)
-	if r.WasDenied() {
-		refused = m.audit.unwritableLogResult("the call was refused, and that could not be recorded", err)
+	outcome := "the call did not run, because it could not be logged"
+	if ran {
+		outcome = "the call ran but could not be logged, so its result is withheld"
+	} else if r.WasDenied() {
+		outcome = "the call was refused, and that could not be recorded"
 	}
+	refused := m.audit.unwritableLogResult(outcome, err)
 	refused.Duration = result.Duration
 	return refused
 }

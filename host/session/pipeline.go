@@ -44,6 +44,7 @@ type call struct {
 	answer      *pluginpb.Result        // the plugin's; set by callTool, with refused
 	refused     []string                // refused connections
 	record      audit.Record            // filled in by each step
+	ran         bool                    // logBegin let the call run
 }
 
 // Call calls a tool with arguments in a JSON object. It is the only way to call tools. events, if not nil, receives
@@ -256,7 +257,9 @@ func (c *call) logBegin() *Result {
 	c.record = c.record.Shortened()
 	begin := c.record
 	begin.State, begin.Millis = audit.Begun, toMilliseconds(time.Since(c.began))
-	return c.session.logCallBegin(c.runtime.audit, begin)
+	refused := c.session.logCallBegin(c.runtime.audit, begin)
+	c.ran = refused == nil
+	return refused
 }
 
 func toMilliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
@@ -324,5 +327,5 @@ func (c *call) logEnd(result *Result) *Result {
 			r.Rule = result.Err.Rule
 		}
 	}
-	return c.session.logCallEnd(*r, result)
+	return c.session.logCallEnd(*r, result, c.ran)
 }

@@ -68,7 +68,7 @@ func (r *ProgramRun) LogRunEnd(undoID, failure string) error {
 	end := r.record
 	end.State, end.Millis = "", toMilliseconds(time.Since(end.Time))
 	end.Undo, end.Error = undoID, failure
-	return r.session.logCallEnd(end, &Result{}).toError()
+	return r.session.logCallEnd(end, &Result{}, true).toError()
 }
 
 // StartRun logs the begin of a run and starts the program's supervisor in a sandbox. It ends with the host.

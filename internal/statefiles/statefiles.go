@@ -69,10 +69,10 @@ func updateList(home, path string, change func(*stateFileList, string), listed b
 	slices.Sort(l.Files)
 	text, err := json.MarshalIndent(l, "", "  ")
 	if err == nil {
-		err = atomicfile.WriteFile(listPath(home), append(text, '\n'), 0o600)
+		err = atomicfile.WriteFile(ListPath(home), append(text, '\n'), 0o600)
 	}
 	if err == nil {
-		err = errors.Join(owner.GiveToHomeOwner(home, listPath(home)), owner.GiveToHomeOwner(home, lock.Name()))
+		err = errors.Join(owner.GiveToHomeOwner(home, ListPath(home)), owner.GiveToHomeOwner(home, lock.Name()))
 	}
 	if err != nil {
 		return fmt.Errorf("write the list of state files: %w", err)
@@ -92,12 +92,13 @@ func CheckFile(home, path string) error {
 	}
 	l, err := readList(home)
 	if err == nil && slices.Contains(l.Files, name) {
-		err = &MissingFileError{path, listPath(home)}
+		err = &MissingFileError{path, ListPath(home)}
 	}
 	return err
 }
 
-func listPath(home string) string { return filepath.Join(home, listName) }
+// ListPath returns the path of the list of a home.
+func ListPath(home string) string { return filepath.Join(home, listName) }
 
 // relativeName returns the path of a file relative to the home, or "" if it is elsewhere.
 func relativeName(home, path string) (string, error) {
@@ -110,7 +111,7 @@ func relativeName(home, path string) (string, error) {
 
 // readList reads the list. Without a list file it returns an empty list.
 func readList(home string) (l stateFileList, err error) {
-	data, err := smallfile.Read(listPath(home), maxBytes)
+	data, err := smallfile.Read(ListPath(home), maxBytes)
 	if errors.Is(err, fs.ErrNotExist) {
 		return l, nil
 	}
@@ -122,7 +123,7 @@ func readList(home string) (l stateFileList, err error) {
 	}
 	if err != nil {
 		return l, fmt.Errorf("the list of state files %s can't be read: %w; restore a copy, or remove it if no file of the home is missing",
-			listPath(home), err)
+			ListPath(home), err)
 	}
 	return l, nil
 }

@@ -134,7 +134,7 @@ func (o *VerifyOptions) printValidLog(v *audit.VerifyResult) {
 		{v.Unchained > 0, terminal.FormatCount(v.Unchained, "entry") +
 			" without a hash chain: changes to these are not detected"},
 		{len(v.Open) > 0, terminal.FormatCount(len(v.Open), "call") + " without an end: running, or picoclaw was killed"},
-		{v.Cut > 0, terminal.FormatCount(v.Cut, "line") + " truncated, for example by a power failure: " + v.CutFile},
+		{v.Cut > 0, terminal.FormatCount(v.Cut, "line") + " truncated, for example by a power failure: " + strings.Join(v.CutLines, ", ")},
 	} {
 		if note.holds {
 			fmt.Fprintln(out, out.Paint(terminal.Doubt, "note:"), note.text)
