@@ -7,7 +7,6 @@ package host
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -111,11 +110,20 @@ func (a *Runtime) builtinPlugins() ([]session.BuiltinPlugin, error) {
 // HealthChecks returns the conditions for calls, with their errors.
 func (a *Runtime) HealthChecks() []gateway.ReadinessCheck {
 	all := []gateway.ReadinessCheck{{Name: "isolation", Err: a.PrepareForCalls()}}
-	plugins := gateway.ReadinessCheck{Name: "plugins"}
-	for _, p := range a.PluginCatalog().Problems() {
-		plugins.Err = errors.Join(plugins.Err, fmt.Errorf("plugin %s is not offered: %w", p.Plugin, p.Err))
+	agents, tokens, plugins := gateway.ReadinessCheck{Name: "agents"}, gateway.ReadinessCheck{Name: "tokens"}, gateway.ReadinessCheck{Name: "plugins"}
+	if stop := a.StopOfAgent(""); stop != nil { // a stop of one agent does not concern the others
+		agents.Err = &session.AgentStoppedError{Stop: stop}
 	}
-	all = append(all, plugins, gateway.ReadinessCheck{Name: "models", Err: a.modelErrors()})
+	for _, id := range a.config.AgentIDs() {
+		if a.options.Token != nil {
+			_, err := a.options.Token(id)
+			tokens.Err = errors.Join(tokens.Err, err)
+		}
+	}
+	for _, p := range a.PluginCatalog().Problems() {
+		plugins.Err = errors.Join(plugins.Err, p.ToError())
+	}
+	all = append(all, agents, tokens, plugins, gateway.ReadinessCheck{Name: "models", Err: a.modelErrors()})
 	if s := a.options.Schedules; s != nil {
 		all = append(all, gateway.ReadinessCheck{Name: "jobs", Err: s.schedulerErrors()})
 	}

@@ -172,6 +172,9 @@ func showWitness(ctx context.Context, o *hubcmd.MachineOptions) error {
 	if err != nil {
 		return err
 	}
+	if err := h.CheckEnrolled(o.Tenant, o.Name); err != nil {
+		return cli.FailedError(err)
+	}
 	conn, err := h.Admin(o.Tenant)
 	if err != nil {
 		return cli.FailedError(err)

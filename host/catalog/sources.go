@@ -41,8 +41,16 @@ type PluginSources struct {
 
 // PluginProblem explains why a plugin can't be offered. It does not affect other plugins.
 type PluginProblem struct {
-	Plugin string // its id
+	Plugin string // its id; empty for all installed plugins
 	Err    error
+}
+
+// ToError returns an error that names the plugin.
+func (p PluginProblem) ToError() error {
+	if p.Plugin == "" {
+		return fmt.Errorf("no installed plugin is offered: %w", p.Err)
+	}
+	return fmt.Errorf("plugin %s is not offered: %w", p.Plugin, p.Err)
 }
 
 // LoadCatalog loads the plugins from all sources, and the list of disabled tools. It returns an error only for bundled

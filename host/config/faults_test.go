@@ -91,7 +91,8 @@ var jsonFaults = []struct{ text, want string }{
 	// Syntax.
 	{"{\"tools\": {\n\"allow_write_paths\": [\"^/tmp/picoclaw-.*\\.txt$\"]}}",
 		`FILE:2: invalid escape \. in the string "^/tmp/picoclaw-.*\.txt$"; in JSON a backslash is written twice: \\.`},
-	{"", `FILE:1: the file is empty; write {} for the defaults, or delete the file`},
+	{"", `FILE:1: the file is empty; restore a copy, or move it away, remove its line from files.json in the home, and write a new one with ` +
+		"`picoclaw init`"},
 	{"{\n\"tools\": {\n", `FILE:2: this is not JSON: it ends before it is complete; a closing quote, bracket or brace is missing`},
 	{"{} /* x", `FILE:1: this is not JSON: it ends before it is complete; a closing quote, bracket or brace is missing`},
 	{"{\n'a': 1}", `FILE:2: this is not JSON: column 1: invalid character '\'' at start of value`},

@@ -136,7 +136,9 @@ func jsonSyntaxError(err error, data []byte, origin Origin) *Error {
 	if errors.Is(err, io.ErrUnexpectedEOF) {
 		last := origin.withLine(1 + bytes.Count(bytes.TrimRight(data, "\n"), []byte("\n")))
 		if len(bytes.TrimSpace(data)) == 0 {
-			return &Error{Origin: last, Problem: "the file is empty; write {} for the defaults, or delete the file", err: err}
+			return &Error{Origin: last, Problem: "the file is empty",
+				Cure: "restore a copy, or move it away, remove its line from files.json in the home, and write a new one with `picoclaw init`",
+				err:  err}
 		}
 		return &Error{Origin: last, Problem: "this is not JSON: it ends before it is complete",
 			Cure: "a closing quote, bracket or brace is missing", err: err}

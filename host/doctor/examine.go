@@ -17,6 +17,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/picoclaw/picoclaw/host/killswitch"
 	"github.com/picoclaw/picoclaw/host/policy"
 	"github.com/picoclaw/picoclaw/isolation"
 	"github.com/picoclaw/picoclaw/isolation/selftest"
@@ -85,6 +86,7 @@ func Examine(ctx context.Context, o Options) (*Report, error) {
 	}
 	e.checkPathPatterns()
 	e.checkNotRoot()
+	e.checkStateFiles()
 	return e.report, nil
 }
 
@@ -258,6 +260,20 @@ func (e *examination) checkPathPatterns() {
 	e.report.addFinding("mount view", Off,
 		"the sandbox opens the whole file system, since these patterns begin with no directory: "+
 			strings.Join(open, ", "), "begin each pattern with ^ and a directory, such as ^/usr/share/")
+}
+
+// checkStateFiles reports a stop of the agent, and state files that other users can change.
+func (e *examination) checkStateFiles() {
+	home := e.Policy.HomePath()
+	if stop := killswitch.ReadStopOfAgent(home, e.Policy.AgentID()); stop != nil {
+		e.report.addFinding("agent", Off, stop.String(), "`"+stop.StartCommand()+"`")
+	}
+	for _, name := range []string{"stopped.json", "stopped.reserve", "files.json", "picoclaw.lock", "logs/audit.jsonl"} {
+		path := filepath.Join(home, name)
+		if info, err := os.Lstat(path); err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o022 != 0 {
+			e.report.addFinding("state files", Off, fmt.Sprintf("other users can change %s (mode %04o)", path, info.Mode().Perm()), "chmod 600 "+path)
+		}
+	}
 }
 
 // checkNotRoot warns if the host runs as root.

@@ -2,7 +2,6 @@ package session
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -168,7 +167,7 @@ func pluginLoadError(c *catalog.Catalog, id string) error {
 func pluginProblemsText(c *catalog.Catalog) string {
 	var all []error
 	for _, p := range c.Problems() {
-		all = append(all, fmt.Errorf("plugin %s is not offered: %w", p.Plugin, p.Err))
+		all = append(all, p.ToError())
 	}
 	if err := errors.Join(all...); err != nil {
 		return err.Error()

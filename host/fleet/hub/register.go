@@ -104,6 +104,19 @@ func (h *Hub) Register() (*Register, error) {
 	return r, nil
 }
 
+// CheckEnrolled returns an error if a tenant never had an identity with a name.
+func (h *Hub) CheckEnrolled(tenant, name string) error {
+	r, err := h.Register()
+	if err != nil {
+		return err
+	}
+	in, err := r.tenant(tenant)
+	if err == nil && !slices.ContainsFunc(in.Identities, func(id Identity) bool { return id.Name == name }) {
+		err = fmt.Errorf("there is no %s in tenant %s; `picoclaw hub list` shows all names", name, tenant)
+	}
+	return err
+}
+
 func (h *Hub) save(r *Register) error {
 	data, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {

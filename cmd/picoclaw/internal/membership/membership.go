@@ -53,10 +53,10 @@ type FleetMembership struct {
 const retryPause = time.Second
 
 // JoinFleet connects to the fleet. The name of an identity file has priority over name. If Wait is set, JoinFleet
-// retries while the hub is unreachable.
-func (o *FleetFlags) JoinFleet(ctx context.Context, cfg *config.Config, name string) (*FleetMembership, error) {
+// retries while the hub is unreachable. An identity must have one of the roles, if any are given.
+func (o *FleetFlags) JoinFleet(ctx context.Context, cfg *config.Config, name string, roles ...string) (*FleetMembership, error) {
 	for told := false; ; told = true {
-		j, err := o.connectFleet(ctx, cfg, name)
+		j, err := o.connectFleet(ctx, cfg, name, roles)
 		if err == nil || o.Wait == nil || !identity.IsUnreached(err) {
 			return j, err
 		}
@@ -72,7 +72,7 @@ func (o *FleetFlags) JoinFleet(ctx context.Context, cfg *config.Config, name str
 }
 
 // connectFleet connects to the fleet once, without retries.
-func (o *FleetFlags) connectFleet(ctx context.Context, cfg *config.Config, name string) (*FleetMembership, error) {
+func (o *FleetFlags) connectFleet(ctx context.Context, cfg *config.Config, name string, roles []string) (*FleetMembership, error) {
 	set := cfg.Fleet()
 	set.URL, set.Credentials = cmp.Or(o.Address, set.URL), cmp.Or(o.credentials, set.Credentials)
 	j := &FleetMembership{Name: cmp.Or(o.Name, name), Tenant: set.Tenant}
@@ -82,8 +82,13 @@ func (o *FleetFlags) connectFleet(ctx context.Context, cfg *config.Config, name 
 		j.Connection, err = identity.Dial(set.URL, name, set.Credentials)
 	} else if err = o.checkIdentityFlags(file); err != nil {
 		return nil, err
-	} else {
-		j.Connection, j.Id, err = identity.Connect(file)
+	} else if j.Id, err = identity.Read(file); err == nil {
+		if len(roles) > 0 {
+			err = j.RequireRole(roles...) // before a wait for the hub
+		}
+		if err == nil {
+			j.Connection, j.Id, err = identity.Connect(file)
+		}
 	}
 	if err != nil {
 		return nil, cli.StartError(err)

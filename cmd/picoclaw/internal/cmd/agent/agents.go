@@ -44,6 +44,7 @@ type agentSummary struct {
 	Workspace  string `json:"workspace"`
 	Restricted bool   `json:"restricted"` // to its workspace and allowed paths
 	Tools      int    `json:"tools"`
+	Stopped    string `json:"stopped,omitempty"` // the operator's stop
 }
 
 func listAgents(f *cli.Factory, output cli.OutputFormat) error {
@@ -61,7 +62,11 @@ func listAgents(f *cli.Factory, output cli.OutputFormat) error {
 		if err != nil {
 			return cli.StartError(err)
 		}
-		all = append(all, agentSummary{id, s.Policy().WorkspacePath(), s.Policy().GuardPolicy().Restrict, len(s.Tools())})
+		all = append(all, agentSummary{ID: id, Workspace: s.Policy().WorkspacePath(), Restricted: s.Policy().GuardPolicy().Restrict,
+			Tools: len(s.Tools())})
+		if stop := h.StopOfAgent(id); stop != nil {
+			all[len(all)-1].Stopped = (&session.AgentStoppedError{Stop: stop}).Error()
+		}
 	}
 	if output == cli.JSON {
 		return f.PrintJSON(all)
@@ -77,7 +82,16 @@ func listAgents(f *cli.Factory, output cli.OutputFormat) error {
 			table.StyleCell(2, terminal.Bad)
 		}
 	}
-	return table.Write(terminal.NewWriter(f.Out))
+	out := terminal.NewWriter(f.Out)
+	if err := table.Write(out); err != nil {
+		return err
+	}
+	for _, agent := range all {
+		if agent.Stopped != "" {
+			fmt.Fprintf(out, "%s: %s\n", agent.ID, terminal.CleanLine(agent.Stopped))
+		}
+	}
+	return nil
 }
 
 // agentDetails is the JSON output of `picoclaw agents show`.

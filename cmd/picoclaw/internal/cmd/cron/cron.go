@@ -13,6 +13,7 @@ import (
 	"github.com/picoclaw/picoclaw/cmd/internal/cli"
 	"github.com/picoclaw/picoclaw/cmd/internal/terminal"
 	"github.com/picoclaw/picoclaw/host/config"
+	"github.com/picoclaw/picoclaw/host/killswitch"
 	"github.com/picoclaw/picoclaw/host/pidfile"
 	"github.com/picoclaw/picoclaw/host/schedule"
 )
@@ -72,6 +73,9 @@ func (v *Options) openStore() error {
 func (v *Options) idleReason() string {
 	if !v.agentConfig.Tools.Cron.Enabled {
 		return fmt.Sprintf("No job of agent %s runs: tools.cron.enabled is false.", v.agentConfig.ID)
+	}
+	if stop := killswitch.ReadStopOfAgent(v.home, v.agentConfig.ID); stop != nil {
+		return fmt.Sprintf("No job of agent %s runs: %s; `%s` resumes it.", v.agentConfig.ID, stop, stop.StartCommand())
 	}
 	_, err := pidfile.ReadPidFileWithCheck(v.home)
 	if stale := (*pidfile.StaleError)(nil); errors.As(err, &stale) || errors.Is(err, fs.ErrNotExist) {

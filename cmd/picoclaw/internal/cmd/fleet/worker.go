@@ -93,16 +93,13 @@ func (o *WorkerOptions) runWorker(ctx context.Context) error {
 		return err
 	}
 	o.Wait = func(err error) { fmt.Fprintf(o.Err, "the worker waits until it reaches its fleet: %v\n", err) }
-	if w.member, err = o.JoinFleet(ctx, cfg, workerName(cfg)); err != nil {
+	if w.member, err = o.JoinFleet(ctx, cfg, workerName(cfg), identity.Worker); err != nil {
 		if ctx.Err() != nil {
 			return nil // it was told to end before there was a fleet
 		}
 		return err
 	}
 	defer w.member.Close()
-	if err = w.member.RequireRole(identity.Worker); err != nil {
-		return cli.StartError(err)
-	}
 	if w.current, err = w.openConfig(cfg); err != nil {
 		return err
 	}

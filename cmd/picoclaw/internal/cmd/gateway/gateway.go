@@ -198,13 +198,9 @@ func (o *Options) openFleetInstance(cfg *config.Config) (gateway.Runtime, error)
 	if err != nil {
 		return nil, err
 	}
-	f, err := o.fleet.JoinFleet(context.Background(), cfg, "gateway-"+strings.ToLower(rand.Text()[:8]))
+	f, err := o.fleet.JoinFleet(context.Background(), cfg, "gateway-"+strings.ToLower(rand.Text()[:8]), identity.Gateway, identity.Admin)
 	if err != nil {
 		return nil, err
-	}
-	if err = f.RequireRole(identity.Gateway, identity.Admin); err != nil {
-		f.Close()
-		return nil, cli.StartError(err)
 	}
 	remote, err := host.OpenRemote(host.RemoteOptions{Fleet: f.Fleet, Config: cfg, Version: o.Version,
 		Logger: logger.Named("gateway"),

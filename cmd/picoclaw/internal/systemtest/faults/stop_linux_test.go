@@ -232,3 +232,87 @@ func TestStopReplacesDirectory(t *testing.T) {
 	}
 	expect(t, home, clitest.ExitOK, []string{"x"}, "call", "exec", "command=echo x")
 }
+
+func TestStatusCommandsShowStop(t *testing.T) {
+	t.Parallel()
+	home := clitest.NewHome(t)
+	_, url := home.StartGateway(t)
+	token := filepath.Join(home.Dir, "tokens", "main")
+	expect(t, home, clitest.ExitOK, []string{"ready"}, "gateway", "status")
+	expect(t, home, clitest.ExitOK, nil, "cron", "add", "job", "--every", "1h", "--message", "x")
+	ready := func(want int, part string) {
+		t.Helper()
+		if status, body := clitest.HTTPGet(t, url+"/ready"); status != want || !strings.Contains(body, part) {
+			t.Errorf("/ready: %d %s; want %d with %q", status, body, want, part)
+		}
+	}
+	ready(200, "ready")
+	expect(t, home, clitest.ExitOK, nil, "stop", "--why", "it loops")
+	expect(t, home, clitest.ExitFailed, []string{"not ready", "it loops", "picoclaw start"}, "gateway", "status")
+	ready(503, "it loops")
+	for _, args := range [][]string{{"agents"}, {"agents", "--output", "json"}, {"cron", "list"}, {"doctor"}} {
+		expect(t, home, clitest.ExitOK, []string{"it loops", "picoclaw start"}, args...)
+	}
+	expect(t, home, clitest.ExitOK, nil, "start")
+	whole, err := os.ReadFile(token)
+	if err != nil {
+		whole = []byte(home.GatewayToken(t, "main") + "\n")
+	}
+	if err := os.WriteFile(token, whole[:5], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	expect(t, home, clitest.ExitFailed, []string{token, "restore a copy"}, "gateway", "status")
+	ready(503, token)
+	if err := os.WriteFile(token, whole, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ready(200, "ready")
+}
+
+func TestDoctorNamesWritableStateFiles(t *testing.T) {
+	t.Parallel()
+	home := clitest.NewHome(t)
+	expect(t, home, clitest.ExitOK, nil, "call", "list_dir", "path=.")
+	if out := expect(t, home, clitest.ExitOK, nil, "doctor"); strings.Contains(out, "state files") {
+		t.Error(out)
+	}
+	for _, name := range []string{"stopped.json", "picoclaw.lock", "logs/audit.jsonl"} {
+		path := filepath.Join(home.Dir, name)
+		if err := os.Chmod(path, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		expect(t, home, clitest.ExitOK, []string{"other users can change " + path, "chmod 600 " + path}, "doctor")
+	}
+}
+
+func TestEmptyConfigRemedyWorks(t *testing.T) {
+	t.Parallel()
+	home := clitest.NewHome(t)
+	config, list := filepath.Join(home.Dir, "config.json"), filepath.Join(home.Dir, "files.json")
+	expect(t, home, clitest.ExitOK, nil, "init")
+	expect(t, home, clitest.ExitOK, nil, "call", "list_dir", "path=.")
+	whole, err := os.ReadFile(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(config, 0); err != nil {
+		t.Fatal(err)
+	}
+	expect(t, home, clitest.ExitStart, []string{config, "restore a copy", "files.json", "picoclaw init"}, "call", "list_dir", "path=.")
+	if err := os.Remove(config); err != nil {
+		t.Fatal(err)
+	}
+	expect(t, home, clitest.ExitStart, []string{config, "restore a copy", list, "picoclaw init"}, "call", "list_dir", "path=.")
+	text, err := os.ReadFile(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(list, []byte(strings.Replace(string(text), `"config.json",`, "", 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	expect(t, home, clitest.ExitOK, nil, "init")
+	if now, err := os.ReadFile(config); err != nil || string(now) != string(whole) {
+		t.Errorf("init wrote %s %v; want what it wrote first", now, err)
+	}
+	expect(t, home, clitest.ExitOK, nil, "call", "list_dir", "path=.")
+}
