@@ -52,3 +52,23 @@ func TestAnIdentityThatIsNotForThisIsRefusedAtOnce(t *testing.T) {
 		t.Error("a worker has begun")
 	}
 }
+
+func TestWrongRoleIsRefusedWithoutHub(t *testing.T) {
+	t.Parallel()
+	home := clitest.NewHome(t)
+	front, worker := filepath.Join(home.Dir, "front.fleet"), filepath.Join(home.Dir, "w1.fleet")
+	for _, args := range [][]string{{"hub", "add", "gateway", "front", "--out", front}, {"hub", "add", "worker", "w1", "--agent", "main", "--out", worker}} {
+		if out, code := home.Run(t, args...); code != clitest.ExitOK {
+			t.Fatal(out)
+		}
+	}
+	for _, args := range [][]string{{"worker", "--fleet", front}, {"gateway", "--fleet", worker}} {
+		cmd := home.Command("timeout", append([]string{"60", home.Program}, args...)...)
+		if out, _ := cmd.CombinedOutput(); cmd.ProcessState.ExitCode() != clitest.ExitStart || !strings.Contains(string(out), "identity is needed") {
+			t.Errorf("%v: %s %s", args, cmd.ProcessState, out)
+		}
+	}
+	if out, code := home.Run(t, "hub", "witness", "nope"); code != clitest.ExitFailed || !strings.Contains(out, "there is no nope in tenant main") {
+		t.Errorf("the witness of an unknown worker: %d %s", code, out)
+	}
+}
