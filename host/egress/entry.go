@@ -49,7 +49,7 @@ func parseHostEntry(text string) (hostPattern, error) {
 	case err != nil:
 		return e, fmt.Errorf("%w; write a name such as api.example.com, or a network such as 10.0.0.0/8", err)
 	case t.name == "":
-		return e, fmt.Errorf("an address must be written as a network, %v/%d", t.addr, t.addr.BitLen())
+		return e, fmt.Errorf("an address must be written as a network, %v/%d%s", t.addr, t.addr.BitLen(), text[len(host):])
 	}
 	e.name = t.name
 	return e, nil
@@ -97,13 +97,13 @@ func (e hostPattern) matchedPublicSuffix() (suffix string, ok bool) {
 	return suffix, suffix == e.name && (icann || strings.Contains(suffix, "."))
 }
 
-// matchesHost reports whether the entry matches a target's host on any port.
+// matchesHost reports whether the entry matches a target's host on any port. localhost matches its addresses, too.
 func (e hostPattern) matchesHost(t target) bool {
 	switch {
 	case e.prefix.IsValid():
 		return t.name == "" && e.prefix.Contains(t.addr)
 	case t.name == "":
-		return false
+		return t.isLoopback() && e.name == localhost && !e.subdomains
 	case e.anyName:
 		return true
 	case e.subdomains:
@@ -120,8 +120,8 @@ func (e hostPattern) allowsPort(port uint16) bool {
 // restrictsPort reports whether a deny or method entry matches a port. Without a port it matches all.
 func (e hostPattern) restrictsPort(port uint16) bool { return port == e.port || e.port == 0 }
 
-// matchesSpecificAddr reports whether the entry is a network that contains an address and lies within the
-// special-purpose network of the address. So 0.0.0.0/0 does not match loopback addresses.
+// matchesSpecificAddr reports whether the entry, which matches an address, lies within the special-purpose network of
+// the address. So 0.0.0.0/0 does not match loopback addresses.
 func (e hostPattern) matchesSpecificAddr(addr netip.Addr) bool {
-	return e.prefix.IsValid() && e.prefix.Contains(addr) && e.prefix.Bits() >= specialPrefixLen(addr)
+	return !e.prefix.IsValid() || e.prefix.Bits() >= specialPrefixLen(addr)
 }

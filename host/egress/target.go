@@ -25,6 +25,14 @@ func (t target) nameOrAddr() string {
 	return t.addr.String()
 }
 
+// localhost is the name of this machine's loopback addresses.
+const localhost = "localhost"
+
+// isLoopback reports whether the target is localhost or one of its addresses.
+func (t target) isLoopback() bool {
+	return t.name == localhost || t.addr == netip.AddrFrom4([4]byte{127, 0, 0, 1}) || t.addr == netip.IPv6Loopback()
+}
+
 // String returns host and port as net.Dial takes them.
 func (t target) String() string { return net.JoinHostPort(t.nameOrAddr(), strconv.Itoa(int(t.port))) }
 

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// acceptTransparentConns accepts and serves connections to addresses that the DNS server has assigned.
+// acceptTransparentConns accepts and serves connections to loopback and to addresses that the DNS server has assigned.
 func (p *Proxy) acceptTransparentConns(l net.Listener) {
 	for {
 		conn, err := l.Accept()
@@ -33,17 +33,22 @@ func (p *Proxy) acceptTransparentConns(l net.Listener) {
 }
 
 // serveTransparent serves a connection of a client that does not use the proxy protocol. The local address of the
-// connection identifies the host.
+// connection identifies the host. 127.0.0.1 is this machine's, by this address or as localhost.
 func (p *Proxy) serveTransparent(c *clientConn) {
 	local, err := netip.ParseAddrPort(c.LocalAddr().String())
 	if err != nil {
 		_ = c.Close()
 		return
 	}
-	t := target{port: local.Port()}
-	var ok bool
-	if t.name, ok = p.dns.nameOfAddr(local.Addr()); !ok {
-		t.addr = local.Addr().Unmap()
+	t := target{addr: local.Addr().Unmap(), port: local.Port()}
+	if name, ok := p.dns.nameOfAddr(t.addr); ok {
+		t = target{name: name, port: t.port}
+	} else if t.isLoopback() {
+		if named := (target{name: localhost, port: t.port}); p.Policy.decideTarget(named).Rule != "" ||
+			p.Policy.decideTarget(t).Rule == "" {
+			t = named
+		}
+	} else {
 		p.refuseConn(&boundClientConn{clientConn: c, target: t},
 			newRefusalError("network: refused %s, which is assigned to no name; resolve the name again", t))
 		return
@@ -61,6 +66,8 @@ func (p *Proxy) serveTransparent(c *clientConn) {
 	case err != nil:
 		p.reportConn(b, time.Now(), 0, 0, err)
 		_ = c.Close()
+	case outside != nil && t.isLoopback(): // any protocol
+		p.relayTunnel(b, outside, time.Now())
 	default:
 		p.relayConn(b, outside)
 	}

@@ -111,8 +111,6 @@ func networkAllowEntries(u *url.URL) []string {
 	}
 	addr, err := netip.ParseAddr(u.Hostname())
 	switch {
-	case u.Hostname() == "localhost":
-		return []string{"localhost" + port, "127.0.0.0/8" + port}
 	case err == nil && addr.Is4():
 		return []string{addr.String() + "/32" + port}
 	case err == nil && port != "":
