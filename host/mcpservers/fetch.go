@@ -1,6 +1,7 @@
 package mcpservers
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -345,7 +346,7 @@ func (f *packageSource) npmStartCommand(root *os.Root) (command []string, versio
 		Version string          `json:"version"`
 		Bin     json.RawMessage `json:"bin"`
 	}
-	if err := json.Unmarshal(text, &pkg); err != nil {
+	if err := json.Unmarshal(bytes.TrimPrefix(text, []byte("\ufeff")), &pkg); err != nil {
 		return nil, "", fmt.Errorf("package.json of %s: %w", f.name, err)
 	}
 	base := f.name[strings.LastIndex(f.name, "/")+1:]

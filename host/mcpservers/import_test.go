@@ -1,6 +1,8 @@
 package mcpservers
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -40,7 +42,31 @@ func TestImportClientVariables(t *testing.T) {
 	if len(wrong) > 0 {
 		t.Error(wrong)
 	}
+	if found, _, err = ImportServers([]byte("\ufeff" + `{"servers": {"on": {"command": "a"}}}`)); err != nil || len(found) != 1 {
+		t.Errorf("a file with a byte order mark: %v, %v", found, err)
+	}
 	if _, _, err := ImportServers([]byte(`{"servers": {"off": {"command": "a", "disabled": true}}}`)); err == nil {
 		t.Error("a file with nothing that is switched on is read")
+	}
+}
+
+func TestNpmPackageMayBeginWithByteOrderMark(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file := filepath.Join(dir, "node_modules", "server", "package.json")
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte("\ufeff"+`{"version": "1.2.3", "bin": "main.js"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = root.Close() })
+	command, version, err := (&packageSource{name: "server"}).npmStartCommand(root)
+	if err != nil || version != "1.2.3" || len(command) != 2 || command[1] != "{{data}}/node_modules/server/main.js" {
+		t.Errorf("%q, %q, %v", command, version, err)
 	}
 }

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -36,7 +37,7 @@ func mergeSettingsFile(home *os.Root, name string, values map[string]any) error 
 	all := map[string]any{}
 	text, err := home.ReadFile(name)
 	if err == nil {
-		if err = json.Unmarshal(text, &all); err != nil {
+		if err = json.Unmarshal(bytes.TrimPrefix(text, []byte("\ufeff")), &all); err != nil {
 			return fmt.Errorf("it is no JSON object: %w", err)
 		}
 	} else if !errors.Is(err, fs.ErrNotExist) {

@@ -122,7 +122,7 @@ func TestSettingsAreMerged(t *testing.T) {
 		t.Fatal(err)
 	}
 	file := filepath.Join(dir, ".x", "s.json")
-	if err := os.WriteFile(file, []byte(`{"own":1,"trust":{"/other":true}}`), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte("\ufeff"+`{"own":1,"trust":{"/other":true}}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if err := prepareProgramHome(dir, presetPlaceholders{project: "/p"}, p); err != nil {

@@ -172,6 +172,14 @@ func FuzzArguments(f *testing.F) {
 	})
 }
 
+func TestManifestMayBeginWithByteOrderMark(t *testing.T) {
+	const text = `{"id":"a","version":"1.0.0","doc":"d","protocol":{"min":1,"max":1},"grants":{"workspace":"ro"},
+		"tools":[{"name":"t","doc":"d","input":{"type":"object"}}]}`
+	if _, err := ParseManifest([]byte("\ufeff" + text)); err != nil {
+		t.Error(err)
+	}
+}
+
 func FuzzManifest(f *testing.F) {
 	f.Add([]byte(`{"id":"a","version":"1","doc":"d","protocol":{"min":1,"max":1},"grants":{"workspace":"ro"},
 		"tools":[{"name":"t","doc":"d","input":{"type":"object"}}]}`))

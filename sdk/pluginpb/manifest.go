@@ -131,7 +131,7 @@ const maxTools = 256
 // ParseManifest parses and checks a manifest, except its schemas: see [ToolSpec.CheckSchemas].
 func ParseManifest(data []byte) (*Manifest, error) {
 	var m Manifest
-	if err := json.Unmarshal(data, &m); err != nil {
+	if err := json.Unmarshal(bytes.TrimPrefix(data, []byte("\ufeff")), &m); err != nil {
 		return nil, fmt.Errorf("not a plugin manifest: %w", err)
 	}
 	if err := m.Check(); err != nil {
