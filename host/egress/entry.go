@@ -55,6 +55,23 @@ func parseHostEntry(text string) (hostPattern, error) {
 	return e, nil
 }
 
+// AllowEntry returns the entry of an allow list for a name or address and a port. It omits the ports 80, 443 and 0.
+func AllowEntry(host string, port uint16) string {
+	suffix := ""
+	if port != 0 && !isStandardPort(port) {
+		suffix = fmt.Sprintf(":%d", port)
+	}
+	addr, err := netip.ParseAddr(host)
+	if err != nil {
+		return host + suffix
+	}
+	entry := netip.PrefixFrom(addr, addr.BitLen()).String()
+	if addr.Is6() && suffix != "" {
+		entry = "[" + entry + "]"
+	}
+	return entry + suffix
+}
+
 // parseNetworkEntry parses a network with an optional port: 10.0.0.0/8, 10.0.0.0/8:8080, fd00::/8 or [fd00::/8]:443.
 func parseNetworkEntry(text string) (hostPattern, error) {
 	e := hostPattern{text: text}

@@ -86,20 +86,15 @@ func (p *Proxy) resolveTarget(ctx context.Context, t target) ([]netip.Addr, erro
 		}
 	}
 	if len(allowed) == 0 {
+		example := "10.0.0.5"
+		if len(addrs) > 0 {
+			example = addrs[0].Unmap().WithZone("").String()
+		}
 		r := newRefusalError("network: refused %s, as none of its addresses %v is public or named; setting network.allow, "+
-			"as a network such as %s", t.displayName(), addrs, exampleNetworkEntry(addrs))
+			"as a network such as %s", t.displayName(), addrs, AllowEntry(example, t.port))
 		return nil, r
 	}
 	return allowed, nil
-}
-
-// exampleNetworkEntry returns a network entry for the first address, as an example in a refusal.
-func exampleNetworkEntry(addrs []netip.Addr) string {
-	if len(addrs) == 0 {
-		return "10.0.0.5/32"
-	}
-	addr := addrs[0].Unmap().WithZone("")
-	return netip.PrefixFrom(addr, addr.BitLen()).String()
 }
 
 // dialFirstReachable dials the addresses of a target in order, and returns the first connection.

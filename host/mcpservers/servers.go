@@ -11,13 +11,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"net/netip"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/aymanbagabas/go-udiff"
 
+	"github.com/picoclaw/picoclaw/host/egress"
 	"github.com/picoclaw/picoclaw/internal/lazyregexp"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
@@ -100,25 +101,8 @@ func (s *ServerSpec) allowedHosts() []string {
 	if err != nil {
 		return nil
 	}
-	return append(networkAllowEntries(u), s.Network...)
-}
-
-// networkAllowEntries returns the entries of network.allow that a URL needs.
-func networkAllowEntries(u *url.URL) []string {
-	port := ""
-	if u.Port() != "" {
-		port = ":" + u.Port()
-	}
-	addr, err := netip.ParseAddr(u.Hostname())
-	switch {
-	case err == nil && addr.Is4():
-		return []string{addr.String() + "/32" + port}
-	case err == nil && port != "":
-		return []string{"[" + addr.String() + "/128]" + port}
-	case err == nil:
-		return []string{addr.String() + "/128"}
-	}
-	return []string{u.Hostname() + port}
+	port, _ := strconv.ParseUint(u.Port(), 10, 16)
+	return append([]string{egress.AllowEntry(u.Hostname(), uint16(port))}, s.Network...)
 }
 
 // buildGrants returns the permissions of the server. programs are the programs that its command needs.

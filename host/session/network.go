@@ -225,15 +225,11 @@ func (s *Session) ExplainHost(place string) (guard.Decision, error) {
 		if err != nil {
 			return guard.Decision{}, err
 		}
-		name, port := place, uint16(443)
-		if host, text, err := net.SplitHostPort(place); err == nil {
-			number, err := strconv.ParseUint(text, 10, 16)
-			if err != nil {
-				return guard.Decision{}, fmt.Errorf("%q is no port; write one such as %s:443", text, host)
-			}
-			name, port = host, uint16(number)
+		name, port, err := splitHostAndPort(place)
+		if err != nil {
+			return guard.Decision{}, err
 		}
-		d := p.Decide(strings.Trim(name, "[]"), port)
+		d := p.Decide(name, port)
 		verdicts := map[egress.Verdict]guard.Verdict{egress.Allow: guard.Allow, egress.Ask: guard.Ask, egress.Deny: guard.Deny}
 		out := guard.Decision{Verdict: verdicts[d.Verdict], Rule: cmp.Or(d.Rule, "network.allow"), Reason: d.Reason}
 		if d.Verdict == egress.Allow {
@@ -241,6 +237,19 @@ func (s *Session) ExplainHost(place string) (guard.Decision, error) {
 		}
 		return out, nil
 	}
+}
+
+// splitHostAndPort splits a host or host:port; the default port is 443.
+func splitHostAndPort(place string) (string, uint16, error) {
+	host, text, err := net.SplitHostPort(place)
+	if err != nil {
+		return strings.Trim(place, "[]"), 443, nil
+	}
+	port, err := strconv.ParseUint(text, 10, 16)
+	if err != nil {
+		return "", 0, fmt.Errorf("%q is no port; write one such as %s:443", text, host)
+	}
+	return host, uint16(port), nil
 }
 
 func (n *sandboxNetwork) serveSandboxListeners(l isolation.NetworkListeners) (end func()) {

@@ -12,8 +12,11 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
+
+	"github.com/picoclaw/picoclaw/host/egress"
 )
 
 // configuredProgramHosts returns the hosts in the settings of programs on this machine, such as npm's registries, as
@@ -50,10 +53,8 @@ func allowEntryOfURL(text string) string {
 	if err != nil || u.Hostname() == "" || u.Scheme != "https" && u.Scheme != "http" {
 		return ""
 	}
-	if u.Port() != "" {
-		return u.Host
-	}
-	return u.Hostname()
+	port, _ := strconv.ParseUint(u.Port(), 10, 16)
+	return egress.AllowEntry(u.Hostname(), uint16(port))
 }
 
 // goProxyURLs returns the module proxies and checksum database from `go env`.

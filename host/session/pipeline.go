@@ -298,8 +298,7 @@ func (c *call) limitResult() *Result {
 	if result.Err != nil && result.Err.Code == pluginpb.CodeWithdrawn {
 		s.quarantineTool(c.tool, result.Err.Message)
 	}
-	result.addNetworkRefusals(c.refused)
-	result.addMissingGrants(c.tool.Plugin)
+	result.addMissingGrants(c.tool.Plugin, c.refused)
 	s.host.shares.CountOutput(s.account.agent, s.account.limits, result.byteSize())
 	return result
 }

@@ -100,10 +100,15 @@ func TestFailedCallNamesMissingGrant(t *testing.T) {
 	if a := h.CallTool("needs.start", map[string]any{"program": "no-such-program"}); a.OK || strings.Contains(a.FullText(), "granted") {
 		t.Errorf("%s", a.FullText())
 	}
-	if out, said, code := h.Run("mcp", "grant", "needs", "--program", "sed", "--yes"); code != 0 {
+	if out, said, code := h.Run("mcp", "grant", "needs", "--program", "sed", "--network", "example.org", "--yes"); code != 0 {
 		t.Fatal(out, said)
 	}
 	if a := h.CallTool("needs.start", map[string]any{"program": "sed"}); !a.OK || !strings.Contains(a.Text, "sed") {
+		t.Errorf("%s", a.FullText())
+	}
+	want := "network: example.com not granted; `picoclaw mcp grant needs --network example.com`"
+	if a := h.CallTool("needs.load", map[string]any{"host": "example.com"}); a.OK || a.Error.Hint != want ||
+		strings.Contains(a.Text, "network.allow") {
 		t.Errorf("%s", a.FullText())
 	}
 }

@@ -37,10 +37,11 @@ func greeter(t *testing.T) string {
 
 // talk connects to host and port, sends a line, and prints all of the answer.
 const talk = `talk() { /usr/bin/python3 -c 'import socket, sys
-s = socket.create_connection((sys.argv[1], int(sys.argv[2])), 20); s.sendall(b"\0from inside"); s.shutdown(socket.SHUT_WR)
+s = socket.create_connection((sys.argv[1], int(sys.argv[2])), 20)
 try:
+    s.sendall(b"\0from inside"); s.shutdown(socket.SHUT_WR)
     while b := s.recv(1000): print(b, flush=True)
-except ConnectionError: pass' "$@"; }
+except OSError: pass' "$@"; }
 `
 
 func TestLoopbackService(t *testing.T) {
@@ -59,7 +60,7 @@ func TestLoopbackService(t *testing.T) {
 		"denied":                      {"talk 127.0.0.1 " + denied, `[network: refused localhost:` + denied + `, which "localhost:` + denied + `" denies`},
 		"other address":               {"talk 127.0.0.9 " + byAddress, "[network: refused 127.0.0.9:" + byAddress},
 		"own service on the port of one that is not granted": {`/usr/bin/python3 -c 'import socket, sys
-l = socket.create_server(("127.0.0.1", ` + notGranted + `)); print(1, flush=True); c = l.accept()[0]; c.sendall(b"own service"); c.close()' > own &
+l = socket.create_server(("127.0.0.1", ` + notGranted + `)); print(1, flush=True); c = l.accept()[0]; c.sendall(b"own service"); c.recv(99); c.close()' > own &
 until [ -s own ]; do sleep 0.01; done; talk localhost ` + notGranted, "own service"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -89,7 +90,7 @@ for line in sys.stdin:
         r = {"tools": [{"name": "talk", "inputSchema": {"type": "object", "properties": {"port": {"type": "string"}}}}]}
     elif m["method"] == "tools/call":
         try: r = {"content": [{"type": "text", "text": talk(m["params"]["arguments"]["port"])}]}
-        except Exception as e: r = {"isError": True, "content": [{"type": "text", "text": str(e)}]}
+        except Exception as e: r = {"isError": True, "content": [{"type": "text", "text": "localhost:%s: %s" % (m["params"]["arguments"]["port"], e)}]}
     print(json.dumps({"jsonrpc": "2.0", "id": m["id"], "result": r}), flush=True)
 `
 
@@ -101,8 +102,12 @@ func TestServerReachesGrantedLoopbackService(t *testing.T) {
 	h.AddServer("local", "--network", "example.com", "--", "python3", filepath.Join(h.Home, "local.py"))
 	talks := func(port string, want bool) {
 		t.Helper()
-		if a := h.CallTool("local.talk", map[string]any{"port": port}); a.OK != want || strings.Contains(a.Text, "greetings") != want {
+		a := h.CallTool("local.talk", map[string]any{"port": port})
+		if a.OK != want || strings.Contains(a.Text, "greetings") != want {
 			t.Errorf("%s", a.FullText())
+		}
+		if hint := "--network localhost:" + port + "`"; !want && !strings.Contains(a.FullText(), hint) {
+			t.Errorf("no %s in: %s", hint, a.FullText())
 		}
 	}
 	talks(port, false)
