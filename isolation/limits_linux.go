@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/picoclaw/picoclaw/internal/limits"
 	"github.com/picoclaw/picoclaw/internal/proctable"
 )
 
@@ -126,23 +128,27 @@ func (p *Process) enforceLimits(l ProcessLimits, members func() []int, reaper *o
 	}
 }
 
-// findExceededLimit returns the usage of a tree, and a description of the exceeded limit or "". before is the CPU time
+// findExceededLimit returns the usage of a tree, and a description of all exceeded limits or "". before is the CPU time
 // of ended processes, and files the size of open memory files.
 func findExceededLimit(l ProcessLimits, pids []int, before time.Duration, files int64) (sum processTreeUsage, what string) {
 	sum.cpu = before
 	for _, pid := range pids {
 		sum.addProcess(pid)
-		if l.Processes > 0 && sum.threads > l.Processes {
-			return sum, fmt.Sprintf("more than %d processes and threads", l.Processes)
-		}
 	}
-	switch {
-	case l.CPU > 0 && sum.cpu > l.CPU:
-		return sum, fmt.Sprintf("more than %s of processor time", l.CPU)
-	case l.Memory > 0 && sum.resident+files > l.Memory && sharedAwareMemory(pids, files, l.Memory) > l.Memory:
-		return sum, fmt.Sprintf("more than %d MB of memory", l.Memory>>20)
+	var exceeded []string
+	add := func(key, format string, limit any) {
+		exceeded = append(exceeded, fmt.Sprintf(format+" (%s)", limit, l.FullKey(key)))
 	}
-	return sum, ""
+	if l.Processes > 0 && sum.threads > l.Processes {
+		add(limits.ProcessesKey, "more than %d processes and threads", l.Processes)
+	}
+	if l.CPU > 0 && sum.cpu > l.CPU {
+		add(limits.CPUKey, "more than %s of processor time", l.CPU)
+	}
+	if l.Memory > 0 && sum.resident+files > l.Memory && sharedAwareMemory(pids, files, l.Memory) > l.Memory {
+		add(limits.MemoryKey, "more than %d MB of memory", l.Memory>>20)
+	}
+	return sum, strings.Join(exceeded, " and ")
 }
 
 // processTreeUsage is the resource usage of a process tree.

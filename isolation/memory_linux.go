@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/picoclaw/picoclaw/internal/limits"
 )
 
 // sharedAwareMemory returns the memory of processes plus held, the size of their memory files. It counts shared pages
@@ -49,7 +51,8 @@ func newOOMKillCheck(l ProcessLimits, counters string) func() string {
 		if now, _ := countOOMKills(counters); now <= before {
 			return ""
 		}
-		return fmt.Sprintf("more memory than its agent's commands have together, each of them at most %d MB", l.Memory>>20)
+		return fmt.Sprintf("more memory than its agent's commands have together, each of them at most %d MB (%s)", l.Memory>>20,
+			l.FullKey(limits.MemoryKey))
 	}
 }
 

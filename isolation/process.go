@@ -172,8 +172,8 @@ type ExitStatus struct {
 	// Signal is the signal that ended the process, as far as it is known: a
 	// sandbox reports only the code.
 	Signal os.Signal
-	// Exceeded says which of its limits the process was ended for; empty for
-	// none.
+	// Exceeded describes the limits that the process was ended for, with their
+	// keys in the configuration; empty for none.
 	Exceeded string
 }
 

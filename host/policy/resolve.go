@@ -141,6 +141,7 @@ func parseCommandLimits(key string, l config.ExecLimits) (limits.ProcessLimits, 
 		CPU:       time.Duration(l.CPUSeconds) * time.Second,
 		FileSize:  file,
 		OpenFiles: int(l.OpenFiles),
+		Section:   key + ".limits",
 	}, nil
 }
 

@@ -45,6 +45,19 @@ type ExceededError struct {
 
 func (e *ExceededError) Error() string { return e.Why }
 
+// WaitCancelledError says that a call was cancelled while it waited for a limit.
+type WaitCancelledError struct {
+	Key, Why string // of the limit
+	Err      error  // of the context
+}
+
+func (e *WaitCancelledError) Error() string {
+	return fmt.Sprintf("cancelled while it waited: %s (%s)", e.Why, e.Key)
+}
+
+// Unwrap returns the error of the context.
+func (e *WaitCancelledError) Unwrap() error { return e.Err }
+
 // UsageLedger counts the calls and the output of each agent. The zero value is ready for use. It is safe for concurrent
 // use.
 type UsageLedger struct {
@@ -149,7 +162,7 @@ func (l *UsageLedger) WaitForRate(ctx context.Context, agent string, limits Agen
 		return nil
 	case <-ctx.Done():
 		call.Cancel()
-		return ctx.Err()
+		return &WaitCancelledError{key, why, ctx.Err()}
 	}
 }
 

@@ -94,7 +94,8 @@ func TestCommandsWaitForCommandsOnly(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, nil)
 		defer cancel()
-		if _, _, err := l.AcquireSlot(ctx, "greedy", command, most, quiet); !errors.Is(err, context.DeadlineExceeded) {
+		if _, _, err := l.AcquireSlot(ctx, "greedy", command, most, quiet); !errors.Is(err, context.DeadlineExceeded) ||
+			!strings.Contains(err.Error(), CommandsKey) {
 			t.Errorf("cancelled: %v", err)
 		}
 		first.Release()

@@ -53,16 +53,16 @@ func (l *UsageLedger) AcquireSlot(ctx context.Context, agent string, limits Agen
 	l.mu.Lock()
 	a := l.countersOf(agent)
 	l.mu.Unlock()
-	t := &CallSlot{ledger: l}
+	t, deadline := &CallSlot{ledger: l}, time.Now().Add(maxWait)
 	if limits.Commands > 0 { // first: a waiting command holds no slot of other calls
 		why := fmt.Sprintf("agent %s runs %d commands at a time", agent, limits.Commands)
-		if err := l.enterGate(ctx, a, &a.commandGate, limits.Commands, CommandsKey, why, maxWait, notify); err != nil {
+		if err := l.enterGate(ctx, a, &a.commandGate, limits.Commands, CommandsKey, why, deadline, notify); err != nil {
 			return ctx, nil, err
 		}
 		t.gates = append(t.gates, &a.commandGate)
 	}
 	why := fmt.Sprintf("agent %s runs %d calls at a time", agent, limits.Calls)
-	if err := l.enterGate(ctx, a, &a.callGate, limits.Calls, CallsKey, why, maxWait, notify); err != nil {
+	if err := l.enterGate(ctx, a, &a.callGate, limits.Calls, CallsKey, why, deadline, notify); err != nil {
 		t.Release()
 		return ctx, nil, err
 	}
@@ -70,8 +70,9 @@ func (l *UsageLedger) AcquireSlot(ctx context.Context, agent string, limits Agen
 	return context.WithValue(ctx, slotKey{}, t), t, nil
 }
 
-func (l *UsageLedger) enterGate(ctx context.Context, a *agentCounters, g *admissionGate, limit int, key, why string, maxWait time.Duration,
+func (l *UsageLedger) enterGate(ctx context.Context, a *agentCounters, g *admissionGate, limit int, key, why string, deadline time.Time,
 	notify func(reason string)) error {
+	maxWait := max(time.Until(deadline), 0)
 	l.mu.Lock()
 	if len(g.queue) == 0 && (limit <= 0 || g.running < limit) {
 		g.running++
@@ -93,9 +94,9 @@ func (l *UsageLedger) enterGate(ctx context.Context, a *agentCounters, g *admiss
 	select {
 	case <-w.admitted:
 	case <-timer.C:
-		err = &ExceededError{key, fmt.Sprintf("%s, and none of them has ended within %s", why, maxWait)}
+		err = &ExceededError{key, fmt.Sprintf("%s, and none of them has ended within %s", why, maxWait.Round(time.Second/10))}
 	case <-ctx.Done():
-		err = ctx.Err()
+		err = &WaitCancelledError{key, why, ctx.Err()}
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -140,7 +140,7 @@ func (a *activeRun) supervisorExitError(err error) error {
 	case waitErr != nil && ctx.Err() == nil:
 		return waitErr
 	case exit.Exceeded != "":
-		return fmt.Errorf("the program was ended: it used %s; agents.defaults.run.limits sets the limits", exit.Exceeded)
+		return fmt.Errorf("the program was ended: it used %s", exit.Exceeded)
 	}
 	return fmt.Errorf("the supervisor ended unexpectedly: %s (%w)", exit, err)
 }

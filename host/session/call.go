@@ -49,18 +49,20 @@ func invalidArgumentError(t *catalog.Tool, err error) *Error {
 	return e
 }
 
-// callTimeout returns the timeout of a call. The command of a call has a shorter timeout.
-func (s *Session) callTimeout() time.Duration {
+// commandTimeout returns the timeout of a call's command, and its key in the configuration. A call waits as long for
+// the agent's quota.
+func (s *Session) commandTimeout() (time.Duration, string) {
 	limits := s.policy.CallLimits()
 	if s.origin == Cron && limits.CronTimeout > 0 {
-		return limits.CronTimeout + callGrace
+		return limits.CronTimeout, "tools.cron.exec_timeout_minutes"
 	}
-	return limits.ExecTimeout + callGrace
+	return limits.ExecTimeout, "tools.exec.timeout_seconds"
 }
 
 // callFailureResult returns the result of a call whose plugin returned no result, with a hint for the cause.
 func (s *Session) callFailureResult(ctx context.Context, t *catalog.Tool, err error) *Result {
 	var full *supervise.InstanceLimitError
+	timeout, timeoutKey := s.commandTimeout()
 	switch {
 	case errors.As(err, &full) && ctx.Err() == nil:
 		return &Result{Err: &Error{Code: pluginpb.CodeUnavailable, Message: err.Error(), Rule: quota.PluginsKey,
@@ -68,8 +70,8 @@ func (s *Session) callFailureResult(ctx context.Context, t *catalog.Tool, err er
 	case errors.Is(err, context.DeadlineExceeded):
 		return &Result{Err: &Error{
 			Code:    pluginpb.CodeTimeout,
-			Message: fmt.Sprintf("%s did not finish within %s", t.Spec.Name, s.callTimeout()),
-			Hint:    "tools.exec.timeout_seconds is the time limit of a call",
+			Message: fmt.Sprintf("%s did not finish within %s", t.Spec.Name, timeout+callGrace),
+			Hint:    "ask for less in a call; the operator may raise " + timeoutKey,
 		}}
 	case errors.Is(err, context.Canceled) || ctx.Err() != nil:
 		return &Result{Err: &Error{Code: pluginpb.CodeCancelled, Message: t.Spec.Name + " was cancelled"}}

@@ -92,7 +92,8 @@ func (c *ClientToolGuard) Decide(ctx context.Context, call ClientToolCall) guard
 		err = &AgentStoppedError{stop}
 	}
 	if err == nil {
-		err = s.host.shares.WaitForRate(ctx, s.account.agent, s.account.limits, s.callTimeout(), nil)
+		timeout, _ := s.commandTimeout()
+		err = s.host.shares.WaitForRate(ctx, s.account.agent, s.account.limits, timeout, nil)
 	}
 	d := guard.Decision{Verdict: guard.Deny, Rule: "hook"}
 	if err != nil {

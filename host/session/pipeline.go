@@ -27,6 +27,7 @@ type call struct {
 	raw     json.RawMessage // arguments from the caller, until decodeArguments
 	events  func(CallEvent) // may be nil
 	began   time.Time
+	maxWait time.Duration  // rest of the timeout that the call may wait for a slot; set by limitRate
 	work    *stoppableWork // cancels ctx
 
 	runtime     *callRuntime  // set by prepareHost
@@ -113,8 +114,11 @@ func (c *call) prepareHost() *Result {
 func (c *call) limitRate() *Result {
 	s := c.session
 	queued, endTrace := s.traceQueuedCall(c.ctx, c.events)
-	err := s.host.shares.WaitForRate(c.ctx, s.account.agent, s.account.limits, s.callTimeout(), queued)
+	timeout, _ := s.commandTimeout()
+	began := time.Now()
+	err := s.host.shares.WaitForRate(c.ctx, s.account.agent, s.account.limits, timeout, queued)
 	endTrace(err)
+	c.maxWait = timeout - time.Since(began)
 	if err != nil {
 		return c.quotaRefusalResult(err)
 	}
@@ -224,7 +228,7 @@ func (c *call) admitCall() *Result {
 		limits.Commands = 0
 	}
 	queued, endTrace := s.traceQueuedCall(c.ctx, c.events)
-	admitted, turn, err := s.host.shares.AcquireSlot(c.ctx, s.account.agent, limits, s.callTimeout(), queued)
+	admitted, turn, err := s.host.shares.AcquireSlot(c.ctx, s.account.agent, limits, c.maxWait, queued)
 	endTrace(err)
 	if err != nil {
 		return c.quotaRefusalResult(err)
@@ -270,7 +274,8 @@ func (c *call) callTool() *Result {
 	if c.builtin != nil {
 		return c.builtin.Call(c.admittedCtx, s, c.arguments.Canonical, c.events)
 	}
-	ctx, cancel := pausable.WithTimeout(c.admittedCtx, s.callTimeout())
+	timeout, _ := s.commandTimeout()
+	ctx, cancel := pausable.WithTimeout(c.admittedCtx, timeout+callGrace)
 	defer cancel()
 	network := s.networkOfPlugin(c.tool.Plugin)
 	connections := network.watchCall(ctx, s, c.arguments.Canonical)

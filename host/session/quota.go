@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/picoclaw/picoclaw/host/quota"
@@ -60,7 +61,7 @@ func (c *call) quotaRefusalResult(err error) *Result {
 	}
 	var over *quota.ExceededError
 	if !errors.As(err, &over) {
-		return &Result{Err: &Error{Code: pluginpb.CodeCancelled, Message: c.record.Tool + " was cancelled while it waited"}}
+		return &Result{Err: &Error{Code: pluginpb.CodeCancelled, Message: fmt.Sprintf("%s was %v", c.record.Tool, err)}}
 	}
 	c.record.Decision, c.record.Rule = guard.Deny.String(), over.Key
 	return &Result{Err: &Error{Code: pluginpb.CodeUnavailable, Message: over.Why, Rule: over.Key,

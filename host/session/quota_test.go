@@ -132,7 +132,7 @@ func TestCommandWaitsForCommands(t *testing.T) {
 		}
 	}
 	cancel()
-	if r := <-waits; r.Err == nil || r.Err.Code != pluginpb.CodeCancelled {
+	if r := <-waits; r.Err == nil || r.Err.Code != pluginpb.CodeCancelled || !strings.Contains(r.Err.Message, quota.CommandsKey) {
 		t.Errorf("a command that was cancelled while it waited: %+v", r)
 	}
 	go func() { waits <- again.Call(t.Context(), "exec", json.RawMessage(`{"command":"echo after"}`), nil) }()
@@ -170,6 +170,31 @@ func TestLongQuotaWaitIsRefused(t *testing.T) {
 	}
 	if len(records) != 3 || records[2].Decision != "deny" || records[2].Rule != quota.PerMinuteKey {
 		t.Errorf("records: %+v", records)
+	}
+}
+
+// A call waits for a slot as long as its command may run, however many limits it waits for.
+func TestQueuedCallIsRefusedAtTimeout(t *testing.T) {
+	ledger := &quota.UsageLedger{}
+	defer holding(t, openSession(t, openWith(t, session.HostOptions{QuotaLedger: ledger}, onlyOne)))()
+	s := openSession(t, openWith(t, session.HostOptions{QuotaLedger: ledger}, onlyOne, "PICOCLAW_TOOLS_EXEC_TIMEOUT_SECONDS=1"))
+	r := call(t, s, "exec", map[string]any{"command": "true"})
+	if r.Err == nil || r.Err.Rule != quota.CallsKey || !strings.Contains(r.Err.Message, "none of them has ended within 1s") {
+		t.Errorf("%+v", r.Err)
+	}
+}
+
+func TestCancelledWaitNamesLimit(t *testing.T) {
+	s := openSession(t, openWith(t, session.HostOptions{}, "PICOCLAW_AGENTS_DEFAULTS_LIMITS_CALLS_PER_MINUTE=1",
+		"PICOCLAW_TOOLS_EXEC_TIMEOUT_SECONDS=600"))
+	if r := call(t, s, "list_dir", map[string]any{"path": "."}); r.Err != nil {
+		t.Fatal(r.Err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	r := s.Call(ctx, "list_dir", json.RawMessage(`{"path":"."}`), func(session.CallEvent) { cancel() })
+	if r.Err == nil || r.Err.Code != pluginpb.CodeCancelled ||
+		!strings.Contains(r.Err.Message, "cancelled while it waited: agent main has made its 1 calls of this minute ("+quota.PerMinuteKey+")") {
+		t.Errorf("%+v", r.Err)
 	}
 }
 

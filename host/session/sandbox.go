@@ -47,12 +47,8 @@ func (s *Session) pluginInstanceSpec(p *catalog.Plugin) (*supervise.InstanceSpec
 		return nil, err
 	}
 	grants := given.Grants.Intersect(p.Manifest.Grants)
-	limits := s.policy.CallLimits()
 	policy := &pluginpolicy.Policy{Guard: s.policy.GuardPolicy(), Grants: grants, Config: given.Config}
-	policy.Exec.Timeout = limits.ExecTimeout
-	if s.origin == Cron && limits.CronTimeout > 0 {
-		policy.Exec.Timeout = limits.CronTimeout
-	}
+	policy.Exec.Timeout, policy.Exec.TimeoutKey = s.commandTimeout()
 	if grants.Exec {
 		policy.Agent = s.policy.AgentID()
 		policy.Exec.Env = hostEnvironment(s.policy.CommandEnvNames()...)

@@ -117,17 +117,26 @@ func findInChildPath(name, path string) (string, error) {
 // maxStderrBytes is the number of bytes kept of the server's standard error.
 const maxStderrBytes = 2 << 10
 
-// stderrSuffix returns the last standard error output of the server, to append to an error message.
-func (c *childServer) stderrSuffix() string {
+// exitSuffix returns the limits that the server was ended for, and its last standard error output, to append to an
+// error message.
+func (c *childServer) exitSuffix() string {
 	select {
 	case <-c.stderrDone:
 	case <-time.After(exitGrace): // a descendant may hold it open
 	}
+	suffix := ""
+	select {
+	case <-c.process.Done():
+		if exit, _ := c.process.Wait(context.Background()); exit.Exceeded != "" {
+			suffix = "; it was ended: it used " + exit.Exceeded
+		}
+	default:
+	}
 	text, _ := c.stderr.Text()
 	if text = strings.TrimSpace(strings.ToValidUTF8(text, "\uFFFD")); text != "" {
-		return "; its standard error:\n" + text
+		suffix += "; its standard error:\n" + text
 	}
-	return ""
+	return suffix
 }
 
 // exitGrace is the time for a server to exit after its input was closed.

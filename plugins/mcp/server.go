@@ -154,7 +154,7 @@ func (s *mcpServer) abortStart(c *childServer, err error) error {
 		return sdk.Errorf("unavailable", "can't connect to the server %s: %v", s.id, err)
 	}
 	c.stopServer()
-	return sdk.Errorf("unavailable", "the server %s did not start: %v%s", s.id, err, c.stderrSuffix())
+	return sdk.Errorf("unavailable", "the server %s did not start: %v%s", s.id, err, c.exitSuffix())
 }
 
 // awaitEnd waits until the server or session ends, and cleans up. The next call restarts the server. The host can't do
@@ -163,7 +163,7 @@ func (s *mcpServer) awaitEnd(l *serverConnection) {
 	_ = l.session.Wait()
 	if l.child != nil {
 		l.child.stopServer()
-		fmt.Fprintf(os.Stderr, "%s: the server ended%s\n", s.id, l.child.stderrSuffix())
+		fmt.Fprintf(os.Stderr, "%s: the server ended%s\n", s.id, l.child.exitSuffix())
 	}
 	close(l.ended)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/picoclaw/picoclaw/plugins/shell/internal/output"
 	"github.com/picoclaw/picoclaw/plugins/shell/internal/sessions"
 	"github.com/picoclaw/picoclaw/sdk"
+	"github.com/picoclaw/picoclaw/sdk/exec"
 )
 
 type execInput struct {
@@ -107,10 +108,10 @@ func (s *shellPlugin) runCommand(ctx context.Context, req *sdk.Request[execInput
 	done, notes := describeEffects(&running.WorkspaceEffects)
 	out.commandEffects = done
 	out.addNote(strings.Join(notes, "\n"))
-	if ended != nil {
-		return out, addTimeoutNote(ended, req.Exec.Timeout, req.Args.Timeout)
+	if ended == nil {
+		ended = newExitError(exit)
 	}
-	return out, newExitError(exit)
+	return out, addLimitHints(ended, &out, exit, req)
 }
 
 // waitForCommand waits for a command. On a timeout or cancellation it stops the command and returns an error.
@@ -122,8 +123,7 @@ func waitForCommand(ctx context.Context, running *command.RunningCommand, limit 
 	case <-running.Done():
 		return nil
 	case <-timer.C:
-		why = sdk.Errorf(sdk.Timeout, "command timed out after %s", limit).
-			WithHint("use a longer timeout, up to tools.exec.timeout_seconds, run it in parts, or in the background")
+		why = sdk.Errorf(sdk.Timeout, "command timed out after %s", limit)
 	case <-ctx.Done():
 		why = sdk.Errorf(sdk.Cancelled, "the command was cancelled")
 	}
@@ -162,22 +162,48 @@ func (o *execOutput) addNote(text string) {
 	o.Note += text
 }
 
-// exitFileTooLarge is the exit code after SIGXFSZ, of a command or of the shell that ran it.
-const exitFileTooLarge = 128 + 25
-
 // newExitError returns the error for a command that failed; nil for success.
-func newExitError(exit isolation.ExitStatus) error {
+func newExitError(exit isolation.ExitStatus) *sdk.Error {
 	switch {
 	case exit.Exceeded != "":
-		return sdk.Errorf("limit_exceeded", "the command was ended: it used %s", exit.Exceeded).
-			WithHint("tools.exec.limits sets the limits of commands")
-	case exit.Code == exitFileTooLarge:
-		return (&sdk.Error{Code: "exit_status", Message: exit.String()}).
-			WithHint("a file became larger than tools.exec.limits.file_size")
+		return sdk.Errorf("limit_exceeded", "the command was ended: it used %s", exit.Exceeded)
 	case !exit.Success():
 		return &sdk.Error{Code: "exit_status", Message: exit.String()}
 	}
 	return nil
+}
+
+// addLimitHints adds the limits that a command reached, the timeout among them, to its error. For a command without an
+// error it adds a note with the limits that standard error reports.
+func addLimitHints(ended *sdk.Error, out *execOutput, exit isolation.ExitStatus, req *sdk.Request[execInput]) error {
+	if ended == nil {
+		if reached := describeReachedLimits(req.Exec.Limits, exit, out.Stderr); reached != "" {
+			out.addNote(reached)
+		}
+		return nil
+	}
+	var hints []string
+	if ended.Code == sdk.Timeout {
+		hints = append(hints, timeoutHint(req.Exec, req.Args.Timeout))
+	}
+	if reached := describeReachedLimits(req.Exec.Limits, exit, out.Output); reached != "" {
+		hints = append(hints, reached)
+	}
+	return ended.WithHint("%s", strings.Join(hints, "; "))
+}
+
+// exitFileTooLarge is the exit code after SIGXFSZ, of a command or of the shell that ran it.
+const exitFileTooLarge = 128 + 25
+
+// describeReachedLimits names the limits that a command reached, by its exit status and output; "" for none.
+func describeReachedLimits(l exec.CommandLimits, exit isolation.ExitStatus, output string) string {
+	if exit.Code == exitFileTooLarge {
+		output += " SIGXFSZ"
+	}
+	if keys := l.ReachedKeys(exit.Exceeded, output); len(keys) > 0 {
+		return "the command reached " + strings.Join(keys, " and ") + ", which the operator may raise"
+	}
+	return ""
 }
 
 // startBackgroundCommand starts a command in a session and returns without waiting for it.
@@ -233,13 +259,18 @@ func effectiveTimeout(configured time.Duration, asked int) time.Duration {
 	return configured
 }
 
-// addTimeoutNote adds to an error that the call requested a longer timeout than the operator allows.
-func addTimeoutNote(ended *sdk.Error, configured time.Duration, asked int) *sdk.Error {
-	if limit := time.Duration(asked) * time.Second; ended.Code == sdk.Timeout && limit > effectiveTimeout(configured, asked) {
-		return ended.WithHint("the timeout %s exceeds tools.exec.timeout_seconds (%s); run it in parts, or in the background",
-			limit, effectiveTimeout(configured, asked))
+// timeoutHint returns the remedy for a command that reached its timeout.
+func timeoutHint(settings exec.CommandSettings, asked int) string {
+	key := cmp.Or(settings.TimeoutKey, "tools.exec.timeout_seconds")
+	maximum := effectiveTimeout(settings.Timeout, 0)
+	longer := fmt.Sprintf("the maximum is %s (%s), which the operator may raise", key, maximum)
+	switch limit := time.Duration(asked) * time.Second; {
+	case asked > 0 && limit < maximum:
+		longer = fmt.Sprintf("use a longer timeout, up to %s (%s)", key, maximum)
+	case limit > maximum:
+		longer = fmt.Sprintf("the timeout %s exceeds %s (%s)", limit, key, maximum)
 	}
-	return ended
+	return longer + "; run it in parts, or in the background"
 }
 
 func dirOrDefault(dir string) string { return cmp.Or(dir, ".") }

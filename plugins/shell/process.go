@@ -16,6 +16,7 @@ import (
 	"github.com/picoclaw/picoclaw/internal/pty"
 	"github.com/picoclaw/picoclaw/plugins/shell/internal/sessions"
 	"github.com/picoclaw/picoclaw/sdk"
+	"github.com/picoclaw/picoclaw/sdk/exec"
 )
 
 type processInput struct {
@@ -146,7 +147,7 @@ func (s *shellPlugin) runProcessAction(ctx context.Context, req *sdk.Request[pro
 	}
 	switch in.Action {
 	case "poll":
-		return pollSession(ctx, session, in)
+		return pollSession(ctx, session, in, req.Exec.Limits)
 	case "write":
 		if req.Exec.Unwalled {
 			return processOutput{}, sdk.Errorf(sdk.AccessDenied,
@@ -169,7 +170,7 @@ func (s *shellPlugin) runProcessAction(ctx context.Context, req *sdk.Request[pro
 	return newSessionOutput(session), nil
 }
 
-func pollSession(ctx context.Context, session *sessions.BackgroundCommand, in processInput) (processOutput, error) {
+func pollSession(ctx context.Context, session *sessions.BackgroundCommand, in processInput, limits exec.CommandLimits) (processOutput, error) {
 	cursor, _ := session.Ring.Cursors()
 	if in.Cursor != nil {
 		cursor = max(*in.Cursor, 0)
@@ -188,6 +189,12 @@ func pollSession(ctx context.Context, session *sessions.BackgroundCommand, in pr
 		return processOutput{}, fmt.Errorf("read the output of %s: %w", session.ID, err)
 	}
 	out := newSessionOutput(session)
+	if out.ExitCode != nil && *out.ExitCode != 0 { // it has ended
+		exit, _ := session.Running.ExitStatus()
+		if reached := describeReachedLimits(limits, exit, string(piece.Data)); reached != "" {
+			out.notes = append(out.notes, reached)
+		}
+	}
 	out.Output, out.Cursor, out.Lost, out.More = string(piece.Data), piece.Next, piece.Lost, piece.More
 	return out, nil
 }

@@ -16,7 +16,7 @@ import (
 
 	"github.com/picoclaw/picoclaw/isolation"
 	"github.com/picoclaw/picoclaw/plugins/shell/internal/output"
-	"github.com/picoclaw/picoclaw/sdk"
+	"github.com/picoclaw/picoclaw/sdk/exec"
 	"github.com/picoclaw/picoclaw/sdk/sdktest"
 )
 
@@ -140,12 +140,16 @@ func TestLongOutputIsExcerptedAndStored(t *testing.T) {
 	}
 }
 
-// A timeout above the operator's is named with the one that was asked for.
-func TestShortenedTimeoutIsReported(t *testing.T) {
-	for asked, want := range map[int]string{90: "the timeout 1m30s exceeds tools.exec.timeout_seconds (7s)", 7: "use a longer timeout", 0: "use a longer timeout"} {
-		ended := sdk.Errorf(sdk.Timeout, "command timed out after 7s").WithHint("use a longer timeout")
-		if got := addTimeoutNote(ended, 7*time.Second, asked); !strings.HasPrefix(got.Hint, want) || got.Message != "command timed out after 7s" {
-			t.Errorf("%d: %q, %q", asked, got.Message, got.Hint)
+func TestTimeoutHintNamesMaximum(t *testing.T) {
+	for asked, want := range map[int]string{
+		90: "the timeout 1m30s exceeds KEY (7s)", 7: "the maximum is KEY (7s), which the operator may raise",
+		5: "use a longer timeout, up to KEY (7s)", 0: "the maximum is KEY (7s), which the operator may raise",
+	} {
+		for key, named := range map[string]string{"": "tools.exec.timeout_seconds", "tools.cron.x": "tools.cron.x"} {
+			want := strings.Replace(want, "KEY", named, 1) + "; run it in parts, or in the background"
+			if got := timeoutHint(exec.CommandSettings{Timeout: 7 * time.Second, TimeoutKey: key}, asked); got != want {
+				t.Errorf("%d: %q, want %q", asked, got, want)
+			}
 		}
 	}
 }

@@ -71,8 +71,9 @@ func isBelowAny(path string, dirs ...string) bool {
 
 // CommandSettings are the operator's settings for commands.
 type CommandSettings struct {
-	Timeout time.Duration `json:"timeout_ns,omitempty"` // maximum run time of a command; a call may ask for less
-	Env     []string      `json:"env,omitempty"`        // NAME=value pairs for every command
+	Timeout    time.Duration `json:"timeout_ns,omitempty"`  // maximum run time of a command; a call may ask for less
+	TimeoutKey string        `json:"timeout_key,omitempty"` // key of Timeout in the configuration, for messages
+	Env        []string      `json:"env,omitempty"`         // NAME=value pairs for every command
 	// Confine says that the kernel limits commands to the absolute paths ReadOnly and ReadWrite, and to files that
 	// running programs needs.
 	Confine   bool     `json:"confine,omitempty"`

@@ -134,7 +134,7 @@ func (o *Options) printSummary(preset *run.ProgramPreset, r *run.RunResult, fail
 		fmt.Fprintln(o.Err, "picoclaw:", failure)
 	}
 	if r.Exceeded != "" {
-		fmt.Fprintf(o.Err, "picoclaw: the program was ended: it used %s; agents.defaults.run.limits sets the limits\n", r.Exceeded)
+		fmt.Fprintf(o.Err, "picoclaw: the program was ended: it used %s\n", r.Exceeded)
 	}
 	if !out.IsTerminal() {
 		return
