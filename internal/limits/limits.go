@@ -2,11 +2,9 @@
 package limits
 
 import (
-	"regexp"
+	"slices"
 	"strings"
 	"time"
-
-	"github.com/picoclaw/picoclaw/internal/lazyregexp"
 )
 
 // ProcessLimits limit the resources of a process and its descendants; zero is no limit.
@@ -28,13 +26,6 @@ const (
 	OpenFilesKey = "open_files"
 )
 
-// Errors by which programs report that the kernel enforces a limit.
-var (
-	forkErrors = lazyregexp.New(`(?i)fork: (?:retry: )?resource temporarily unavailable|cannot fork|can't start new thread`)
-	sizeErrors = lazyregexp.New(`EFBIG|SIGXFSZ|(?i)file too large|file size limit exceeded`)
-	openErrors = lazyregexp.New(`EMFILE|(?im)too many open files(?:$|[^ ]| [^i])`) // not: in system
-)
-
 // FullKey returns a key with the section of the limits.
 func (l ProcessLimits) FullKey(key string) string {
 	return strings.TrimPrefix(l.Section+"."+key, ".")
@@ -43,20 +34,23 @@ func (l ProcessLimits) FullKey(key string) string {
 // ReachedKeys returns the full keys of the limits that a process was ended for, whose description contains them, or
 // that its output reports.
 func (l ProcessLimits) ReachedKeys(ended, output string) []string {
+	output = strings.ReplaceAll(strings.ToLower(output), "too many open files in system", "")
 	var reached []string
 	for _, limit := range []struct {
 		key    string
 		isSet  bool
-		errors func() *regexp.Regexp
+		errors []string // by which programs report that the kernel enforces the limit
 	}{
-		{ProcessesKey, l.Processes > 0, forkErrors},
+		{ProcessesKey, l.Processes > 0, []string{"fork: resource temporarily unavailable",
+			"fork: retry: resource temporarily unavailable", "cannot fork", "can't start new thread"}},
 		{MemoryKey, l.Memory > 0, nil},
 		{CPUKey, l.CPU > 0, nil},
-		{FileSizeKey, l.FileSize > 0, sizeErrors},
-		{OpenFilesKey, l.OpenFiles > 0, openErrors},
+		{FileSizeKey, l.FileSize > 0, []string{"efbig", "sigxfsz", "file too large", "file size limit exceeded"}},
+		{OpenFilesKey, l.OpenFiles > 0, []string{"emfile", "too many open files"}},
 	} {
 		key := l.FullKey(limit.key)
-		if limit.isSet && (strings.Contains(ended, key) || limit.errors != nil && limit.errors().MatchString(output)) {
+		reports := func(text string) bool { return strings.Contains(output, text) }
+		if limit.isSet && (strings.Contains(ended, key) || slices.ContainsFunc(limit.errors, reports)) {
 			reached = append(reached, key)
 		}
 	}

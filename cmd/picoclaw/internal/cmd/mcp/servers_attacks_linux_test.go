@@ -288,7 +288,8 @@ func TestServerResourceLimits(t *testing.T) {
 	h := mcptest.NewHome(t, "PICOCLAW_TOOLS_EXEC_LIMITS_PROCESSES=100", "PICOCLAW_TOOLS_EXEC_LIMITS_MEMORY=512MB")
 	h.AddMaliciousServer("")
 	for _, what := range []string{"fork", "memory"} {
-		if a := h.RunAttack(what, "", ""); a.OK && !strings.HasPrefix(a.Text, "no:") {
+		a := h.RunAttack(what, "", "")
+		if a.OK && !strings.HasPrefix(a.Text, "no:") || !a.OK && !strings.Contains(a.FullText(), "(tools.exec.limits.") {
 			t.Errorf("%s: %s", what, a.FullText())
 		}
 		if a := h.CallTool("evil.steady", map[string]any{}); a.Text != "steady" {
