@@ -38,8 +38,7 @@ func (g *Gateway) startGeneration(i Runtime) {
 	g.generations = append(g.generations, next)
 	all := g.generations
 	g.mu.Unlock()
-	if len(all) > maxGenerations {
-		oldest := all[0]
+	for _, oldest := range all[:max(len(all)-maxGenerations, 0)] { // an older one may still be closing
 		g.options.Logger.Warn("the sessions of the oldest configuration end: too many configurations are in use", "since", oldest.since)
 		oldest.requestClose()
 	}
