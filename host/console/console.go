@@ -11,6 +11,7 @@ package console
 import (
 	"context"
 	"embed"
+	"fmt"
 	"html/template"
 	"net"
 	"net/http"
@@ -21,6 +22,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/picoclaw/picoclaw/host/audit"
+	"github.com/picoclaw/picoclaw/internal/hiddentext"
 )
 
 // BasePath is the URL path of the console.
@@ -167,4 +169,9 @@ func (c *Console) servePage(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	p.servePage(c, w, &authenticatedRequest{Request: r, browserSession: s, page: p})
+}
+
+// escapeHiddenCharacters escapes invisible characters in a whole page.
+func escapeHiddenCharacters(page []byte) []byte {
+	return []byte(hiddentext.EscapeFunc(string(page), func(r rune) string { return fmt.Sprintf("⟪U+%04X⟫", r) }))
 }
