@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
-	"time"
 
 	"github.com/nats-io/jwt/v2"
 	"github.com/nats-io/nkeys"
@@ -18,11 +16,13 @@ import (
 const (
 	maxPayload     = 1 << 20
 	maxConnections = 10_000
+	ownConnections = 64 // where only the hub connects
 
 	maxSubscriptions = 50_000 // of one connection: some four for an agent, one for each session of a gateway
 )
 
-// key reads a key.
+// key reads a key: of the operator, of the account system, of a tenant's account (tenant-NAME), or of the account that
+// has what a tenant stores (store-NAME).
 func (h *Hub) key(name string) (nkeys.KeyPair, error) {
 	seed, err := os.ReadFile(h.path("keys", name))
 	if err != nil {
@@ -50,22 +50,9 @@ func (h *Hub) createTenantKeys(tenant string) error {
 	return errors.Join(h.createKey(nkeys.CreateAccount, "tenant-"+tenant), h.createKey(nkeys.CreateAccount, "store-"+tenant))
 }
 
-func (h *Hub) operator() (nkeys.KeyPair, error) { return h.key("operator") }
-func (h *Hub) system() (nkeys.KeyPair, error)   { return h.key("system") }
-
-// tenantKey is the key of a tenant's account.
-func (h *Hub) tenantKey(tenant string) (nkeys.KeyPair, error) {
-	return h.key("tenant-" + tenant)
-}
-
-// storeKey is the key of the account that has what a tenant stores.
-func (h *Hub) storeKey(tenant string) (nkeys.KeyPair, error) {
-	return h.key("store-" + tenant)
-}
-
 // operatorClaims are what the server is told of who it is to trust.
 func (h *Hub) operatorClaims() (*jwt.OperatorClaims, error) {
-	operator, err := h.operator()
+	operator, err := h.key("operator")
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +60,7 @@ func (h *Hub) operatorClaims() (*jwt.OperatorClaims, error) {
 	if err != nil {
 		return nil, err
 	}
-	system, err := h.system()
+	system, err := h.key("system")
 	if err != nil {
 		return nil, err
 	}
@@ -90,76 +77,47 @@ func (h *Hub) operatorClaims() (*jwt.OperatorClaims, error) {
 
 // account is what the server is told of a tenant.
 func (h *Hub) account(name string, tenant *Tenant) (public, token string, err error) {
-	pair, err := h.tenantKey(name)
-	if err != nil {
-		return "", "", err
-	}
-	claims, err := accountClaims(pair, name)
-	if err != nil {
-		return "", "", err
-	}
-	claims.Limits.Conn = maxConnections
-	for _, s := range managed {
-		claims.AddMapping(jwt.Subject("$JS.API."+s+".*"),
-			jwt.WeightedMapping{Subject: jwt.Subject(alias(s) + ".$1"), Weight: 100})
-	}
-	for _, id := range tenant.Identities {
-		if id.Revoked != nil {
-			claims.RevokeAt(id.Key, *id.Revoked)
+	return h.sign("tenant-"+name, name, maxConnections, func(claims *jwt.AccountClaims) {
+		for _, s := range managed {
+			claims.AddMapping(jwt.Subject("$JS.API."+s+".*"),
+				jwt.WeightedMapping{Subject: jwt.Subject(alias(s) + ".$1"), Weight: 100})
 		}
-	}
-	return h.sign(claims)
+		for _, id := range tenant.Identities {
+			if id.Revoked != nil {
+				claims.RevokeAt(id.Key, *id.Revoked)
+			}
+		}
+	})
 }
 
 // storeAccount is what the server is told of what a tenant stores: see relay.
 func (h *Hub) storeAccount(name string) (public, token string, err error) {
-	pair, err := h.storeKey(name)
-	if err != nil {
-		return "", "", err
-	}
-	claims, err := accountClaims(pair, name+" (store)")
-	if err != nil {
-		return "", "", err
-	}
-	claims.Limits.Conn = 64                                                                             // the hub's own
-	claims.Limits.JetStreamLimits = jwt.JetStreamLimits{DiskStorage: jwt.NoLimit, Streams: jwt.NoLimit} // each has a bound
-	return h.sign(claims)
+	return h.sign("store-"+name, name+" (store)", ownConnections, func(claims *jwt.AccountClaims) {
+		claims.Limits.JetStreamLimits = jwt.JetStreamLimits{DiskStorage: jwt.NoLimit, Streams: jwt.NoLimit} // each has a bound
+	})
 }
 
-// systemAccount is what the server is told of the account that tells it of others.
-func (h *Hub) systemAccount() (public, token string, err error) {
-	pair, err := h.system()
+// sign signs what the server is told of an account that has a key.
+func (h *Hub) sign(key, name string, connections int64, add func(*jwt.AccountClaims)) (public, token string, err error) {
+	pair, err := h.key(key)
 	if err != nil {
 		return "", "", err
 	}
-	claims, err := accountClaims(pair, "system")
-	if err != nil {
+	if public, err = pair.PublicKey(); err != nil {
 		return "", "", err
 	}
-	claims.Limits.Conn = 64
-	return h.sign(claims)
-}
-
-func accountClaims(pair nkeys.KeyPair, name string) (*jwt.AccountClaims, error) {
-	public, err := pair.PublicKey()
+	operator, err := h.key("operator")
 	if err != nil {
-		return nil, err
+		return "", "", err
 	}
 	claims := jwt.NewAccountClaims(public)
 	claims.Name = name
-	claims.Limits.Payload = maxPayload
+	claims.Limits.Payload, claims.Limits.Conn = maxPayload, connections
 	claims.Limits.Imports, claims.Limits.Exports, claims.Limits.WildcardExports = 0, 0, false
 	claims.Limits.LeafNodeConn, claims.Limits.DisallowBearer = 0, true
-	return claims, nil
-}
-
-func (h *Hub) sign(claims *jwt.AccountClaims) (public, token string, err error) {
-	operator, err := h.operator()
-	if err != nil {
-		return "", "", err
-	}
+	add(claims)
 	token, err = claims.Encode(operator)
-	return claims.Subject, token, err
+	return public, token, err
 }
 
 // writeAccounts writes what the server reads when it starts, from the register.
@@ -168,12 +126,13 @@ func (h *Hub) writeAccounts(r *Register) error {
 		if err != nil {
 			return err
 		}
-		return atomicfile.WriteFile(filepath.Join(h.path("accounts"), public+".jwt"), []byte(token), 0o600)
+		return atomicfile.WriteFile(h.path("accounts", public+".jwt"), []byte(token), 0o600)
 	}
 	if err := os.MkdirAll(h.path("accounts"), 0o700); err != nil {
 		return err
 	}
-	if err := write(h.systemAccount()); err != nil {
+	// The account that tells the server of others.
+	if err := write(h.sign("system", "system", ownConnections, func(*jwt.AccountClaims) {})); err != nil {
 		return err
 	}
 	for name, tenant := range r.Tenants {
@@ -193,7 +152,7 @@ func (h *Hub) writeAccounts(r *Register) error {
 
 // checkRevocations checks that an account still revokes each key that it revokes on disk: an older register does not.
 func (h *Hub) checkRevocations(public, token string) error {
-	file := filepath.Join(h.path("accounts"), public+".jwt")
+	file := h.path("accounts", public+".jwt")
 	before, err := os.ReadFile(file)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -213,20 +172,4 @@ func (h *Hub) checkRevocations(public, token string) error {
 		}
 	}
 	return nil
-}
-
-// user signs what a key may do in an account; a lifetime of 0 is until it is revoked.
-func user(account, key nkeys.KeyPair, name string, may jwt.Permissions, lives time.Duration) (string, error) {
-	public, err := key.PublicKey()
-	if err != nil {
-		return "", err
-	}
-	claims := jwt.NewUserClaims(public)
-	claims.Name, claims.Permissions = name, may
-	claims.Limits.Payload, claims.Subs = maxPayload, maxSubscriptions
-	claims.AllowedConnectionTypes.Add(jwt.ConnectionTypeStandard, jwt.ConnectionTypeInProcess)
-	if lives > 0 {
-		claims.Expires = time.Now().Add(lives).Unix()
-	}
-	return claims.Encode(account)
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
@@ -122,7 +123,11 @@ func (h *Hub) change(how func(*Register) error) error {
 	if err := how(r); err != nil {
 		return err
 	}
-	if err := h.save(r); err != nil {
+	data, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := atomicfile.WriteFile(h.path("register.json"), append(data, '\n'), 0o600); err != nil {
 		return err
 	}
 	return h.writeAccounts(r)
@@ -222,7 +227,7 @@ func (h *Hub) Add(ctx context.Context, tenant string, added Identity) (*identity
 		if id.URLs, err = h.urls(r); err != nil {
 			return err
 		}
-		if err := h.issue(id, permissions(tenant, added), 0, &added.Key); err != nil {
+		if added.Key, err = h.issue(id, "tenant-"+tenant, permissions(tenant, added), 0); err != nil {
 			return err
 		}
 		added.Added, added.Revoked = time.Now().UTC().Truncate(time.Second), nil
@@ -260,39 +265,42 @@ func (r *Register) tenant(name string) (*Tenant, error) {
 	if t := r.Tenants[name]; t != nil {
 		return t, nil
 	}
-	var names []string
-	for has := range r.Tenants {
-		names = append(names, has)
-	}
-	slices.Sort(names)
 	return nil, fmt.Errorf("there is no tenant %q, but %s; `picoclaw hub add tenant %s` makes it", name,
-		strings.Join(names, ", "), name)
+		strings.Join(slices.Sorted(maps.Keys(r.Tenants)), ", "), name)
 }
 
-// issue fills in what is secret of an identity.
-func (h *Hub) issue(id *identity.Identity, may jwt.Permissions, lives time.Duration, public *string) error {
+// issue fills in what is secret of an identity, which is of an account; a lifetime of 0 is until it is revoked.
+func (h *Hub) issue(id *identity.Identity, account string, may jwt.Permissions, lives time.Duration) (public string,
+	err error) {
 	ca, err := h.authority()
 	if err != nil {
-		return err
+		return "", err
 	}
-	account, err := h.tenantKey(id.Tenant)
+	by, err := h.key(account)
 	if err != nil {
-		return err
+		return "", err
 	}
 	key, err := nkeys.CreateUser()
 	if err != nil {
-		return err
+		return "", err
 	}
-	if *public, err = key.PublicKey(); err != nil {
-		return err
+	if public, err = key.PublicKey(); err != nil {
+		return "", err
 	}
 	seed, err := key.Seed()
 	if err != nil {
-		return err
+		return "", err
 	}
 	id.CA, id.Seed = string(ca.CertificatePEM()), string(seed)
-	id.JWT, err = user(account, key, id.Name, may, lives)
-	return err
+	claims := jwt.NewUserClaims(public)
+	claims.Name, claims.Permissions = id.Name, may
+	claims.Limits.Payload, claims.Subs = maxPayload, maxSubscriptions
+	claims.AllowedConnectionTypes.Add(jwt.ConnectionTypeStandard, jwt.ConnectionTypeInProcess)
+	if lives > 0 {
+		claims.Expires = time.Now().Add(lives).Unix()
+	}
+	id.JWT, err = claims.Encode(by)
+	return public, err
 }
 
 // address is where the hub is served now; empty if it is not.
@@ -315,38 +323,17 @@ func (h *Hub) Admin(tenant string) (*nats.Conn, error) {
 	if _, err = r.tenant(tenant); err != nil {
 		return nil, err
 	}
-	account, err := h.tenantKey(tenant)
-	if err != nil {
-		return nil, err
-	}
 	at := h.address()
 	if at == "" {
 		return nil, errors.New("the hub is not running; start it with `picoclaw hub`")
 	}
-	return h.connect("tls://"+at, tenant, account, time.Minute)
+	return h.connect("tls://"+at, tenant, "tenant-"+tenant, time.Minute)
 }
 
 // connect connects as one that may do anything in an account, for as long as lives says; 0 is for ever.
-func (h *Hub) connect(url, tenant string, account nkeys.KeyPair, lives time.Duration,
-	options ...nats.Option) (*nats.Conn, error) {
-	ca, err := h.authority()
-	if err != nil {
-		return nil, err
-	}
-	key, err := nkeys.CreateUser()
-	if err != nil {
-		return nil, err
-	}
-	seed, err := key.Seed()
-	if err != nil {
-		return nil, err
-	}
-	var may jwt.Permissions
-	may.Pub.Allow.Add(">")
-	may.Sub.Allow.Add(">")
-	id := &identity.Identity{Name: ownName, Role: identity.Admin, Tenant: tenant, URLs: []string{url},
-		CA: string(ca.CertificatePEM()), Seed: string(seed)}
-	if id.JWT, err = user(account, key, id.Name, may, lives); err != nil {
+func (h *Hub) connect(url, tenant, account string, lives time.Duration, options ...nats.Option) (*nats.Conn, error) {
+	id := &identity.Identity{Name: ownName, Role: identity.Admin, Tenant: tenant, URLs: []string{url}}
+	if _, err := h.issue(id, account, permissions(tenant, Identity{Role: id.Role}), lives); err != nil {
 		return nil, err
 	}
 	return id.Connect(options...)
@@ -379,11 +366,7 @@ func (h *Hub) tell(ctx context.Context, tenant string) error {
 
 // update has the server take an account as it is now.
 func (h *Hub) update(ctx context.Context, at, token string) error {
-	system, err := h.system()
-	if err != nil {
-		return err
-	}
-	conn, err := h.connect("tls://"+at, "system", system, time.Minute)
+	conn, err := h.connect("tls://"+at, "system", "system", time.Minute)
 	if err != nil {
 		return err
 	}
@@ -412,11 +395,7 @@ const tellTimeout = 10 * time.Second
 
 // prepare makes what a tenant stores, and removes what was for workers that are no more.
 func (h *Hub) prepare(ctx context.Context, at, name string, tenant *Tenant) error {
-	account, err := h.storeKey(name)
-	if err != nil {
-		return err
-	}
-	conn, err := h.connect("tls://"+at, name, account, time.Minute)
+	conn, err := h.connect("tls://"+at, name, "store-"+name, time.Minute)
 	if err != nil {
 		return err
 	}

@@ -13,7 +13,6 @@ import (
 
 	"github.com/picoclaw/picoclaw/host/config"
 	"github.com/picoclaw/picoclaw/host/fleet/identity"
-	"github.com/picoclaw/picoclaw/internal/atomicfile"
 	"github.com/picoclaw/picoclaw/internal/filelock"
 )
 
@@ -115,14 +114,6 @@ func (h *Hub) CheckEnrolled(tenant, name string) error {
 		err = fmt.Errorf("there is no %s in tenant %s; `picoclaw hub list` shows all names", name, tenant)
 	}
 	return err
-}
-
-func (h *Hub) save(r *Register) error {
-	data, err := json.MarshalIndent(r, "", "  ")
-	if err != nil {
-		return err
-	}
-	return atomicfile.WriteFile(h.path("register.json"), append(data, '\n'), 0o600)
 }
 
 // lock has one process at a time do something with the hub's files.

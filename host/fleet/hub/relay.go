@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nkeys"
 
 	"github.com/picoclaw/picoclaw/host/fleet/subject"
 	"github.com/picoclaw/picoclaw/internal/lazyregexp"
@@ -103,34 +102,28 @@ func (h *Hub) relays(ctx context.Context, to *store, first *Register) error {
 // relay makes a tenant's relay.
 func (h *Hub) relay(to *store, tenant string) (*relay, error) {
 	r := &relay{store: to, free: make(chan struct{}, relayAtOnce)}
-	for _, side := range []struct {
-		conn **nats.Conn
-		key  func(tenant string) (nkeys.KeyPair, error)
-	}{{&r.back, h.storeKey}, {&r.front, h.tenantKey}} {
-		account, err := side.key(tenant)
-		if err == nil {
-			*side.conn, err = h.connect("nats://localhost", tenant, account, 0, nats.InProcessServer(to.srv))
-		}
-		if err != nil {
-			r.close()
-			return nil, err
-		}
+	connect := func(account string) (*nats.Conn, error) {
+		return h.connect("nats://localhost", tenant, account, 0, nats.InProcessServer(to.srv))
+	}
+	var err error
+	if r.back, err = connect("store-" + tenant); err == nil {
+		r.front, err = connect("tenant-" + tenant)
 	}
 	for _, s := range stored(tenant) {
-		if _, err := r.front.Subscribe(s, r.pass); err != nil {
-			r.close()
-			return nil, err
+		if err == nil {
+			_, err = r.front.Subscribe(s, r.pass)
 		}
+	}
+	if err != nil {
+		r.close()
+		return nil, err
 	}
 	return r, r.front.Flush()
 }
 
 func (r *relay) close() {
-	for _, conn := range []*nats.Conn{r.front, r.back} {
-		if conn != nil {
-			conn.Close()
-		}
-	}
+	r.front.Close() // of none, too
+	r.back.Close()
 }
 
 // pass brings a request to JetStream, and its answer back.
