@@ -18,27 +18,24 @@ import (
 // key is where the newest bundle lies, with those before it.
 const key = "config"
 
-func bucket(ctx context.Context, conn *nats.Conn) (jetstream.KeyValue, error) {
+// open opens the bucket by its name, or its stream.
+func open[T any](ctx context.Context, conn *nats.Conn, name string,
+	of func(jetstream.JetStream, context.Context, string) (T, error)) (opened T, err error) {
 	js, err := jetstream.New(conn)
 	if err != nil {
-		return nil, err
+		return opened, err
 	}
-	kv, err := js.KeyValue(ctx, subject.Bundles)
-	if err != nil {
-		return nil, fmt.Errorf("the fleet's configuration: the bucket %s: %w; `picoclaw hub` makes it", subject.Bundles, err)
+	if opened, err = of(js, ctx, name); err != nil {
+		err = fmt.Errorf("the fleet's configuration: the bucket %s: %w; `picoclaw hub` makes it", subject.Bundles, err)
 	}
-	return kv, nil
+	return opened, err
 }
 
 // History returns the bundles that there are, the oldest first. What can't be read as one is left out.
 func History(ctx context.Context, conn *nats.Conn) ([]*Bundle, error) {
-	js, err := jetstream.New(conn)
+	stream, err := open(ctx, conn, "KV_"+subject.Bundles, jetstream.JetStream.Stream)
 	if err != nil {
 		return nil, err
-	}
-	stream, err := js.Stream(ctx, "KV_"+subject.Bundles)
-	if err != nil {
-		return nil, fmt.Errorf("the fleet's configuration: the bucket %s: %w; `picoclaw hub` makes it", subject.Bundles, err)
 	}
 	var all []*Bundle
 	for next := uint64(1); ; {
@@ -109,7 +106,7 @@ func Push(ctx context.Context, conn *nats.Conn, b *Bundle) error {
 	if len(b.Config) > maxConfig {
 		return fmt.Errorf("the configuration is larger than %d bytes", maxConfig)
 	}
-	kv, err := bucket(ctx, conn)
+	kv, err := open(ctx, conn, subject.Bundles, jetstream.JetStream.KeyValue)
 	if err != nil {
 		return err
 	}

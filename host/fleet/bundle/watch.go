@@ -12,8 +12,10 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/picoclaw/picoclaw/host/config"
+	"github.com/picoclaw/picoclaw/host/fleet/subject"
 	"github.com/picoclaw/picoclaw/internal/atomicfile"
 )
 
@@ -39,7 +41,7 @@ func Watch(ctx context.Context, conn *nats.Conn, o Options) error {
 	if len(o.Trust) == 0 {
 		return nil
 	}
-	kv, err := bucket(ctx, conn)
+	kv, err := open(ctx, conn, subject.Bundles, jetstream.JetStream.KeyValue)
 	if err != nil {
 		return err
 	}
@@ -92,16 +94,16 @@ func (o Options) Take(b *Bundle) (serial uint64, taken bool, err error) {
 	} else if err == nil && had == serial && bytes.Equal(before.Config, b.Config) {
 		return serial, false, nil
 	}
-	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+	if err = os.MkdirAll(filepath.Dir(file), 0o700); err == nil {
+		err = o.check(b, serial)
+	}
+	if err != nil {
 		return serial, false, err
 	}
-	if err := o.check(b, serial); err != nil {
-		return serial, false, err
+	if err = put(file, b); err == nil {
+		err = o.Apply(serial)
 	}
-	if err := put(file, b); err != nil {
-		return serial, false, errors.Join(err, put(file, before))
-	}
-	if err := o.Apply(serial); err != nil {
+	if err != nil {
 		return serial, false, errors.Join(err, put(file, before))
 	}
 	return serial, true, nil
@@ -116,12 +118,16 @@ func (o Options) check(b *Bundle, serial uint64) error {
 	defer func() { _ = os.Remove(tried) }()
 	options := o.Config
 	options.Central = tried
+	return Check(options)
+}
+
+// Check returns all errors of a configuration.
+func Check(options config.LoadOptions) (err error) {
 	_, faults := config.LoadWithAllErrors(options)
-	var all []error
 	for _, fault := range faults {
-		all = append(all, fault)
+		err = errors.Join(err, fault)
 	}
-	return errors.Join(all...)
+	return err
 }
 
 // signatureOf is beside the configuration, so that its number outlives a restart and minisign can look at both.

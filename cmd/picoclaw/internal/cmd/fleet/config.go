@@ -138,12 +138,7 @@ func checkCentralConfig(file string) error {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(home) }()
-	_, faults := config.LoadWithAllErrors(config.LoadOptions{Central: named, Environ: []string{"HOME=" + home, "PICOCLAW_HOME=" + home}})
-	var all []error
-	for _, fault := range faults {
-		all = append(all, fault)
-	}
-	return errors.Join(all...)
+	return bundle.Check(config.LoadOptions{Central: named, Environ: []string{"HOME=" + home, "PICOCLAW_HOME=" + home}})
 }
 
 func (o *ConfigOptions) publishBundle(ctx context.Context, b *bundle.Bundle) error {
