@@ -101,10 +101,8 @@ func begin(ctx context.Context, f *Fleet, about func() sign, instance, ended str
 			return nil, fmt.Errorf("another worker calls itself %s, and lives; --name or fleet.name gives this one another name or, "+
 				"where an identity file names it, an identity of its own does: `picoclaw hub add worker`", s.Worker)
 		}
-		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-time.After(renewEvery / 2):
+		if err := wait(ctx, renewEvery/2); err != nil {
+			return nil, err
 		}
 	}
 }

@@ -109,6 +109,12 @@ func (w *Worker) note(agent string, m *move) error {
 	return atomicfile.SyncDir(filepath.Dir(file))
 }
 
+// advance writes down that a move has come to a state.
+func (w *Worker) advance(m move, to moveState) error {
+	m.State = to
+	return w.note(m.Agent, &m)
+}
+
 // readMoves reads what was written down in earlier lives.
 func (w *Worker) readMoves() error {
 	files, err := filepath.Glob(filepath.Join(w.options.Home, "fleet", "moves", "[^.]*"))
@@ -219,11 +225,6 @@ func (w *Worker) carry(ctx context.Context, s *served, m *move, dir string) erro
 		return err
 	}
 	m.Digest, m.State = digest, handed
-	data, err := json.Marshal(place{envelope: sealed(), Worker: m.Peer,
-		Sent: &sent{From: w.options.Name, Object: object, Digest: digest, Proof: m.proof(proofSent)}})
-	if err != nil {
-		return err
-	}
 	if err = w.note(m.Agent, m); err != nil {
 		return err
 	}
@@ -231,8 +232,9 @@ func (w *Worker) carry(ctx context.Context, s *served, m *move, dir string) erro
 	if !s.lease.sure() {
 		return errLost
 	}
-	_, err = w.fleet.placement.Update(ctx, m.Agent, data, s.epoch)
-	w.gave()
+	_, err = w.fleet.put(ctx, m.Agent, place{Worker: m.Peer,
+		Sent: &sent{From: w.options.Name, Object: object, Digest: digest, Proof: m.proof(proofSent)}}, s.epoch)
+	w.given.Add(1)
 	if err != nil {
 		w.log.Warn("whether an agent was given away is looked up", "agent", m.Agent, "error", err)
 	}
@@ -271,9 +273,7 @@ func (w *Worker) discard(ctx context.Context, m *move) {
 	case ctx.Err() != nil:
 		return // the next life does it
 	case err == nil && (m.State == removing || hex.EncodeToString(sum.Sum(nil)) == m.Digest):
-		now := *m
-		now.State = removing // what is killed at it goes on with it
-		if err = w.note(m.Agent, &now); err == nil {
+		if err = w.advance(*m, removing); err == nil { // what is killed at it goes on with it
 			err = archive.Clear(dir)
 		}
 	case err == nil:

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -98,13 +99,7 @@ func (f *Fleet) Drain(ctx context.Context, worker string) error {
 		if err != nil {
 			return err
 		}
-		left := 0
-		for _, w := range workers {
-			if w.Worker == worker && (!w.Drained || w.Agents > 0) {
-				left++
-			}
-		}
-		if left == 0 {
+		if !slices.ContainsFunc(workers, func(w Sign) bool { return w.Worker == worker && (!w.Drained || w.Agents > 0) }) {
 			return nil
 		}
 		if err := wait(ctx, lookEvery); err != nil {
@@ -249,7 +244,7 @@ func (s *served) release(ctx context.Context) {
 	if err := w.fleet.leave(ctx, s.agent, w.options.Name, s.kept, s.epoch); err != nil {
 		w.log.Warn("an agent is not given away yet", "agent", s.agent, "error", err)
 	}
-	w.gave()
+	w.given.Add(1)
 }
 
 // finish takes no call for an agent any more, and ends what runs after some time.

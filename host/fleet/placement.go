@@ -39,10 +39,7 @@ func (f *Fleet) where(ctx context.Context, agent string) (*place, error) {
 	if err == nil && (p == nil || p.left) {
 		err = ErrNowhere
 	}
-	if err != nil {
-		return nil, err
-	}
-	return p, nil
+	return p, err
 }
 
 // last looks up who has an agent, or had it and has left it to others; nil for nobody.
@@ -69,14 +66,24 @@ func (f *Fleet) last(ctx context.Context, agent string) (*place, error) {
 // take makes an agent that of a worker's life, if before is still what stands there; nil for nothing. The epoch is
 // larger than any that the agent has had.
 func (f *Fleet) take(ctx context.Context, agent string, l *lease, before *place, kept, why string) (uint64, error) {
-	data, err := json.Marshal(place{envelope: sealed(), Worker: l.worker, Instance: l.instance, Kept: kept, Why: why})
+	epoch := uint64(0)
+	if before != nil {
+		epoch = before.epoch
+	}
+	return f.put(ctx, agent, place{Worker: l.worker, Instance: l.instance, Kept: kept, Why: why}, epoch)
+}
+
+// put writes who has an agent, if the epoch is still that of its entry; zero for none.
+func (f *Fleet) put(ctx context.Context, agent string, p place, epoch uint64) (uint64, error) {
+	p.envelope = sealed()
+	data, err := json.Marshal(p)
 	if err != nil {
 		return 0, err
 	}
-	if before == nil {
+	if epoch == 0 {
 		return f.placement.Create(ctx, agent, data)
 	}
-	return f.placement.Update(ctx, agent, data, before.epoch)
+	return f.placement.Update(ctx, agent, data, epoch)
 }
 
 // leave has others take an agent. Its entry is deleted, and what is left of it still has the proof: whoever has sent

@@ -1,13 +1,14 @@
 package fleet
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -19,10 +20,7 @@ import (
 // expect notes that an agent's workspace will come, if there is room for it.
 func (w *Worker) expect(ctx context.Context, o *order) error {
 	w.mu.Lock()
-	m, drained, mine := w.moves[o.Agent], w.drained, false
-	for _, agent := range w.agents {
-		mine = mine || agent == o.Agent
-	}
+	m, drained, mine := w.moves[o.Agent], w.drained, slices.Contains(w.agents, o.Agent)
 	w.mu.Unlock()
 	switch {
 	case drained:
@@ -95,9 +93,7 @@ func (w *Worker) settle(ctx context.Context, l *life, agent string, p *place, ot
 		return false, fmt.Errorf("its workspace was sent to %s, which has not shown that it has it; the copy of it stays here",
 			m.Peer)
 	case kept: // it was taken, and this had not been written down
-		now := *m
-		now.State = owned
-		return false, w.note(agent, &now)
+		return false, w.advance(*m, owned)
 	case p != nil && p.Worker == m.Peer: // it was taken back
 		return false, w.forget(m)
 	}
@@ -111,9 +107,7 @@ func (w *Worker) settled(agent string) error {
 	case m != nil && m.State == handed: // it stays here
 		return w.note(agent, nil)
 	case m != nil && m.State == unpacked:
-		now := *m
-		now.State = owned
-		return w.note(agent, &now)
+		return w.advance(*m, owned)
 	}
 	return nil
 }
@@ -160,16 +154,9 @@ func (w *Worker) receive(ctx context.Context, m *move, p *place, agent string) {
 			return
 		}
 	}
-	back := p.Sent.From
-	if back == "" { // nobody has sent it
-		back = w.options.Name
-	}
+	back := cmp.Or(p.Sent.From, w.options.Name) // or nobody has sent it
 	why := fmt.Sprintf("%s can't take its workspace: %v", w.options.Name, err)
-	data, err := json.Marshal(place{envelope: sealed(), Worker: back, Why: why[:min(len(why), mostWhy)]})
-	if err == nil {
-		_, err = w.fleet.placement.Update(ctx, agent, data, p.epoch)
-	}
-	if err != nil {
+	if _, err := w.fleet.put(ctx, agent, place{Worker: back, Why: why[:min(len(why), mostWhy)]}, p.epoch); err != nil {
 		w.log.Warn("an agent could not be given back yet", "agent", agent, "error", err)
 	}
 }
@@ -199,8 +186,7 @@ func (w *Worker) unpack(ctx context.Context, m *move, s *sent) error {
 	if err != nil {
 		return err
 	}
-	now.State = unpacking
-	if err = w.note(m.Agent, &now); err != nil {
+	if err = w.advance(now, unpacking); err != nil {
 		return err
 	}
 	object, err := storage.Open(ctx, w.fleet.js, subject.In(w.options.Name), s.Object)
@@ -214,12 +200,7 @@ func (w *Worker) unpack(ctx context.Context, m *move, s *sent) error {
 	if hex.EncodeToString(sum.Sum(nil)) != s.Digest {
 		return errors.New("what has come is not what was sent")
 	}
-	done := now
-	done.State = unpacked
-	if err := w.note(m.Agent, &done); err != nil {
-		return err
-	}
-	return nil
+	return w.advance(now, unpacked)
 }
 
 // inbox makes the bucket for what is sent to a worker, where no hub has.

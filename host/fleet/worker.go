@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -10,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -56,6 +58,7 @@ type Worker struct {
 	orders  chan *nats.Msg
 	journal map[string]*journal
 	boot    string
+	given   atomic.Uint64 // agents, to others, in this life of the process: for those who remember them as this one's
 
 	mu      sync.Mutex
 	current *generation
@@ -67,7 +70,6 @@ type Worker struct {
 	moves   map[string]*move
 	states  map[string]string // of moves
 	why     map[string]string // moves have come to nothing, by agent
-	given   uint64            // agents, to others, in this life of the process
 	drained bool
 	config  uint64 // the number of the fleet's configuration
 	fault   string
@@ -293,27 +295,22 @@ func (w *Worker) try(l *life, service micro.Service, others *watch, agent string
 // endpoints has what comes for an agent handled. They stay for this life of the worker: what comes when it does not
 // have the agent is not answered.
 func (w *Worker) endpoints(service micro.Service, agent string) (subs []*nats.Subscription, err error) {
-	for _, e := range []struct {
-		verb   string
-		handle func(*served, []byte, string)
-	}{{subject.Call, (*served).onCall}, {subject.Tools, (*served).onTools}} {
-		err := service.AddEndpoint(e.verb, micro.HandlerFunc(func(r micro.Request) {
+	type handlers map[string]func(s *served, data []byte, to string)
+	for verb, handle := range (handlers{subject.Call: (*served).onCall, subject.Tools: (*served).onTools}) {
+		err := service.AddEndpoint(verb, micro.HandlerFunc(func(r micro.Request) {
 			if s := w.has(agent); s != nil {
-				e.handle(s, r.Data(), r.Reply())
+				handle(s, r.Data(), r.Reply())
 			}
-		}), micro.WithEndpointSubject(w.fleet.to(agent, e.verb)),
+		}), micro.WithEndpointSubject(w.fleet.to(agent, verb)),
 			micro.WithEndpointMetadata(map[string]string{"agent": agent}))
 		if err != nil {
 			return nil, fmt.Errorf("serve agent %s: %w", agent, err)
 		}
 	}
-	for _, e := range []struct {
-		verb   string
-		handle func(*served, []byte, string)
-	}{{subject.Cancel, (*served).onCancel}, {subject.Credit, (*served).onCredit}} {
-		sub, err := w.fleet.conn.Subscribe(w.fleet.to(agent, e.verb), func(m *nats.Msg) {
+	for verb, handle := range (handlers{subject.Cancel: (*served).onCancel, subject.Credit: (*served).onCredit}) {
+		sub, err := w.fleet.conn.Subscribe(w.fleet.to(agent, verb), func(m *nats.Msg) {
 			if s := w.has(agent); s != nil {
-				e.handle(s, m.Data, m.Reply)
+				handle(s, m.Data, m.Reply)
 			}
 		})
 		if err != nil {
@@ -327,10 +324,7 @@ func (w *Worker) endpoints(service micro.Service, agent string) (subs []*nats.Su
 // has returns what is served of an agent, nil for one that the worker may not serve now.
 func (w *Worker) has(agent string) *served {
 	w.mu.Lock()
-	s := w.served[agent]
-	if s == nil {
-		s = w.left[agent]
-	}
+	s := cmp.Or(w.served[agent], w.left[agent])
 	w.mu.Unlock()
 	if s == nil || !s.lease.sure() {
 		return nil
@@ -350,18 +344,11 @@ func (w *Worker) journalOf(agent string) (*journal, error) {
 	return j, err
 }
 
-// gave notes that an agent may be another worker's now, for those who remember it as this one's.
-func (w *Worker) gave() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.given++
-}
-
 // sign is what the worker says of itself.
 func (w *Worker) sign() sign {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	s := sign{Worker: w.options.Name, Version: w.options.Version, Agents: len(w.served), Given: w.given,
+	s := sign{Worker: w.options.Name, Version: w.options.Version, Agents: len(w.served), Given: w.given.Load(),
 		Drained: w.drained, Config: w.config, Fault: w.fault}
 	for _, one := range w.served {
 		s.Running += one.busy()
@@ -388,14 +375,8 @@ func (w *Worker) leave(l *lease) {
 	}
 	ctx, cancel := context.WithTimeout(l, w.options.Drain)
 	defer cancel()
-	tick := time.NewTicker(renewEvery / 10)
-	defer tick.Stop()
 	for _, s := range all {
-		for s.busy() > 0 && ctx.Err() == nil {
-			select {
-			case <-ctx.Done():
-			case <-tick.C:
-			}
+		for s.busy() > 0 && wait(ctx, renewEvery/10) == nil {
 		}
 	}
 	w.quit()
