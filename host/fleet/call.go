@@ -57,9 +57,8 @@ func newCall(s *Session, tool string, arguments []byte, events func(session.Call
 func (c *call) run(ctx context.Context) *session.Result {
 	defer c.done()
 	if len(c.arguments) > pluginpb.MaxArgumentBytes {
-		return &session.Result{Err: &session.Error{Code: pluginpb.CodeInvalidArgument,
-			Message: fmt.Sprintf("the arguments are %d bytes long; at most %d are passed on", len(c.arguments),
-				pluginpb.MaxArgumentBytes)}}
+		return failed(pluginpb.CodeInvalidArgument, fmt.Sprintf("the arguments are %d bytes long; at most %d are passed on",
+			len(c.arguments), pluginpb.MaxArgumentBytes))
 	}
 	if c.events != nil {
 		c.deliver, c.delivered = make(chan delivery, 4*window), make(chan struct{})
@@ -76,7 +75,11 @@ func (c *call) run(ctx context.Context) *session.Result {
 			return c.cancelled(ctx)
 		case <-next.C:
 			if silent := time.Since(c.heard); silent > lostAfter {
-				return c.lost(c.silence(silent))
+				why := fmt.Sprintf("nothing was heard of the worker of agent %s for %s", c.session.agent, silent.Round(time.Second))
+				if c.away != nil {
+					why += ": " + c.away.Error()
+				}
+				return c.lost(why)
 			}
 			wait, err := c.ask(ctx, probe)
 			if err != nil {
@@ -192,7 +195,7 @@ func (c *call) answer(ctx context.Context, m *nats.Msg) (probe *bool, _ *session
 	case kindUnknown:
 		return nil, unknown(c.request.Tool, r.Why)
 	case kindRefused:
-		return nil, &session.Result{Err: &session.Error{Code: pluginpb.CodeUnavailable, Message: r.Why}}
+		return nil, failed(pluginpb.CodeUnavailable, r.Why)
 	}
 	return nil, nil
 }
@@ -268,20 +271,10 @@ func (c *call) cancelled(ctx context.Context) *session.Result {
 		}
 	}
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return &session.Result{Err: &session.Error{Code: pluginpb.CodeTimeout,
-			Message: fmt.Sprintf("%s was not made in time: the worker of agent %s was not reached", c.request.Tool,
-				c.session.agent)}}
+		return failed(pluginpb.CodeTimeout, fmt.Sprintf("%s was not made in time: the worker of agent %s was not reached",
+			c.request.Tool, c.session.agent))
 	}
-	return &session.Result{Err: &session.Error{Code: pluginpb.CodeCancelled, Message: c.request.Tool + " was cancelled"}}
-}
-
-// silence says for how long nothing has come, and why if that is known.
-func (c *call) silence(d time.Duration) string {
-	text := fmt.Sprintf("nothing was heard of the worker of agent %s for %s", c.session.agent, d.Round(time.Second))
-	if c.away != nil {
-		text += ": " + c.away.Error()
-	}
-	return text
+	return failed(pluginpb.CodeCancelled, c.request.Tool+" was cancelled")
 }
 
 // lost is the result of a call whose answer does not come.
@@ -292,6 +285,10 @@ func (c *call) lost(why string) *session.Result {
 	return &session.Result{Err: &session.Error{Code: pluginpb.CodeUnavailable,
 		Message: fmt.Sprintf("%s was not called: %s", c.request.Tool, why),
 		Hint:    "`picoclaw fleet status` shows which workers there are"}}
+}
+
+func failed(code, message string) *session.Result {
+	return &session.Result{Err: &session.Error{Code: code, Message: message}}
 }
 
 func unknown(tool, why string) *session.Result {

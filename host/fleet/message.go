@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"time"
 
 	"github.com/picoclaw/picoclaw/host/session"
 )
@@ -27,22 +26,15 @@ type envelope struct {
 // sealed is the envelope of what is written here.
 func sealed() envelope { return envelope{V: version, Needs: oldest} }
 
-// versionError says that two ends of a fleet are too far apart.
-type versionError struct{ envelope }
-
-func (e *versionError) Error() string {
-	if e.V < oldest {
-		return fmt.Sprintf("the other end speaks version %d of the fleet's messages, and version %d is the oldest that is "+
-			"understood here: upgrade the picoclaw there", e.V, oldest)
-	}
-	return fmt.Sprintf("the other end speaks version %d of the fleet's messages, for which a reader needs version %d, and "+
-		"this one has %d: upgrade the picoclaw here", e.V, e.Needs, version)
-}
-
-// check says why a message can't be understood.
+// check says why a message can't be understood: two ends of a fleet are too far apart.
 func (e envelope) check() error {
-	if e.V < oldest || e.Needs > version {
-		return &versionError{e}
+	switch {
+	case e.V < oldest:
+		return fmt.Errorf("the other end speaks version %d of the fleet's messages, and version %d is the oldest that is "+
+			"understood here: upgrade the picoclaw there", e.V, oldest)
+	case e.Needs > version:
+		return fmt.Errorf("the other end speaks version %d of the fleet's messages, for which a reader needs version %d, and "+
+			"this one has %d: upgrade the picoclaw here", e.V, e.Needs, version)
 	}
 	return nil
 }
@@ -60,14 +52,11 @@ type request struct {
 	Digest string         `json:"digest,omitempty"` // of all that the call is
 	Part   int            `json:"part,omitempty"`   // from 1 to Parts; both zero where there is one message
 	Parts  int            `json:"parts,omitempty"`
-	Events bool           `json:"events,omitempty"` // the caller wants them
-	Probe  bool           `json:"probe,omitempty"`  // no call: what has become of it?
-	LeftMS int64          `json:"left_ms,omitempty"`
-	Seen   uint64         `json:"seen,omitempty"` // with credit: the last event that the caller has done with
+	Events bool           `json:"events,omitempty"`  // the caller wants them
+	Probe  bool           `json:"probe,omitempty"`   // no call: what has become of it?
+	LeftMS int64          `json:"left_ms,omitempty"` // how long the caller waits; zero for as long as it takes
+	Seen   uint64         `json:"seen,omitempty"`    // with credit: the last event that the caller has done with
 }
-
-// left is how long the caller waits; zero for as long as it takes.
-func (r *request) left() time.Duration { return time.Duration(r.LeftMS) * time.Millisecond }
 
 // The kinds of what a worker says.
 const (

@@ -42,8 +42,8 @@ func newRunning(s *served, r *request, to string) *running {
 		credit: make(chan struct{}, 1), last: time.Now()}
 	run.Context, run.end = context.WithCancelCause(s.lease)
 	stop := func() {}
-	if left := r.left(); left > 0 {
-		run.Context, stop = context.WithTimeout(run.Context, left)
+	if r.LeftMS > 0 {
+		run.Context, stop = context.WithTimeout(run.Context, time.Duration(r.LeftMS)*time.Millisecond)
 	}
 	run.cancel = func() { stop(); run.end(nil) }
 	return run
@@ -71,8 +71,7 @@ func (run *running) run(arguments []byte) (answer []byte) {
 		err = s.journal.begin(run.id, run.digest)
 	}
 	if err != nil {
-		refused := &session.Result{Err: &session.Error{Code: pluginpb.CodeUnavailable, Message: err.Error()}}
-		return s.sized(run, answerOf(run.id, refused), nil)
+		return s.sized(run, answerOf(run.id, failed(pluginpb.CodeUnavailable, err.Error())), nil)
 	}
 	if !s.lease.sure() {
 		return nil
@@ -144,31 +143,28 @@ func (run *running) event(e session.CallEvent) {
 	for first := true; first || len(body) > 0; first = false {
 		piece := body[:min(len(body), maxChunk)]
 		body = body[len(piece):]
-		seq, err := run.turn()
-		if err != nil {
-			return
+		seq, open := run.turn()
+		if !open {
+			return // the call has ended while its caller was behind
 		}
 		run.served.say(run.to, reply{Kind: kindEvent, ID: run.id, Seq: seq, Event: head}, piece)
 	}
 }
 
-// errBehind is the error of an event that is not sent: the call has ended while its caller was behind.
-var errBehind = errors.New("the caller is too far behind")
-
 // turn waits until there may be one more event, and returns its number.
-func (run *running) turn() (uint64, error) {
+func (run *running) turn() (seq uint64, open bool) {
 	for {
 		run.mu.Lock()
 		if run.sent-run.seen < window {
 			run.sent++
 			defer run.mu.Unlock()
-			return run.sent, nil
+			return run.sent, true
 		}
 		run.mu.Unlock()
 		select {
 		case <-run.credit:
 		case <-run.Done():
-			return 0, errBehind
+			return 0, false
 		}
 	}
 }

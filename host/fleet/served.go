@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -77,6 +78,11 @@ func (s *served) say(to string, r reply, body []byte) {
 	}
 }
 
+// refuse answers that a request is none that can be served.
+func (s *served) refuse(to, id string, err error) {
+	s.say(to, reply{Kind: kindRefused, ID: id, Why: err.Error()}, nil)
+}
+
 // send sends what has been encoded, if nobody else can have the agent.
 func (s *served) send(to string, data []byte) {
 	if s.lease.sure() {
@@ -95,7 +101,7 @@ func (s *served) onCall(data []byte, to string) {
 	}
 	if err != nil {
 		id, _ := numbered(to) // it has not said which call it is, or in words that are not known
-		s.say(to, reply{Kind: kindRefused, ID: id, Why: err.Error()}, nil)
+		s.refuse(to, id, err)
 		return
 	}
 	if r.Epoch != s.epoch {
@@ -110,22 +116,26 @@ func (s *served) onCall(data []byte, to string) {
 		body = bytes.Clone(body)
 	}
 	if !r.Probe {
-		switch {
-		case r.ID == "" || len(r.ID) > 64 || r.Digest != digest(r, s.agent, body):
-			s.say(to, reply{Kind: kindRefused, ID: r.ID, Why: "the call did not arrive as it was sent"}, nil)
-			return
-		case !foreign(r.Origin):
-			s.say(to, reply{Kind: kindRefused, ID: r.ID, Why: fmt.Sprintf("a call of origin %q can't come from another machine",
-				r.Origin)}, nil)
+		err = checkOrigin(r.Origin)
+		if r.ID == "" || len(r.ID) > 64 || r.Digest != digest(r, s.agent, body) {
+			err = errors.New("the call did not arrive as it was sent")
+		}
+		if err != nil {
+			s.refuse(to, r.ID, err)
 			return
 		}
 	}
 	s.take(r, body, to)
 }
 
-// foreign reports whether calls of an origin can come from another machine. What an agent does by itself happens where
+// checkOrigin says why calls of an origin can't come from another machine. What an agent does by itself happens where
 // it is.
-func foreign(o session.Origin) bool { return o == session.CLI || o == session.MCP }
+func checkOrigin(o session.Origin) error {
+	if o == session.CLI || o == session.MCP {
+		return nil
+	}
+	return fmt.Errorf("a call of origin %q can't come from another machine", o)
+}
 
 // gather puts a call together; nil while it is not whole. The parts come in order, or what was there is forgotten.
 func (s *served) gather(r *request, body []byte) []byte {
@@ -141,7 +151,15 @@ func (s *served) gather(r *request, body []byte) []byte {
 			default:
 				return nil // the caller asks again
 			}
-			u = s.expect(r.ID)
+			u = &upload{}
+			u.over = time.AfterFunc(uploadTime, func() { // its place is every agent's
+				s.mu.Lock()
+				defer s.mu.Unlock()
+				if s.coming[r.ID] == u {
+					s.drop(r.ID)
+				}
+			})
+			s.coming[r.ID] = u
 		}
 	}
 	if u == nil || r.Part != u.part+1 || len(u.body)+len(body) > pluginpb.MaxArgumentBytes {
@@ -158,20 +176,6 @@ func (s *served) gather(r *request, body []byte) []byte {
 	return u.body
 }
 
-// expect has an upload come, which is forgotten after a while: its place is every agent's. The lock is held.
-func (s *served) expect(id string) *upload {
-	u := &upload{}
-	u.over = time.AfterFunc(uploadTime, func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if s.coming[id] == u {
-			s.drop(id)
-		}
-	})
-	s.coming[id] = u
-	return u
-}
-
 // drop forgets an upload. The lock is held.
 func (s *served) drop(id string) {
 	s.coming[id].over.Stop()
@@ -183,9 +187,10 @@ func (s *served) drop(id string) {
 func (s *served) take(r *request, arguments []byte, to string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	errOther := errors.New("another call has had this id")
 	if run := s.running[r.ID]; run != nil {
 		if r.Digest != run.digest {
-			s.say(to, otherCall(r.ID), nil)
+			s.refuse(to, r.ID, errOther)
 			return
 		}
 		s.say(to, reply{Kind: kindRunning, ID: r.ID, Seq: run.heard(r.Seen)}, nil)
@@ -196,7 +201,7 @@ func (s *served) take(r *request, arguments []byte, to string) {
 	case err != nil:
 		s.say(to, reply{Kind: kindUnknown, ID: r.ID, Why: err.Error()}, nil)
 	case known != nil && known.digest != r.Digest:
-		s.say(to, otherCall(r.ID), nil)
+		s.refuse(to, r.ID, errOther)
 	case known != nil && answer != nil:
 		s.send(to, answer)
 	case known != nil && known.done:
@@ -228,10 +233,6 @@ func (s *served) take(r *request, arguments []byte, to string) {
 			}
 		})
 	}
-}
-
-func otherCall(id string) reply {
-	return reply{Kind: kindRefused, ID: id, Why: "another call has had this id"}
 }
 
 // onCancel cancels a call.
@@ -271,12 +272,12 @@ func (s *served) onTools(data []byte, to string) {
 	if !s.mayBe(to) || s.left.Load() {
 		return
 	}
-	if err == nil && !foreign(r.Origin) {
-		err = fmt.Errorf("a call of origin %q can't come from another machine", r.Origin)
+	if err == nil {
+		err = checkOrigin(r.Origin)
 	}
 	if err != nil {
 		id, _ := numbered(to)
-		s.say(to, reply{Kind: kindRefused, ID: id, Why: err.Error()}, nil)
+		s.refuse(to, id, err)
 		return
 	}
 	s.mu.Lock()
@@ -291,15 +292,14 @@ func (s *served) onTools(data []byte, to string) {
 			defer s.mu.Unlock()
 			s.lists--
 		}()
+		var list []byte
 		sess, done, err := s.session(r.Origin)
-		if err != nil {
-			s.say(to, reply{Kind: kindRefused, ID: r.ID, Why: err.Error()}, nil)
-			return
+		if err == nil {
+			defer done()
+			list, err = json.Marshal(toolList{sess.Tools(), s.worker.options.Describe(sess)})
 		}
-		defer done()
-		list, err := json.Marshal(toolList{sess.Tools(), s.worker.options.Describe(sess)})
 		if err != nil {
-			s.say(to, reply{Kind: kindRefused, ID: r.ID, Why: err.Error()}, nil)
+			s.refuse(to, r.ID, err)
 			return
 		}
 		s.send(to, s.sized(s.lease, reply{Kind: kindTools, ID: r.ID}, list))
