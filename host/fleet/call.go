@@ -68,7 +68,6 @@ func (c *call) run(ctx context.Context) *session.Result {
 	}
 	next := time.NewTimer(0)
 	defer next.Stop()
-	probe := false
 	for {
 		select {
 		case <-ctx.Done():
@@ -81,31 +80,25 @@ func (c *call) run(ctx context.Context) *session.Result {
 				}
 				return c.lost(why)
 			}
-			wait, err := c.ask(ctx, probe)
+			wait, err := c.ask(ctx)
 			if err != nil {
 				return c.lost(err.Error())
 			}
 			next.Reset(wait)
-			probe = true
 		case m := <-c.answers:
-			again, result := c.answer(ctx, m)
+			wait, result := c.answer(ctx, m)
 			if result != nil {
 				return result
 			}
-			if again != nil {
-				probe = *again
-				if probe {
-					next.Reset(retryEvery)
-				} else {
-					next.Reset(0)
-				}
+			if wait >= 0 {
+				next.Reset(wait)
 			}
 		}
 	}
 }
 
 // ask makes an attempt, or asks what has become of those before. It returns when to ask again.
-func (c *call) ask(ctx context.Context, probe bool) (time.Duration, error) {
+func (c *call) ask(ctx context.Context) (time.Duration, error) {
 	p, err := c.client.place(ctx, c.session.agent)
 	c.away = err
 	switch {
@@ -118,7 +111,7 @@ func (c *call) ask(ctx context.Context, probe bool) (time.Duration, error) {
 		return retryEvery, nil // NATS does not answer, or the agent is being moved
 	}
 	r := c.request
-	r.Epoch, r.First, r.Life, r.Probe = p.epoch, c.first.epoch, c.first.instance, probe && c.open > 0
+	r.Epoch, r.First, r.Life, r.Probe = p.epoch, c.first.epoch, c.first.instance, c.open > 0
 	if left, bounded := ctx.Deadline(); bounded {
 		r.LeftMS = max(1, time.Until(left).Milliseconds())
 	}
@@ -148,27 +141,26 @@ func (c *call) ask(ctx context.Context, probe bool) (time.Duration, error) {
 	return probeEvery, nil
 }
 
-// answer takes what the worker says. It returns the result, or else whether to ask again: by a probe, or with the call
-// itself.
-func (c *call) answer(ctx context.Context, m *nats.Msg) (probe *bool, _ *session.Result) {
-	yes, no := true, false
+// answer takes what the worker says. It returns the result, or else when to ask again; less than zero where no time has
+// to be set for that.
+func (c *call) answer(ctx context.Context, m *nats.Msg) (wait time.Duration, _ *session.Result) {
 	if nobody(m) {
 		c.bounced(m, true)
-		return &yes, nil
+		return retryEvery, nil
 	}
 	r, body, err := c.client.read(ctx, m.Data)
 	if err != nil {
 		if r == nil {
-			return nil, c.lost(err.Error())
+			return 0, c.lost(err.Error())
 		}
-		return nil, unknown(c.request.Tool, "the call was made, and its answer did not come: "+err.Error())
+		return 0, unknown(c.request.Tool, "the call was made, and its answer did not come: "+err.Error())
 	}
 	switch r.Kind {
 	case kindAnswer:
 		if r.Result == nil {
-			return nil, unknown(c.request.Tool, "the worker has answered with nothing")
+			return 0, unknown(c.request.Tool, "the worker has answered with nothing")
 		}
-		return nil, &session.Result{Text: string(body), Structured: r.Result.Structured, Content: r.Result.Content,
+		return 0, &session.Result{Text: string(body), Structured: r.Result.Structured, Content: r.Result.Content,
 			Err: r.Result.Err, Answered: r.Result.Answered}
 	case kindEvent:
 		c.heard = time.Now()
@@ -180,24 +172,24 @@ func (c *call) answer(ctx context.Context, m *nats.Msg) (probe *bool, _ *session
 		// An attempt may still be on its way. So the next one says which was the first: whoever has not had the agent
 		// then does not take it.
 		c.heard, c.open = time.Now(), 0
-		return &no, nil
+		return 0, nil
 	case kindMoved:
 		// The attempt may have come here late, or twice, and been taken by whoever had the agent before; not if this
 		// worker had the agent when the attempt was made.
 		c.bounced(m, time.Duration(r.HeldMS)*time.Millisecond > time.Since(c.at))
-		return &yes, nil
+		return retryEvery, nil
 	case kindClosing:
 		c.bounced(m, true)
-		return &yes, nil
+		return retryEvery, nil
 	case kindBusy:
 		c.heard, c.open = time.Now(), 0
-		return &yes, nil
+		return retryEvery, nil
 	case kindUnknown:
-		return nil, unknown(c.request.Tool, r.Why)
+		return 0, unknown(c.request.Tool, r.Why)
 	case kindRefused:
-		return nil, failed(pluginpb.CodeUnavailable, r.Why)
+		return 0, failed(pluginpb.CodeUnavailable, r.Why)
 	}
-	return nil, nil
+	return -1, nil
 }
 
 // bounced notes that an attempt has come back. That nobody has taken it is sure, or not; that a question about one has

@@ -19,14 +19,6 @@ type openSession struct {
 	of      *generation
 }
 
-// use keeps the current host until done is called.
-func (w *Worker) use() (now *generation, done func()) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.current.users.Add(1)
-	return w.current, w.current.users.Done
-}
-
 // Renew has calls that begin from now on made on another host, and the worker serve these agents: an agent that is not
 // among them is given away. What is returned waits until nothing runs on the host before any more, which then may be
 // closed.

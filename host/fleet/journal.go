@@ -284,46 +284,37 @@ func (j *journal) shorten() {
 func (j *journal) copy(ids []string, answersFrom int) (next *journal, err error) {
 	next = &journal{calls: map[string]*noted{}}
 	var all []byte
-	add := func(line journalLine, behind []byte) (offset int64, err error) {
-		text, at, err := line.text(behind)
+	add := func(line journalLine, behind []byte) (offset int64) {
+		text, at, textErr := line.text(behind)
+		err = cmp.Or(err, textErr)
 		offset = int64(len(all) + at)
 		all = append(all, text...)
-		return offset, err
+		return offset
 	}
-	begun := func(id string, c *noted) error {
+	begun := func(id string, c *noted) {
 		next.calls[id] = &noted{digest: c.digest}
-		_, addErr := add(journalLine{Begun: id, Digest: c.digest}, nil)
-		return addErr
+		add(journalLine{Begun: id, Digest: c.digest}, nil)
 	}
 	for t := range j.tenures {
-		if _, err = add(journalLine{Epoch: t.epoch, Instance: t.instance, Boot: j.boot}, nil); err != nil {
-			return nil, err
-		}
+		add(journalLine{Epoch: t.epoch, Instance: t.instance, Boot: j.boot}, nil)
 	}
 	for id, c := range j.calls {
 		if !c.done {
-			if err = begun(id, c); err != nil {
-				return nil, err
-			}
+			begun(id, c)
 		}
 	}
 	for i, id := range ids {
 		c := j.calls[id]
-		if err = begun(id, c); err != nil {
-			return nil, err
-		}
+		begun(id, c)
 		var answer []byte
-		if i >= answersFrom {
+		if i >= answersFrom && err == nil {
 			answer = make([]byte, c.length)
-			if _, err = j.file.ReadAt(answer, c.offset); err != nil {
-				return nil, err
-			}
+			_, err = j.file.ReadAt(answer, c.offset)
 		}
-		offset, addErr := add(journalLine{Done: id}, answer)
-		if addErr != nil {
-			return nil, addErr
-		}
-		next.ended(id, offset, int64(len(answer)), c.at)
+		next.ended(id, add(journalLine{Done: id}, answer), int64(len(answer)), c.at)
+	}
+	if err != nil {
+		return nil, err
 	}
 	name := j.path + ".new" // no agent's own
 	if next.file, err = os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600); err != nil {

@@ -146,14 +146,14 @@ func decode[T any](data []byte) (head *T, body []byte, err error) {
 		return nil, nil, errors.New("a message of the fleet's begins with a line of JSON")
 	}
 	var e envelope
-	if err := json.Unmarshal(line, &e); err != nil {
-		return nil, nil, fmt.Errorf("a message of the fleet's begins with a line of JSON: %w", err)
-	}
-	if err := e.check(); err != nil {
-		return nil, nil, err
-	}
 	head = new(T)
-	if err := json.Unmarshal(line, head); err != nil {
+	if err = json.Unmarshal(line, &e); err == nil {
+		if err := e.check(); err != nil {
+			return nil, nil, err
+		}
+		err = json.Unmarshal(line, head)
+	}
+	if err != nil {
 		return nil, nil, fmt.Errorf("a message of the fleet's begins with a line of JSON: %w", err)
 	}
 	return head, body, nil

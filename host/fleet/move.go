@@ -76,13 +76,9 @@ type sent struct {
 	Proof  string `json:"proof"`
 }
 
-func (w *Worker) moveFile(agent string) string {
-	return filepath.Join(w.options.Home, "fleet", "moves", subject.Token(agent))
-}
-
 // note writes a move down, or that there is none any more.
 func (w *Worker) note(agent string, m *move) error {
-	file := w.moveFile(agent)
+	file := filepath.Join(w.options.Home, "fleet", "moves", subject.Token(agent))
 	if m == nil {
 		if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err

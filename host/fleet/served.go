@@ -3,6 +3,7 @@ package fleet
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -13,6 +14,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/picoclaw/picoclaw/host/fleet/storage"
+	"github.com/picoclaw/picoclaw/host/fleet/subject"
 	"github.com/picoclaw/picoclaw/host/session"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
@@ -308,7 +311,11 @@ func (s *served) onTools(data []byte, to string) {
 
 // session opens the session of an origin, once for each host. Call done when nothing runs in it any more.
 func (s *served) session(o session.Origin) (sess *session.Session, done func(), err error) {
-	now, done := s.worker.use()
+	s.worker.mu.Lock()
+	now := s.worker.current
+	now.users.Add(1)
+	s.worker.mu.Unlock()
+	done = now.users.Done
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if known := s.sessions[o]; known.of == now {
@@ -350,12 +357,14 @@ func (s *served) end() {
 func (s *served) sized(ctx context.Context, r reply, body []byte) []byte {
 	r.envelope, r.Epoch = sealed(), s.epoch
 	data, err := encode(r, body)
-	if err == nil && int64(len(data)) <= largest(s.worker.fleet.conn) {
+	largest := min(messageBytes, s.worker.fleet.conn.MaxPayload()) - 4<<10 // of what NATS lets through
+	if err == nil && int64(len(data)) <= largest {
 		return data
 	}
 	if err == nil {
-		r = reply{envelope: sealed(), Epoch: s.epoch, Kind: kindLarge, ID: r.ID}
-		r.Object, r.Digest, err = s.worker.fleet.keep(ctx, s.agent, data)
+		r = reply{envelope: sealed(), Epoch: s.epoch, Kind: kindLarge, ID: r.ID, Object: s.agent + "." + rand.Text(),
+			Digest: fmt.Sprintf("%x", sha256.Sum256(data))}
+		err = storage.Put(ctx, s.worker.fleet.js, subject.Results, s.agent, r.Object, bytes.NewReader(data))
 	}
 	if err != nil {
 		r = reply{envelope: sealed(), Epoch: s.epoch, Kind: kindUnknown, ID: r.ID,

@@ -56,7 +56,7 @@ type Worker struct {
 	lock    *os.File
 	uploads chan struct{} // how many calls may be coming in several messages
 	orders  chan *nats.Msg
-	journal map[string]*journal
+	journal map[string]*journal // by agent, for all lives
 	boot    string
 	given   atomic.Uint64 // agents, to others, in this life of the process: for those who remember them as this one's
 
@@ -249,9 +249,12 @@ func (w *Worker) try(l *life, service micro.Service, others *watch, agent string
 			return false, nil, lookErr
 		}
 	}
-	j, err := w.journalOf(agent)
-	if err != nil {
-		return false, nil, err
+	j := w.journal[agent]
+	if j == nil {
+		if j, err = openJournal(filepath.Join(w.options.Home, "fleet", "journal", agent), w.boot); err != nil {
+			return false, nil, err
+		}
+		w.journal[agent] = j
 	}
 	if why == "" && before != nil && before.Sent != nil && before.Worker != w.options.Name {
 		why = "the worker " + before.Worker + " is silent"
@@ -330,18 +333,6 @@ func (w *Worker) has(agent string) *served {
 		return nil
 	}
 	return s
-}
-
-// journalOf opens an agent's journal, once for all lives.
-func (w *Worker) journalOf(agent string) (*journal, error) {
-	if j := w.journal[agent]; j != nil {
-		return j, nil
-	}
-	j, err := openJournal(filepath.Join(w.options.Home, "fleet", "journal", agent), w.boot)
-	if err == nil {
-		w.journal[agent] = j
-	}
-	return j, err
 }
 
 // sign is what the worker says of itself.

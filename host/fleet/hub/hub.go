@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/nats-io/jwt/v2"
+	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nkeys"
 
@@ -377,11 +378,7 @@ func (h *Hub) update(ctx context.Context, at, token string) error {
 	if err != nil {
 		return err
 	}
-	var said struct {
-		Error *struct {
-			Description string `json:"description"`
-		} `json:"error"`
-	}
+	var said server.ServerAPIClaimUpdateResponse
 	if err := json.Unmarshal(answer.Data, &said); err != nil {
 		return err
 	}
