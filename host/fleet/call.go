@@ -101,13 +101,10 @@ func (c *call) run(ctx context.Context) *session.Result {
 func (c *call) ask(ctx context.Context) (time.Duration, error) {
 	p, err := c.client.place(ctx, c.session.agent)
 	c.away = err
-	switch {
-	case errors.Is(err, ErrNowhere):
-		if time.Since(c.heard) > placeWait && c.first.epoch == 0 {
-			return 0, err
-		}
-		return retryEvery, nil
-	case err != nil:
+	if errors.Is(err, ErrNowhere) && time.Since(c.heard) > placeWait && c.first.epoch == 0 {
+		return 0, err
+	}
+	if err != nil {
 		return retryEvery, nil // NATS does not answer, or the agent is being moved
 	}
 	r := c.request
@@ -162,12 +159,9 @@ func (c *call) answer(ctx context.Context, m *nats.Msg) (wait time.Duration, _ *
 		}
 		return 0, &session.Result{Text: string(body), Structured: r.Result.Structured, Content: r.Result.Content,
 			Err: r.Result.Err, Answered: r.Result.Answered}
-	case kindEvent:
+	case kindEvent, kindRunning: // which has no event
 		c.heard = time.Now()
 		c.pass(delivery{r.Seq, r.Event, body})
-	case kindRunning:
-		c.heard = time.Now()
-		c.pass(delivery{seq: r.Seq})
 	case kindUnseen:
 		// An attempt may still be on its way. So the next one says which was the first: whoever has not had the agent
 		// then does not take it.

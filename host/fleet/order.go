@@ -62,10 +62,7 @@ func (f *Fleet) order(ctx context.Context, worker string, o order) (*answer, err
 		return nil, err
 	}
 	m, err := reports.NextMsgWithContext(ctx)
-	if err == nil && nobody(m) {
-		err = nats.ErrNoResponders
-	}
-	if errors.Is(err, nats.ErrNoResponders) {
+	if errors.Is(err, nats.ErrNoResponders) || err == nil && nobody(m) {
 		return nil, fmt.Errorf("there is no worker %s in the fleet now; `picoclaw fleet status` shows which there are",
 			worker)
 	}
@@ -199,22 +196,21 @@ func (w *Worker) obey(l *life, m *nats.Msg) {
 	if err == nil {
 		err = o.check()
 	}
-	if err == nil {
-		switch o.Do {
-		case doDrain:
-			w.log.Info("the worker is drained: it takes no agent until it is started again")
-			w.mu.Lock()
-			w.drained = true
-			w.mu.Unlock()
-		case doExpect:
-			err = w.expect(l.ctx, o)
-		case doSend:
-			err = w.send(l, o)
-		case doTell:
-			a.State, a.Holds = w.told(o)
-		default:
-			err = fmt.Errorf("it does not know how to %q; is it an older picoclaw?", o.Do)
-		}
+	switch {
+	case err != nil:
+	case o.Do == doDrain:
+		w.log.Info("the worker is drained: it takes no agent until it is started again")
+		w.mu.Lock()
+		w.drained = true
+		w.mu.Unlock()
+	case o.Do == doExpect:
+		err = w.expect(l.ctx, o)
+	case o.Do == doSend:
+		err = w.send(l, o)
+	case o.Do == doTell:
+		a.State, a.Holds = w.told(o)
+	default:
+		err = fmt.Errorf("it does not know how to %q; is it an older picoclaw?", o.Do)
 	}
 	if err != nil {
 		a.Refused = err.Error()

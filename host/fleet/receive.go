@@ -31,19 +31,18 @@ func (w *Worker) expect(ctx context.Context, o *order) error {
 		return fmt.Errorf("agent %s is being moved already", o.Agent)
 	}
 	dir, err := w.workspace(o.Agent)
-	if err != nil {
-		return err
+	if err == nil {
+		err = vacant(dir)
 	}
-	if err := vacant(dir); err != nil {
+	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, orderWait/2)
 	defer cancel()
-	if err := w.fleet.inbox(ctx, w.options.Name); err != nil {
-		return err
+	if err = w.fleet.inbox(ctx, w.options.Name); err == nil { // what a move that has failed has left
+		err = storage.Clean(ctx, w.fleet.js, subject.In(w.options.Name), o.Agent)
 	}
-	// What a move that has failed has left.
-	if err := storage.Clean(ctx, w.fleet.js, subject.In(w.options.Name), o.Agent); err != nil {
+	if err != nil {
 		return err
 	}
 	return w.note(o.Agent, &move{Agent: o.Agent, Peer: o.Peer, Key: o.Key, State: expected})

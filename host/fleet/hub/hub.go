@@ -252,8 +252,7 @@ func (h *Hub) Revoke(ctx context.Context, tenant, name string) error {
 		if id == nil {
 			return fmt.Errorf("there is no %s in tenant %s; `picoclaw hub list` shows who is", name, tenant)
 		}
-		now := time.Now().UTC()
-		id.Revoked = &now
+		id.Revoked = new(time.Now().UTC())
 		return nil
 	})
 	if err != nil {

@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -45,10 +46,14 @@ func (h *Hub) Serve(ctx context.Context, logger hclog.Logger, ready func(address
 		srv.WaitForShutdown()
 		_ = os.Remove(h.path("address"))
 	}()
-	at, err := h.reached(srv)
+	host, port, err := net.SplitHostPort(srv.Addr().String())
 	if err != nil {
 		return err
 	}
+	if ip := net.ParseIP(host); ip.IsUnspecified() || identity.Loopback(host) {
+		host = "localhost"
+	}
+	at := net.JoinHostPort(host, port) // as this machine reaches the server
 	for name, tenant := range r.Tenants {
 		if err := h.prepare(ctx, at, name, tenant); err != nil {
 			return fmt.Errorf("the hub: %w", explainStoreError(err))
@@ -101,9 +106,6 @@ func (h *Hub) options(r *Register) (*server.Options, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the hub: %w; --listen names another", err)
 	}
-	if port == 0 {
-		port = server.RANDOM_PORT
-	}
 	ca, err := h.authority()
 	if err != nil {
 		return nil, err
@@ -121,25 +123,13 @@ func (h *Hub) options(r *Register) (*server.Options, error) {
 		names = append(names, host)
 	}
 	return &server.Options{
-		ServerName: "picoclaw", Host: host, Port: port, NoSigs: true,
+		ServerName: "picoclaw", Host: host, Port: cmp.Or(port, server.RANDOM_PORT), NoSigs: true,
 		TLS: true, TLSConfig: serving(ca, names), TLSTimeout: 5,
 		TrustedOperators: []*jwt.OperatorClaims{operator}, SystemAccount: operator.SystemAccount, AccountResolver: resolver,
 		MaxPayload: maxPayload, MaxPending: maxPending,
 		JetStream: true, StoreDir: h.path("store"), SyncAlways: true, // or a placement that was told of could be lost
 		JetStreamMaxStore: maxStore, JetStreamMaxMemory: maxStore,
 	}, nil
-}
-
-// reached is where this machine reaches the server.
-func (h *Hub) reached(srv *server.Server) (string, error) {
-	host, port, err := net.SplitHostPort(srv.Addr().String())
-	if err != nil {
-		return "", err
-	}
-	if ip := net.ParseIP(host); ip.IsUnspecified() || identity.Loopback(host) {
-		host = "localhost"
-	}
-	return net.JoinHostPort(host, port), nil
 }
 
 // logs writes what the server says to the program's log.

@@ -4,6 +4,7 @@ package fleet
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -54,10 +55,8 @@ func (o *Options) showStatus(ctx context.Context, output cli.OutputFormat) error
 	} else {
 		err = printFleet(o.Factory, workers, agents)
 	}
-	for _, p := range agents {
-		if err == nil && !p.Alive {
-			err = &cli.ExitError{Code: cli.ExitFailed, Err: cli.ErrReported}
-		}
+	if err == nil && slices.ContainsFunc(agents, func(p fleet.Placed) bool { return !p.Alive }) {
+		err = cli.FailedError(cli.ErrReported)
 	}
 	return err
 }
