@@ -14,11 +14,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/picoclaw/picoclaw/isolation"
 	"github.com/picoclaw/picoclaw/sdk"
+	"github.com/picoclaw/picoclaw/sdk/exec"
 )
 
 // version is set when a release is built.
@@ -47,4 +49,27 @@ func newPlugin(s *shellPlugin) sdk.Plugin {
 		Stop:  s.shutdown,
 		Busy:  func() bool { return len(s.sessions.ListSessions()) > 0 }, // one that is over may still be asked for its output
 	}
+}
+
+// failingEditor is a command that fails in place of an editor. An editor would wait for keys until the timeout.
+const failingEditor = `sh -c 'echo "there is no terminal for an editor: give the text as an argument (git commit -m), or set pty" >&2; exit 1'`
+
+// noTerminalVariables are variables for commands without a terminal. git's core.editor overrides EDITOR.
+var noTerminalVariables = []string{
+	"TERM=dumb", "PAGER=cat", "GIT_TERMINAL_PROMPT=0", "DEBIAN_FRONTEND=noninteractive", "EDITOR=" + failingEditor,
+}
+
+// commandEnvironment returns the environment of a command: defaults, then the operator's variables, then the call's.
+func commandEnvironment(settings exec.CommandSettings, call map[string]string, visible []string, terminal bool) []string {
+	defaults := noTerminalVariables
+	if terminal {
+		defaults = nil
+		if term := os.Getenv("TERM"); term == "" || term == "dumb" { // a service's
+			defaults = []string{"TERM=xterm-256color"}
+		}
+	}
+	if settings.Sandboxed && os.Getuid() == 0 { // root of a sandbox gives files to nobody
+		defaults = append(slices.Clone(defaults), "TAR_OPTIONS=--no-same-owner")
+	}
+	return exec.BuildEnvironment(slices.Concat(defaults, settings.Env), call, visible)
 }

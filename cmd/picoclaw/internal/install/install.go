@@ -6,13 +6,19 @@ package install
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/picoclaw/picoclaw/cmd/internal/cli"
 	"github.com/picoclaw/picoclaw/cmd/internal/terminal"
+	"github.com/picoclaw/picoclaw/host/catalog"
+	"github.com/picoclaw/picoclaw/host/inventory"
+	"github.com/picoclaw/picoclaw/host/policy"
+	"github.com/picoclaw/picoclaw/host/session"
 	"github.com/picoclaw/picoclaw/host/store"
+	"github.com/picoclaw/picoclaw/internal/paths"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
@@ -149,4 +155,70 @@ func (o *Options) AcceptWaitingVersion(s *PluginInventory, id string, pin *store
 		return cli.FailedError(err)
 	}
 	return o.PrintResult(r)
+}
+
+// PrintResourcesAndPrompts prints the resources and prompts of a plugin, one per line.
+func PrintResourcesAndPrompts(out *terminal.Writer, m *pluginpb.Manifest) {
+	for _, r := range m.Resources {
+		fmt.Fprintf(out, "  resource  %s.%s  %s  %s\n", m.ID, r.Name, terminal.CleanLine(r.URI), terminal.CleanLine(terminal.Shorten(r.Doc, 100)))
+	}
+	for _, p := range m.Prompts {
+		fmt.Fprintf(out, "  prompt    %s.%s  %s\n", m.ID, p.Name, terminal.CleanLine(terminal.Shorten(p.Doc, 100)))
+	}
+}
+
+// PluginInventory is the inventory of the plugins in a home.
+type PluginInventory struct{ *inventory.Inventory }
+
+// OpenPluginInventory reads the inventory of plugins. It starts no plugin.
+func OpenPluginInventory(f *cli.Factory) (*PluginInventory, error) {
+	cfg, err := f.Config("")
+	if err != nil {
+		return nil, err
+	}
+	home := cfg.Home()
+	if home.Fallback {
+		return nil, cli.StartError(fmt.Errorf("there is no home for plugins; set PICOCLAW_HOME or HOME to an absolute directory"))
+	}
+	h, err := session.OpenHost(session.HostOptions{Config: cfg})
+	if err != nil {
+		return nil, cli.StartError(err)
+	}
+	s, err := inventory.ReadInventory(h)
+	if err != nil {
+		return nil, cli.StartError(err)
+	}
+	return &PluginInventory{s}, nil
+}
+
+// FindLockEntry returns the lock file's entry of an installed plugin.
+func (s *PluginInventory) FindLockEntry(id string) (*store.InstalledPlugin, error) {
+	pin, err := s.FindInstalled(id)
+	if err != nil {
+		return nil, cli.UsageErrorf("%w", err)
+	}
+	return pin, nil
+}
+
+// IsBundled reports whether a plugin comes with picoclaw.
+func (s *PluginInventory) IsBundled(id string) bool {
+	return slices.ContainsFunc(s.Catalog.Plugins(), func(p *catalog.Plugin) bool {
+		return p.Manifest.ID == id &&
+			p.Kind == catalog.BundledPlugin
+	})
+}
+
+// CheckStoreOutsideWorkspaces returns an error if the plugin store is in a workspace: an agent could change plugins.
+func (s *PluginInventory) CheckStoreOutsideWorkspaces() error {
+	for _, id := range s.Config.AgentIDs() {
+		p, err := policy.PreviewPolicy(s.Config, id)
+		if err != nil {
+			return err
+		}
+		if paths.Within(p.WorkspacePath(), s.Store.PluginsDir()) {
+			return fmt.Errorf("the plugin store %s is inside the workspace of agent %s, %s; change the workspace, or PICOCLAW_HOME",
+				s.Store.PluginsDir(), id, p.WorkspacePath())
+		}
+	}
+	return nil
 }
