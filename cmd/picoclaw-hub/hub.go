@@ -172,7 +172,7 @@ func showWitness(ctx context.Context, o *hubcmd.MachineOptions) error {
 	if err != nil {
 		return err
 	}
-	if err := h.CheckEnrolled(o.Tenant, o.Name); err != nil {
+	if err = h.CheckEnrolled(o.Tenant, o.Name); err != nil {
 		return cli.FailedError(err)
 	}
 	conn, err := h.Admin(o.Tenant)

@@ -148,7 +148,7 @@ func decode[T any](data []byte) (head *T, body []byte, err error) {
 	var e envelope
 	head = new(T)
 	if err = json.Unmarshal(line, &e); err == nil {
-		if err := e.check(); err != nil {
+		if err = e.check(); err != nil {
 			return nil, nil, err
 		}
 		err = json.Unmarshal(line, head)

@@ -88,10 +88,10 @@ func (o Options) Take(b *Bundle) (serial uint64, taken bool, err error) {
 	if err != nil {
 		return serial, false, err
 	}
-	if _, had, err := before.Serial(); err == nil && had > serial {
+	if _, had, serialErr := before.Serial(); serialErr == nil && had > serial {
 		return serial, false, fmt.Errorf("its number is %d, and %d was here already: somebody shows an old one again", serial,
 			had)
-	} else if err == nil && had == serial && bytes.Equal(before.Config, b.Config) {
+	} else if serialErr == nil && had == serial && bytes.Equal(before.Config, b.Config) {
 		return serial, false, nil
 	}
 	if err = os.MkdirAll(filepath.Dir(file), 0o700); err == nil {

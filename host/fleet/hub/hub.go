@@ -121,7 +121,7 @@ func (h *Hub) change(how func(*Register) error) error {
 	if err != nil {
 		return err
 	}
-	if err := how(r); err != nil {
+	if err = how(r); err != nil {
 		return err
 	}
 	data, err := json.MarshalIndent(r, "", "  ")

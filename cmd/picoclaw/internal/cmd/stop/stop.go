@@ -47,14 +47,14 @@ func (o *Options) stopAgents(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := checkAgentExists(o.Factory, o.agent); err != nil {
+	if err = checkAgentExists(o.Factory, o.agent); err != nil {
 		return err
 	}
 	stop := killswitch.Stop{Agent: o.agent, Time: time.Now().UTC(), Why: strings.ToValidUTF8(o.reason, "\uFFFD")}
-	if u, err := user.Current(); err == nil {
+	if u, userErr := user.Current(); userErr == nil {
 		stop.By = u.Username
 	}
-	if err := killswitch.StopAgent(home, stop); err != nil {
+	if err = killswitch.StopAgent(home, stop); err != nil {
 		if asked := gateway.NewClient(home).StopAgent(ctx, stop); asked != nil {
 			return cli.FailedError(fmt.Errorf("stop: %w; over the gateway's socket: %w; kill picoclaw's processes",
 				err, asked))
