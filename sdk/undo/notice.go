@@ -19,8 +19,7 @@ type pendingSyscall struct {
 	kind    mutation.Kind
 	from    *entryChange
 	to      *entryChange
-	object  *fileObject            // the object that a rename moves or that the call opened
-	failing *mutation.FileMutation // set for a call that fails unless another thread's call changes its names first
+	object  *fileObject // the object that a rename moves or that the call opened
 }
 
 // syscallEffect is an expected event at a name.
@@ -136,62 +135,61 @@ func (r *Recorder) BeforeChange(m mutation.FileMutation) error {
 	}
 	r.processEvents()
 	r.forgetCall(m.Thread)
-	if !r.announceCall(m) {
-		r.expectEffects(m.Thread, &pendingSyscall{kind: m.Kind, failing: &m})
-	}
-	for thread, c := range r.calls { // the new call may have them succeed
-		if c.failing != nil && thread != m.Thread {
-			r.announceCall(*c.failing)
-		}
-	}
-	r.flushJournal()
-	return nil
-}
-
-// announceCall keeps the objects that a call destroys and expects its effects. It returns false for a call that fails
-// with the names as they are.
-func (r *Recorder) announceCall(m mutation.FileMutation) bool {
 	switch m.Kind {
 	case mutation.Unseen:
 		r.noteLost(fmt.Sprintf("changes that could not be noticed: %v", m.Err))
 	case mutation.Write:
 		r.beforeWrite(m)
 	case mutation.Make:
-		return r.beforeCreate(m.Thread, m.Path)
+		r.beforeCreate(m.Thread, m.Path)
 	case mutation.Attribute:
-		e := r.entryForPath(m.Path)
-		if e == nil || e.isNameFree() {
-			return false
-		}
-		if e.current != nil {
-			r.keepAttributes(e)
-			e.current.Attributed, e.current.used = true, true
-		}
-		r.expectEffects(m.Thread, &pendingSyscall{kind: m.Kind, effects: []syscallEffect{{e, attributed}}})
+		r.beforeAttribute(m)
 	case mutation.Remove:
-		return r.beforeRemove(m)
+		r.beforeRemove(m)
 	case mutation.Rename:
-		return r.beforeRename(m)
+		r.beforeRename(m)
 	case mutation.Exchange:
-		return r.beforeExchange(m)
+		r.beforeExchange(m)
 	case mutation.Link:
 		source := r.entryForPath(m.Path)
 		if source != nil && source.current != nil {
 			source.current.last, source.current.used = 0, true
 		}
-		return (source == nil || !source.isNameFree()) && r.beforeCreate(m.Thread, m.To)
+		if source == nil || !source.isNameFree() {
+			r.beforeCreate(m.Thread, m.To)
+		}
 	}
-	return true
+	r.flushJournal()
+	return nil
 }
 
-// beforeCreate expects a new object at a name. At a name that exists, the call fails.
-func (r *Recorder) beforeCreate(thread int, path string) bool {
-	e := r.entryForPath(path)
-	if e == nil || e.current != nil && len(e.pending) == 0 {
-		return false
+// beforeCreate expects a new object at a name. It expects nothing at a name that exists, because the call fails there.
+func (r *Recorder) beforeCreate(thread int, path string) {
+	if e := r.entryForPath(path); e != nil && (e.current == nil || len(e.pending) > 0) {
+		r.expectEffects(thread, &pendingSyscall{kind: mutation.Make, effects: []syscallEffect{{e, appeared}}})
 	}
-	r.expectEffects(thread, &pendingSyscall{kind: mutation.Make, effects: []syscallEffect{{e, appeared}}})
-	return true
+}
+
+// beforeAttribute also keeps the attributes of a file that another thread may be renaming to the name. It expects the
+// effect at a missing name too, because another thread may be creating the file.
+func (r *Recorder) beforeAttribute(m mutation.FileMutation) {
+	e := r.entryForPath(m.Path)
+	if e == nil {
+		return
+	}
+	at := []*entryChange{e}
+	for _, c := range e.pending {
+		if c.kind == mutation.Rename && c.to == e && c.from != nil {
+			at = append(at, c.from)
+		}
+	}
+	for _, one := range at {
+		if one.current != nil {
+			r.keepAttributes(one)
+			one.current.Attributed, one.current.used = true, true
+		}
+	}
+	r.expectEffects(m.Thread, &pendingSyscall{kind: m.Kind, effects: []syscallEffect{{e, attributed}}})
 }
 
 func (r *Recorder) beforeWrite(m mutation.FileMutation) {
@@ -259,15 +257,14 @@ func (c *pendingSyscall) moveOpenCounts() {
 	c.from = nil
 }
 
-func (r *Recorder) beforeRemove(m mutation.FileMutation) bool {
+func (r *Recorder) beforeRemove(m mutation.FileMutation) {
 	e := r.entryForPath(m.Path)
 	if e == nil || e.isNameFree() {
-		return false
+		return // it will fail
 	}
 	r.keepBeforeRemoval(e)
 	r.dirs.closeTree(m.Path)
 	r.expectEffects(m.Thread, &pendingSyscall{kind: m.Kind, effects: []syscallEffect{{e, disappeared}}})
-	return true
 }
 
 // keepIncomingFile keeps a file that another thread may be renaming to a name at the same moment. It returns the file,
@@ -302,18 +299,18 @@ func (r *Recorder) keepBeforeRemoval(e *entryChange) {
 	}
 }
 
-func (r *Recorder) beforeRename(m mutation.FileMutation) bool {
+func (r *Recorder) beforeRename(m mutation.FileMutation) {
 	if paths.Within(m.Path, m.To) {
-		return true // it fails in any case, or changes nothing
+		return // it will fail, or change nothing
 	}
 	from, to := r.entryForPath(m.Path), r.entryForPath(m.To)
 	var moved *fileObject
 	if from != nil {
-		if moved = from.current; from.isNameFree() {
-			return false
-		}
-		if to != nil && to.current != nil && len(from.pending)+len(to.pending) == 0 && to.current.isDir() != moved.isDir() {
-			return false
+		if moved = from.current; from.isNameFree() || len(from.pending) == 0 && to != nil && to.current != nil && to.current.isDir() != moved.isDir() {
+			if to != nil { // unless another thread creates the file to rename
+				r.keepBeforeRemoval(to)
+			}
+			return // it will fail
 		}
 	}
 	if to != nil && (from == nil || to.current != moved) {
@@ -348,13 +345,12 @@ func (r *Recorder) beforeRename(m mutation.FileMutation) bool {
 		c.from, c.to, c.object = from, to, moved
 	}
 	r.expectEffects(m.Thread, c)
-	return true
 }
 
-func (r *Recorder) beforeExchange(m mutation.FileMutation) bool {
+func (r *Recorder) beforeExchange(m mutation.FileMutation) {
 	a, b := r.entryForPath(m.Path), r.entryForPath(m.To)
 	if a != nil && a.isNameFree() || b != nil && b.isNameFree() {
-		return false
+		return // it will fail
 	}
 	c := &pendingSyscall{kind: m.Kind, from: a, to: b}
 	if a == nil || b == nil {
@@ -373,7 +369,6 @@ func (r *Recorder) beforeExchange(m mutation.FileMutation) bool {
 	r.dirs.closeTree(m.Path)
 	r.dirs.closeTree(m.To)
 	r.expectEffects(m.Thread, c)
-	return true
 }
 
 // keepIfContended saves the contents of a file for undo if another thread is changing its name at the same moment.
