@@ -329,3 +329,26 @@ func TestUndoSparesWriteAfterFailedOpen(t *testing.T) {
 		t.Errorf("%v, %v, %v: %q, %q", err, readErr, done.Conflicts, data, there)
 	}
 }
+
+// A directory that the user moved while the operation ran, and the operation deleted there, is made again there only.
+func TestUndoRestoresDirectoryWhereUserMovedIt(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 1)
+	first, moved, users := filepath.Join(w.dir, "n"), filepath.Join(w.dir, "m"), filepath.Join(w.dir, "u", "b")
+	must(t, os.Mkdir(first, 0o755), os.Mkdir(filepath.Dir(users), 0o755))
+	id := operation(w, func(tell func(int, mutation.Kind, string, string)) {
+		tell(1, mutation.Rename, first, moved)
+		must(t, os.Rename(first, moved))
+		w.recorder.Tick()
+		must(t, os.Rename(moved, users))
+		w.recorder.Tick()
+		tell(1, mutation.Remove, users, "")
+		must(t, os.Remove(users))
+	})
+	done, err := w.store.Undo(t.Context(), w.files, undo.UndoRequest{ID: id})
+	info, statErr := os.Stat(users)
+	if _, firstErr := os.Lstat(first); err != nil || statErr != nil || info.Mode().Perm() != 0o755 || firstErr == nil ||
+		!slices.ContainsFunc(done.Conflicts, func(c undo.PathConflict) bool { return c.Path == first }) {
+		t.Errorf("%v, %v, %v, %v: %v", err, statErr, firstErr, info, done.Conflicts)
+	}
+}

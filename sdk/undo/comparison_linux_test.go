@@ -131,6 +131,9 @@ func (c *comparison) isMoved(path string) bool {
 			return true
 		}
 	}
+	if c.isInRecreatedDir(path) {
+		return true
+	}
 	for _, rename := range c.renames {
 		rest, below := strings.CutPrefix(path, rename[1]+"/")
 		if below && withoutLinks(c.now[path]) == withoutLinks(c.before[rename[0]+"/"+rest]) {
@@ -149,9 +152,26 @@ func (c *comparison) isMoved(path string) bool {
 	return false
 }
 
+// isInRecreatedDir reports whether a path is as the user left it in a directory that the operation had moved and then
+// deleted, and that undo made again at its former path.
+func (c *comparison) isInRecreatedDir(path string) bool {
+	for other, text := range c.users {
+		if text != "" && other != path && filepath.Base(other) == filepath.Base(path) && filepath.Base(filepath.Dir(other)) == filepath.Base(filepath.Dir(path)) &&
+			withoutLinks(text) == withoutLinks(c.now[path]) && c.left[other] == "" {
+			return true
+		}
+	}
+	return false
+}
+
 // isNeeded reports whether a path is a directory of the operation's that holds something of the user's, or a conflict.
 func (c *comparison) isNeeded(path, want string) bool {
 	isBelow := func(other string) bool { return strings.HasPrefix(other, path+"/") }
+	for other := range c.now {
+		if want == "" && isBelow(other) && c.isInRecreatedDir(other) {
+			return true
+		}
+	}
 	return want == "" && strings.HasPrefix(c.now[path], "d") && (c.isConflict(isBelow) ||
 		c.touches(func(other string) bool { return isBelow(other) && c.now[other] != "" && c.users[other] != "" }))
 }

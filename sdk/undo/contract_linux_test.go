@@ -644,8 +644,9 @@ func difference(want, got map[string]string) string {
 	return strings.Join(lines, "\n")
 }
 
-// failedSeeds are the seeds of sequences with a user that found faults: all names of a file that still exists are conflicts.
-var failedSeeds = []uint64{1795804647517716888}
+// failedSeeds are the seeds of sequences with a user that found faults: all names of a file that still exists are
+// conflicts, a directory has two former places, a directory that undo makes again holds a symlink of the user's.
+var failedSeeds = []uint64{1795804647517716888, 1795846261196096663, 1795846261196094443}
 
 func generate(t *testing.T, users bool) {
 	t.Helper()

@@ -184,6 +184,13 @@ func (p *undoPlan) makeSteps(check func(path string) error) {
 			p.places[s.After] = append(p.places[s.After], s)
 		}
 	}
+	for index, homes := range p.homes { // a directory that others moved is restored where they moved it
+		for _, s := range homes {
+			if o := p.Objects[index]; len(homes) > 1 && o.isDir() && s.Dir == o.Parent && s.Name == o.Name {
+				s.blockStep("was moved by others while the operation ran")
+			}
+		}
+	}
 	for again := true; again; {
 		again = false
 		for _, s := range p.steps {
