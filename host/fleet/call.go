@@ -138,8 +138,8 @@ func (c *call) ask(ctx context.Context) (time.Duration, error) {
 	return probeEvery, nil
 }
 
-// answer takes what the worker says. It returns the result, or else when to ask again; less than zero where no time has
-// to be set for that.
+// answer reads a worker's message. It returns the result, or else the time until the next request; less than zero for
+// none.
 func (c *call) answer(ctx context.Context, m *nats.Msg) (wait time.Duration, _ *session.Result) {
 	if nobody(m) {
 		c.bounced(m, true)

@@ -53,7 +53,7 @@ type request struct {
 	Part   int            `json:"part,omitempty"`   // from 1 to Parts; both zero where there is one message
 	Parts  int            `json:"parts,omitempty"`
 	Events bool           `json:"events,omitempty"`  // the caller wants them
-	Probe  bool           `json:"probe,omitempty"`   // no call: what has become of it?
+	Probe  bool           `json:"probe,omitempty"`   // no call, but a question for the state of one
 	LeftMS int64          `json:"left_ms,omitempty"` // how long the caller waits; zero for as long as it takes
 	Seen   uint64         `json:"seen,omitempty"`    // with credit: the last event that the caller has done with
 }

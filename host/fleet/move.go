@@ -269,7 +269,7 @@ func (w *Worker) discard(ctx context.Context, m *move) {
 	case ctx.Err() != nil:
 		return // the next life does it
 	case err == nil && (m.State == removing || hex.EncodeToString(sum.Sum(nil)) == m.Digest):
-		if err = w.advance(*m, removing); err == nil { // what is killed at it goes on with it
+		if err = w.advance(*m, removing); err == nil { // after a kill, the next life continues
 			err = archive.Clear(dir)
 		}
 	case err == nil:

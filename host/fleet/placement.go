@@ -73,7 +73,7 @@ func (f *Fleet) take(ctx context.Context, agent string, l *lease, before *place,
 	return f.put(ctx, agent, place{Worker: l.worker, Instance: l.instance, Kept: kept, Why: why}, epoch)
 }
 
-// put writes who has an agent, if the epoch is still that of its entry; zero for none.
+// put writes the placement of an agent, if its entry still has the epoch; zero for no entry.
 func (f *Fleet) put(ctx context.Context, agent string, p place, epoch uint64) (uint64, error) {
 	p.envelope = sealed()
 	data, err := json.Marshal(p)

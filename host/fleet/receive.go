@@ -39,7 +39,7 @@ func (w *Worker) expect(ctx context.Context, o *order) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, orderWait/2)
 	defer cancel()
-	if err = w.fleet.inbox(ctx, w.options.Name); err == nil { // what a move that has failed has left
+	if err = w.fleet.inbox(ctx, w.options.Name); err == nil { // remains of a failed move
 		err = storage.Clean(ctx, w.fleet.js, subject.In(w.options.Name), o.Agent)
 	}
 	if err != nil {

@@ -357,7 +357,7 @@ func (s *served) end() {
 func (s *served) sized(ctx context.Context, r reply, body []byte) []byte {
 	r.envelope, r.Epoch = sealed(), s.epoch
 	data, err := encode(r, body)
-	largest := min(messageBytes, s.worker.fleet.conn.MaxPayload()) - 4<<10 // of what NATS lets through
+	largest := min(messageBytes, s.worker.fleet.conn.MaxPayload()) - 4<<10 // within the size limit of NATS
 	if err == nil && int64(len(data)) <= largest {
 		return data
 	}

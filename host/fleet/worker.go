@@ -58,7 +58,7 @@ type Worker struct {
 	orders  chan *nats.Msg
 	journal map[string]*journal // by agent, for all lives
 	boot    string
-	given   atomic.Uint64 // agents, to others, in this life of the process: for those who remember them as this one's
+	given   atomic.Uint64 // number of agents moved to other workers since the start
 
 	mu      sync.Mutex
 	current *generation

@@ -173,6 +173,9 @@ func (h *Host) newCallRuntime() (*callRuntime, error) {
 	if m.audit, err = openAuditWriter(h.config, h.logger, h.witness); err != nil {
 		return nil, errors.Join(&StartError{err}, m.isolation.Close())
 	}
+	if h.stops.host, err = killswitch.RegisterHost(home); err != nil {
+		return nil, errors.Join(&StartError{fmt.Errorf("register for the kill switch: %w", err)}, m.audit.Close(), m.isolation.Close())
+	}
 	plugins := supervise.Options{
 		Isolation: m.isolation,
 		RunDir:    filepath.Join(home, "run"),
@@ -185,10 +188,7 @@ func (h *Host) newCallRuntime() (*callRuntime, error) {
 	}
 	m.supervisor, err = supervise.New(plugins)
 	if err != nil {
-		return nil, errors.Join(&StartError{err}, m.audit.Close(), m.isolation.Close())
-	}
-	if h.stops.host, err = killswitch.RegisterHost(home); err != nil {
-		return nil, errors.Join(&StartError{fmt.Errorf("register for the kill switch: %w", err)}, m.audit.Close(), m.isolation.Close())
+		return nil, errors.Join(&StartError{err}, h.stops.host.Close(), m.audit.Close(), m.isolation.Close())
 	}
 	h.mu.Lock()
 	h.runtime = m

@@ -21,8 +21,8 @@ const (
 	maxSubscriptions = 50_000 // of one connection: some four for an agent, one for each session of a gateway
 )
 
-// key reads a key: of the operator, of the account system, of a tenant's account (tenant-NAME), or of the account that
-// has what a tenant stores (store-NAME).
+// key reads the key of the operator, of the account system, of a tenant's account (tenant-NAME), or of its account for
+// stored data (store-NAME).
 func (h *Hub) key(name string) (nkeys.KeyPair, error) {
 	seed, err := os.ReadFile(h.path("keys", name))
 	if err != nil {
@@ -97,7 +97,7 @@ func (h *Hub) storeAccount(name string) (public, token string, err error) {
 	})
 }
 
-// sign signs what the server is told of an account that has a key.
+// sign returns the public key and the signed claims of an account.
 func (h *Hub) sign(key, name string, connections int64, add func(*jwt.AccountClaims)) (public, token string, err error) {
 	pair, err := h.key(key)
 	if err != nil {

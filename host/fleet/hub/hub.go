@@ -269,7 +269,7 @@ func (r *Register) tenant(name string) (*Tenant, error) {
 		strings.Join(slices.Sorted(maps.Keys(r.Tenants)), ", "), name)
 }
 
-// issue fills in what is secret of an identity, which is of an account; a lifetime of 0 is until it is revoked.
+// issue sets the secrets of an identity of an account. With a lifetime of 0, the identity is valid until it is revoked.
 func (h *Hub) issue(id *identity.Identity, account string, may jwt.Permissions, lives time.Duration) (public string,
 	err error) {
 	ca, err := h.authority()
