@@ -249,10 +249,10 @@ func (p *Proxy) Close() error {
 	p.open = map[io.Closer]bool{}
 	p.mu.Unlock()
 	p.cancel()
+	err := errors.Join(p.proxyServer.Close(), p.httpServer.Close()) // first: it returns an error for a closed listener
 	for c := range open {
 		_ = c.Close()
 	}
-	err := errors.Join(p.proxyServer.Close(), p.httpServer.Close())
 	p.transport.CloseIdleConnections()
 	p.wg.Wait()
 	return err
