@@ -19,6 +19,7 @@ import (
 	"github.com/picoclaw/picoclaw/internal/limits"
 	"github.com/picoclaw/picoclaw/internal/paths"
 	"github.com/picoclaw/picoclaw/internal/protect"
+	"github.com/picoclaw/picoclaw/internal/statefiles"
 	"github.com/picoclaw/picoclaw/isolation"
 	"github.com/picoclaw/picoclaw/isolation/selftest"
 	"github.com/picoclaw/picoclaw/sdk/exec"
@@ -166,7 +167,14 @@ func (s *Session) UseUndoStore(dir string) { s.undoOf = dir }
 
 // grantPluginUndoStore creates the session's undo store, and gives a plugin access to it.
 func (s *Session) grantPluginUndoStore(spec *supervise.InstanceSpec) error {
-	dir, err := createAndAttachDir(spec, s.undoStoreDir())
+	home, store := s.policy.HomePath(), s.undoStoreDir()
+	if err := statefiles.CheckFile(home, store); err != nil {
+		return err
+	}
+	dir, err := createAndAttachDir(spec, store)
+	if err == nil && s.undoOf == "" {
+		_ = statefiles.AddFile(home, store) // on a full disk, the next session tries again
+	}
 	if err == nil && s.isInPrivateTemp(spec.Policy.Grants, dir) {
 		spec.Profile.ReadWrite = slices.DeleteFunc(spec.Profile.ReadWrite, func(path string) bool { return path == dir })
 		spec.Profile.Elsewhere = map[string]string{sandboxUndoDir: dir}
