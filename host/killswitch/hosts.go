@@ -30,6 +30,7 @@ func RegisterHost(home string) (*HostFile, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
+	_, _ = unconfirmedHosts(dir, time.Now().Add(-time.Minute)) // removes the files of killed hosts
 	file, err := filelock.OpenLocked(filepath.Join(dir, fmt.Sprintf("host-%d-%s", os.Getpid(), rand.Text())), filelock.Lock)
 	if err != nil {
 		return nil, err
@@ -66,6 +67,8 @@ func AwaitHosts(home string, stop *Stop) (unconfirmed []string, err error) {
 	}
 }
 
+// unconfirmedHosts returns the PIDs of running hosts that have not confirmed stops since a time. It removes the files of
+// hosts that ended before.
 func unconfirmedHosts(dir string, since time.Time) (pids []string, err error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {

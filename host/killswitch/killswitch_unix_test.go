@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -133,5 +134,33 @@ func TestHeldStopEndsWithRelease(t *testing.T) {
 	}
 	if !ResumeInProcess(home, "main") || ReadStopOfAgent(home, "main") != nil || ResumeInProcess(home, "main") {
 		t.Error("the stop does not end with its release")
+	}
+}
+
+func TestFilesOfKilledHostsAreRemoved(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	running, err := RegisterHost(home)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = running.Close() })
+	killed := filepath.Join(home, "run", "host-1-killed")
+	if err := os.WriteFile(killed, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	hour := time.Now().Add(-time.Hour)
+	entries, err := filepath.Glob(filepath.Join(home, "run", "host-*"))
+	for _, path := range entries {
+		err = errors.Join(err, os.Chtimes(path, hour, hour))
+	}
+	next, openErr := RegisterHost(home)
+	if err = errors.Join(err, openErr); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = next.Close() })
+	left, _ := filepath.Glob(filepath.Join(home, "run", "host-*"))
+	if slices.Contains(left, killed) || len(left) != 2 {
+		t.Errorf("files of hosts: %v", left)
 	}
 }
