@@ -31,7 +31,7 @@ func TestCommandsOnThePagesDoWhatThePagesSay(t *testing.T) {
 }
 
 // checkSteps runs the steps and compares their output with the page.
-func checkSteps(t *testing.T, s console.Shell, steps []console.Step) {
+func checkSteps(t *testing.T, s console.CommandEnvironment, steps []console.Step) {
 	t.Helper()
 	results, err := s.RunSteps(t.Context(), steps)
 	if err != nil {
@@ -47,7 +47,7 @@ func checkSteps(t *testing.T, s console.Shell, steps []console.Step) {
 }
 
 // newShell returns a shell with an empty home, and picoclaw in PATH.
-func newShell(t *testing.T) console.Shell {
+func newShell(t *testing.T) console.CommandEnvironment {
 	t.Helper()
 	home, err := os.MkdirTemp("", "home") // t.TempDir is behind a directory that only its owner may enter
 	if err != nil {
@@ -61,11 +61,11 @@ func newShell(t *testing.T) console.Shell {
 	if home, err = filepath.EvalSymlinks(home); err != nil {
 		t.Fatal(err)
 	}
-	return console.Shell{Home: home, Programs: programs}
+	return console.CommandEnvironment{Home: home, Programs: programs}
 }
 
 // newReaderShell returns a shell whose commands run as uid 1000 if root runs the tests, as a reader's do.
-func newReaderShell(t *testing.T) console.Shell {
+func newReaderShell(t *testing.T) console.CommandEnvironment {
 	t.Helper()
 	s := newShell(t)
 	if os.Getuid() == 0 {

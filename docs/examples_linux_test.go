@@ -58,7 +58,7 @@ func TestConfigurationsOnThePagesAreValid(t *testing.T) {
 }
 
 // installModels gives a shell what models in examples take: programs of makers, which nothing starts, and their keys.
-func installModels(t *testing.T, s *console.Shell) {
+func installModels(t *testing.T, s *console.CommandEnvironment) {
 	t.Helper()
 	dir := filepath.Join(s.Home, "models")
 	if err := os.Mkdir(dir, 0o755); err != nil {

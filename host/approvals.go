@@ -27,8 +27,8 @@ type approvalQueue struct {
 	log     hclog.Logger
 }
 
-// NewApprovals returns the configured approval queue; nil if approvals are disabled. h may be nil.
-func NewApprovals(cfg *config.Config, h *hooks.Hooks, log hclog.Logger) session.ApprovalQueue {
+// NewApprovalQueue returns the configured approval queue; nil if approvals are disabled. h may be nil.
+func NewApprovalQueue(cfg *config.Config, h *hooks.Hooks, log hclog.Logger) session.ApprovalQueue {
 	set := cfg.Approvals()
 	if set.WaitSeconds == 0 || cfg.Home().Fallback {
 		return nil

@@ -45,13 +45,13 @@ func (a *Runtime) newConversation(ctx context.Context, s *session.Session, key s
 	c := &Conversation{Session: s, runtime: a, transcript: agent.NewTranscript()}
 	if key != "" {
 		home, dir := s.Policy().HomePath(), ConversationDir(s.Policy().HomePath(), of.ID)
-		if err = statefiles.CheckFile(home, agent.TranscriptPath(dir, key)); err != nil {
+		if err = statefiles.CheckNotMissing(home, agent.TranscriptPath(dir, key)); err != nil {
 			return nil, err
 		}
 		if c.transcript, err = agent.OpenTranscript(dir, key); err != nil {
 			return nil, err
 		}
-		if err = statefiles.AddFile(home, c.transcript.Path()); err != nil {
+		if err = statefiles.AddToList(home, c.transcript.Path()); err != nil {
 			return nil, errors.Join(err, c.transcript.Close())
 		}
 	}

@@ -44,8 +44,8 @@ type agentMCPSession struct {
 	changes      func(context.Context) <-chan struct{}
 }
 
-// confineToDirectory returns a session that is restricted to a directory of the workspace of d.
-func confineToDirectory(d *agentMCPSession, dir string) (*agentMCPSession, error) {
+// spawnDirectorySession returns a session that is restricted to a directory of the workspace of d.
+func spawnDirectorySession(d *agentMCPSession, dir string) (*agentMCPSession, error) {
 	local, ok := d.session.(*session.Session)
 	if !ok {
 		return nil, errUnknownAgent // on another machine
@@ -85,7 +85,7 @@ func (d *mcpEndpoints) endpointForAgent(ctx context.Context, agent, dir string) 
 	}
 	opened, err := d.open(ctx, agent)
 	if err == nil && dir != "" {
-		opened, err = confineToDirectory(opened, dir)
+		opened, err = spawnDirectorySession(opened, dir)
 	}
 	if err != nil {
 		return nil, err

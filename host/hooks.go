@@ -37,8 +37,8 @@ func hookOptions(cfg *config.Config) (hooks.HookOptions, error) {
 	return o, nil
 }
 
-// IsHookTurnEnd reports whether an error means that a hook ended the turn, which is no failure.
-func IsHookTurnEnd(err error) bool {
+// IsTurnEndedByHook reports whether an error means that a hook ended the turn, which is no failure.
+func IsTurnEndedByHook(err error) bool {
 	var ended *hooks.TurnEndError
 	return errors.As(err, &ended)
 }

@@ -76,7 +76,7 @@ func OpenRuntime(o Options) (*Runtime, error) {
 	if a.hooks != nil {
 		forHost.Hooks = a.hooks
 	}
-	forHost.Approvals = NewApprovals(o.Config, a.hooks, o.Logger)
+	forHost.Approvals = NewApprovalQueue(o.Config, a.hooks, o.Logger)
 	if !o.NoBuiltIns {
 		if forHost.Builtin, err = a.builtinPlugins(); err != nil {
 			return nil, err
@@ -103,11 +103,11 @@ func (a *Runtime) builtinPlugins() ([]session.BuiltinPlugin, error) {
 	if err != nil {
 		return nil, err
 	}
-	team, err := a.newTeam()
+	team, err := a.newTeamPlugin()
 	return []session.BuiltinPlugin{cron, team}, err
 }
 
-// HealthChecks returns the conditions for calls, with their errors.
+// HealthChecks checks if calls can run and returns the results.
 func (a *Runtime) HealthChecks() []gateway.ReadinessCheck {
 	all := []gateway.ReadinessCheck{{Name: "isolation", Err: a.PrepareForCalls()}}
 	agents, tokens, plugins := gateway.ReadinessCheck{Name: "agents"}, gateway.ReadinessCheck{Name: "tokens"}, gateway.ReadinessCheck{Name: "plugins"}

@@ -37,7 +37,7 @@ func (o *ConsoleActions) Agents() ([]console.Agent, error) {
 		if err != nil {
 			return nil, err
 		}
-		s, err := a.OpenPreview(id, session.Console)
+		s, err := a.OpenPreviewSession(id, session.Console)
 		if err != nil {
 			return nil, err
 		}
@@ -48,14 +48,14 @@ func (o *ConsoleActions) Agents() ([]console.Agent, error) {
 			one.Heartbeat = schedule.HeartbeatInterval(of.Heartbeat.Interval)
 		}
 		for _, h := range s.PluginStatuses() {
-			one.Plugins = append(one.Plugins, convertPluginStatus(h))
+			one.Plugins = append(one.Plugins, toAgentPlugin(h))
 		}
 		all = append(all, one)
 	}
 	return all, nil
 }
 
-// explicitSettings returns the settings without default values, redacted.
+// explicitSettings returns the redacted settings that are not defaults.
 func explicitSettings(of *config.AgentConfig) []console.AgentSetting {
 	var all []console.AgentSetting
 	for _, s := range of.Settings() {
@@ -71,7 +71,7 @@ func explicitSettings(of *config.AgentConfig) []console.AgentSetting {
 	return all
 }
 
-func convertPluginStatus(h session.PluginStatus) console.AgentPlugin {
+func toAgentPlugin(h session.PluginStatus) console.AgentPlugin {
 	out := console.AgentPlugin{ID: h.Plugin, Enabled: h.Enabled, Grants: inventory.SummariseGrants(&h.Grants), Hosts: h.Grants.Hosts}
 	for _, t := range h.Tools {
 		out.Tools = append(out.Tools, console.AgentTool{Name: t.Name, Enabled: t.Enabled,
@@ -114,7 +114,7 @@ func (o *ConsoleActions) Plugins() ([]console.Plugin, error) {
 	}
 	byID := map[string]console.Plugin{}
 	for _, p := range s.ListPlugins() {
-		byID[p.ID] = convertPlugin(s, p)
+		byID[p.ID] = toConsolePlugin(s, p)
 	}
 	for _, server := range s.ListServers() {
 		one, known := byID[server.Name]
@@ -134,7 +134,7 @@ func (o *ConsoleActions) Plugins() ([]console.Plugin, error) {
 	return all, nil
 }
 
-func convertPlugin(s *inventory.Inventory, p inventory.PluginInfo) console.Plugin {
+func toConsolePlugin(s *inventory.Inventory, p inventory.PluginInfo) console.Plugin {
 	out := console.Plugin{ID: p.ID, Version: p.Version, Kind: string(p.Kind), State: p.State, Why: p.Why, Doc: p.Doc,
 		Source: p.Source, Signer: p.Signer, Granted: inventory.SummariseGrants(p.Granted), Waiting: p.Waiting}
 	if p.Asks != nil {
@@ -166,8 +166,8 @@ func convertPlugin(s *inventory.Inventory, p inventory.PluginInfo) console.Plugi
 	return out
 }
 
-// SwitchTool disables or enables a plugin or tool, as `picoclaw plugin disable` and `enable` do.
-func (o *ConsoleActions) SwitchTool(off store.DisableRule, on bool) error {
+// SetToolEnabled disables or enables a plugin or tool, as `picoclaw plugin disable` and `enable` do.
+func (o *ConsoleActions) SetToolEnabled(off store.DisableRule, on bool) error {
 	s, err := o.readInventory()
 	if err != nil {
 		return err
@@ -175,7 +175,7 @@ func (o *ConsoleActions) SwitchTool(off store.DisableRule, on bool) error {
 	if err := s.CheckRuleNames(off); err != nil {
 		return err
 	}
-	return s.SwitchTool(off, on)
+	return s.SetToolEnabled(off, on)
 }
 
 // Examine tests an agent's protections, as `picoclaw doctor` does.
@@ -184,7 +184,7 @@ func (o *ConsoleActions) Examine(ctx context.Context, agent string) (*doctor.Rep
 	if a == nil {
 		return nil, errNotReady
 	}
-	s, err := a.OpenPreview(agent, session.Console)
+	s, err := a.OpenPreviewSession(agent, session.Console)
 	if err != nil {
 		return nil, err
 	}

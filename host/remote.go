@@ -16,16 +16,16 @@ import (
 	"github.com/picoclaw/picoclaw/internal/paths"
 )
 
-// RemoteAgents serves the agents of a fleet that run on other machines.
-type RemoteAgents struct {
+// RemoteAgentServer serves the agents of a fleet that run on other machines.
+type RemoteAgentServer struct {
 	fleet   *fleet.Fleet
 	client  *fleet.Client
 	running atomic.Int64
 	mcpEndpoints
 }
 
-// RemoteOptions configure [RemoteAgents].
-type RemoteOptions struct {
+// RemoteAgentOptions configure [RemoteAgentServer].
+type RemoteAgentOptions struct {
 	Fleet   *fleet.Fleet
 	Config  *config.Config
 	Version string
@@ -33,20 +33,20 @@ type RemoteOptions struct {
 	Logger  hclog.Logger
 }
 
-// OpenRemote connects to a fleet and serves its agents.
-func OpenRemote(o RemoteOptions) (*RemoteAgents, error) {
+// OpenRemoteAgents connects to a fleet and serves its agents.
+func OpenRemoteAgents(o RemoteAgentOptions) (*RemoteAgentServer, error) {
 	client, err := fleet.NewClient(o.Fleet)
 	if err != nil {
 		return nil, err
 	}
-	r := &RemoteAgents{fleet: o.Fleet, client: client, mcpEndpoints: mcpEndpoints{version: o.Version, token: o.Token,
+	r := &RemoteAgentServer{fleet: o.Fleet, client: client, mcpEndpoints: mcpEndpoints{version: o.Version, token: o.Token,
 		allowedHosts: o.Config.Gateway().AllowHosts, defaultAgent: o.Config.AgentIDs()[0], home: o.Config.Home(), log: o.Logger, endpoints: map[string]*mcpEndpoint{}}}
 	r.open = r.openMCPSession
 	return r, nil
 }
 
 // openMCPSession opens a remote agent's session for MCP clients.
-func (r *RemoteAgents) openMCPSession(ctx context.Context, agent string) (*agentMCPSession, error) {
+func (r *RemoteAgentServer) openMCPSession(ctx context.Context, agent string) (*agentMCPSession, error) {
 	sess, err := r.client.Session(ctx, agent, session.MCP)
 	if errors.Is(err, fleet.ErrNowhere) {
 		return nil, errUnknownAgent
@@ -54,17 +54,17 @@ func (r *RemoteAgents) openMCPSession(ctx context.Context, agent string) (*agent
 	if err != nil {
 		return nil, err
 	}
-	return &agentMCPSession{&countedSession{sess, &r.running}, sess.Instructions(), sess.Changes}, nil
+	return &agentMCPSession{&callCountingSession{sess, &r.running}, sess.Instructions(), sess.Changes}, nil
 }
 
-// countedSession is a remote session that counts its running calls.
-type countedSession struct {
+// callCountingSession is a remote session that counts its running calls.
+type callCountingSession struct {
 	*fleet.Session
 	running *atomic.Int64
 }
 
 // Call calls a tool, and counts the call while it runs.
-func (c *countedSession) Call(ctx context.Context, tool string, arguments json.RawMessage,
+func (c *callCountingSession) Call(ctx context.Context, tool string, arguments json.RawMessage,
 	events func(session.CallEvent)) *session.Result {
 	c.running.Add(1)
 	defer c.running.Add(-1)
@@ -72,23 +72,23 @@ func (c *countedSession) Call(ctx context.Context, tool string, arguments json.R
 }
 
 // ActivityCounts returns the number of running calls and of MCP sessions.
-func (r *RemoteAgents) ActivityCounts() (running, sessions int) {
+func (r *RemoteAgentServer) ActivityCounts() (running, sessions int) {
 	return int(r.running.Load()), r.countSessions()
 }
 
-// HealthChecks returns the conditions for calls.
-func (r *RemoteAgents) HealthChecks() []gateway.ReadinessCheck {
+// HealthChecks reports if the fleet is reached.
+func (r *RemoteAgentServer) HealthChecks() []gateway.ReadinessCheck {
 	return []gateway.ReadinessCheck{{Name: "fleet", Err: r.fleet.Reached()}}
 }
 
 // StartSchedulers does nothing: the workers of the fleet run jobs.
-func (r *RemoteAgents) StartSchedulers() {}
+func (r *RemoteAgentServer) StartSchedulers() {}
 
 // StopSchedulers does nothing.
-func (r *RemoteAgents) StopSchedulers() {}
+func (r *RemoteAgentServer) StopSchedulers() {}
 
 // Close ends all sessions and disconnects from the fleet.
-func (r *RemoteAgents) Close(ctx context.Context) error {
+func (r *RemoteAgentServer) Close(ctx context.Context) error {
 	r.closeEndpoints(ctx)
 	r.client.Close()
 	r.fleet.Close()

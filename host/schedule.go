@@ -199,7 +199,7 @@ func (a *Runtime) runJob(ctx context.Context, id string, j schedule.Job, turns c
 	}
 	outcome, err := c.RunTurn(ctx, j.Payload.Message, nil)
 	err = errors.Join(err, c.Close(ctx, "other"))
-	if IsHookTurnEnd(err) {
+	if IsTurnEndedByHook(err) {
 		return outcome.Text + "\n" + err.Error(), nil
 	}
 	return outcome.Text, err

@@ -10,8 +10,8 @@ import (
 	"github.com/picoclaw/picoclaw/host/session"
 )
 
-// newTeam creates the team to which agents delegate tasks, and returns its tools.
-func (a *Runtime) newTeam() (session.BuiltinPlugin, error) {
+// newTeamPlugin creates the team to which agents delegate tasks, and returns its tools.
+func (a *Runtime) newTeamPlugin() (session.BuiltinPlugin, error) {
 	a.team = agent.NewTeam(agent.TeamOptions{
 		Limits: a.teamLimits, Open: a.openTaskAgent, AllowedAgents: a.allowedDelegates, Outlive: a.options.Schedules != nil,
 		WithStop: func(ctx context.Context, parent *session.Session) (context.Context, context.CancelFunc) {

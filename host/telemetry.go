@@ -33,7 +33,7 @@ func NewTelemetry(cfg *config.Config, version string, scraped bool, log hclog.Lo
 			o.Headers[name] = filled
 		}
 	}
-	t, err := telemetry.OpenTelemetry(o)
+	t, err := telemetry.StartTelemetry(o)
 	if err != nil && set.Endpoint == "" && o.Endpoint != "" {
 		return nil, fmt.Errorf("the variable %s, which stands in for it: %w", endpointVariable, err)
 	}

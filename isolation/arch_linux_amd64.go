@@ -20,7 +20,7 @@ var archRefusedCalls = []uint32{unix.SYS_IOPL, unix.SYS_IOPERM, unix.SYS_MODIFY_
 var forkCalls = []uint32{unix.SYS_FORK, unix.SYS_VFORK}
 
 // archChmodCalls are system calls of this architecture that set a file mode.
-var archChmodCalls = []chmodCall{{unix.SYS_CHMOD, 1, -1}, {unix.SYS_CREAT, 1, -1}, {unix.SYS_MKNOD, 1, -1},
+var archChmodCalls = []fileModeSyscall{{unix.SYS_CHMOD, 1, -1}, {unix.SYS_CREAT, 1, -1}, {unix.SYS_MKNOD, 1, -1},
 	{unix.SYS_OPEN, 2, 1}}
 
 // archChownCalls are system calls of this architecture that set a file's owner.

@@ -13,7 +13,7 @@ const auditArch, foreignBit = 0, 0
 
 var archRefusedCalls, forkCalls []uint32
 
-// addArgumentRules adds rules that check arguments of system calls.
+// addArgumentRules does nothing on this architecture.
 func (syscallRules) addArgumentRules(filterOptions) {}
 
 var archMutationCalls []mutationSyscall

@@ -16,13 +16,13 @@ import (
 // maxSiblings limits the number of entries that replace a granted directory.
 const maxSiblings = 4096
 
-// excludeHidden removes hidden directories from the grants. Landlock can't exclude part of a granted directory, so
-// excludeHidden grants the siblings along the path to the hidden directory instead. Directories on that path can only
+// removeHiddenDirGrants removes hidden directories from the grants. Landlock can't exclude part of a granted directory, so
+// removeHiddenDirGrants grants the siblings along the path to the hidden directory instead. Directories on that path can only
 // be listed, and new entries in them are not granted.
 //
 // A plugin without exec keeps its write grants, since it could otherwise create no files there. The guard and the
 // workspace restrict such a plugin.
-func excludeHidden(p Profile, grants map[string]uint64) error {
+func removeHiddenDirGrants(p Profile, grants map[string]uint64) error {
 	for _, named := range p.Hide {
 		hidden, err := filepath.EvalSymlinks(named)
 		if errors.Is(err, fs.ErrNotExist) {

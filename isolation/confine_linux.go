@@ -134,7 +134,7 @@ func (pl *processStarter) newProfileRuleset(child *exec.Cmd, p Profile) (*landlo
 		return nil, err
 	}
 	grants := pl.cfg.pathGrants(p)
-	if err := excludeHidden(p, grants); err != nil {
+	if err := removeHiddenDirGrants(p, grants); err != nil {
 		_ = rules.closeFD()
 		return nil, err
 	}
@@ -150,7 +150,7 @@ func (pl *processStarter) newProfileRuleset(child *exec.Cmd, p Profile) (*landlo
 
 // pathGrants returns the Landlock rights of a profile by path.
 func (cfg Config) pathGrants(p Profile) map[string]uint64 {
-	read, write := treeRights(p)
+	read, write := readWriteRights(p)
 	grants := map[string]uint64{}
 	grant := func(path string, rights uint64) { grants[path] |= rights }
 	for _, path := range p.ReadOnly {
@@ -180,8 +180,8 @@ func (cfg Config) pathGrants(p Profile) map[string]uint64 {
 	return grants
 }
 
-// treeRights returns the Landlock rights for read-only and read-write paths.
-func treeRights(p Profile) (read, write uint64) {
+// readWriteRights returns the Landlock rights for read-only and read-write paths.
+func readWriteRights(p Profile) (read, write uint64) {
 	if p.Exec && len(p.Programs) == 0 {
 		return runTree, writeTree | unix.LANDLOCK_ACCESS_FS_EXECUTE
 	}

@@ -81,7 +81,7 @@ func (d *landlockDomain) filterInside(pids []int) []int {
 	return found
 }
 
-// landlockProcessTree is the processes of a child in a Landlock domain that confines signals.
+// landlockProcessTree is a child's process tree in a Landlock domain that confines signals.
 type landlockProcessTree struct {
 	leader int
 	domain *landlockDomain

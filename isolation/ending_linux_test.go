@@ -61,7 +61,7 @@ func TestDetachedProcessSurvivesWithoutMark(t *testing.T) {
 	if err := i.starter.spawner.startProcess(cmd, unix.SIGKILL, func(start func() error) error { return start() }); err != nil {
 		t.Fatal(err)
 	}
-	proc := i.starter.trackChild(cmd, nil, noMark, nil, Profile{})
+	proc := i.starter.superviseChild(cmd, nil, noMark, nil, Profile{})
 	if _, err := wait(t, proc); err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +146,7 @@ func TestOrphansAreReaped(t *testing.T) {
 func TestMarkCannotBeRaised(t *testing.T) {
 	i := configured(t, Config{})
 	p := Profile{Exec: true, Confine: os.Getuid() == 0} // which takes root's capabilities
-	if err := lowerOwnMark(); err != nil {
+	if err := takeNewMark(); err != nil {
 		t.Fatal(err)
 	}
 	if r := outcome(t, i, shell("exec prlimit --locks=unlimited:unlimited true"), p); r.exit.Success() {

@@ -39,8 +39,8 @@ func newEtcCopyCache(dir string) *etcCopyCache {
 	return &etcCopyCache{dir: dir, used: map[string]*os.File{}}
 }
 
-// replaceEtcMounts replaces a view's mounts in /etc by one mount of the copies. It does nothing if the profile or the
-// operator shows /etc itself.
+// replaceEtcMounts replaces planned mounts in /etc by one mount of the copies. It does nothing if the profile or the
+// operator mounts /etc itself.
 func (c *etcCopyCache) replaceEtcMounts(v *mountPlanner) error {
 	if c == nil {
 		return nil
@@ -71,7 +71,7 @@ func (c *etcCopyCache) replaceEtcMounts(v *mountPlanner) error {
 			return fmt.Errorf("list the files of /etc for sandboxes: %w", err)
 		}
 	}
-	path, err := c.copiesDir(parts, public)
+	path, err := c.ensureCopiesDir(parts, public)
 	if err != nil {
 		return fmt.Errorf("copy the files of /etc for sandboxes: %w", err)
 	}
@@ -92,9 +92,9 @@ func canCopyInsteadOfMount(m plannedMount) bool {
 	return err == nil && info.IsDir()
 }
 
-// copiesDir returns a directory with copies of these mounts and of the public files in /etc. It creates the directory
+// ensureCopiesDir returns a directory with copies of these mounts and of the public files in /etc. It creates the directory
 // if the cache lacks it.
-func (c *etcCopyCache) copiesDir(parts []plannedMount, public []etcEntry) (string, error) {
+func (c *etcCopyCache) ensureCopiesDir(parts []plannedMount, public []etcEntry) (string, error) {
 	key, err := etcCacheKey(parts, public)
 	if err != nil {
 		return "", err
@@ -178,8 +178,8 @@ func (c *etcCopyCache) makeCopies(path string, parts []plannedMount, public []et
 	return nil
 }
 
-// copyMount writes what a mount would show into root: a symlink, a file or a directory. For mounts that can't be
-// copied it creates an empty mount point.
+// copyMount copies the content of a mount into root: a symlink, a file or a directory. For mounts that can't be copied
+// it creates an empty mount point.
 func copyMount(root *os.Root, m plannedMount) error {
 	path := relativePath(etc, m.target)
 	if err := root.MkdirAll(filepath.Dir(path), 0o755); err != nil {

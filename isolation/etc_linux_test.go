@@ -58,7 +58,7 @@ func TestEtcCopiesFollowChanges(t *testing.T) {
 	}
 	read := func(c *etcCopyCache) (path, text string) {
 		t.Helper()
-		path, err := c.copiesDir(parts, nil)
+		path, err := c.ensureCopiesDir(parts, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -163,13 +163,13 @@ func listPublicEntries(dir string) (entries []etcEntry, err error) {
 	room := int64(maxEtcBytes)
 	err = filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
 		if err != nil || name == dir {
-			return ignoreMissing(err)
+			return ignoreMissingOrUnreadable(err)
 		}
 		entry := etcEntry{rel: name[len(dir)+1:]}
 		public := !isSecretName(entry.rel)
 		if public && d.Type() != fs.ModeSymlink { // a link that is replaced shows in its directory
 			if entry.info, err = d.Info(); err != nil {
-				return ignoreMissing(err)
+				return ignoreMissingOrUnreadable(err)
 			}
 			public = isPublic(entry.info.Mode())
 		}
@@ -193,8 +193,8 @@ func listPublicEntries(dir string) (entries []etcEntry, err error) {
 	return entries, err
 }
 
-// ignoreMissing returns nil for errors about files that are missing or unreadable.
-func ignoreMissing(err error) error {
+// ignoreMissingOrUnreadable returns nil for errors about files that are missing or unreadable.
+func ignoreMissingOrUnreadable(err error) error {
 	if os.IsNotExist(err) || os.IsPermission(err) {
 		return nil
 	}
@@ -231,7 +231,7 @@ func copyPublicEntry(root *os.Root, dir string, e etcEntry) error {
 			err = root.WriteFile(e.rel, data, 0o444|e.info.Mode()&0o111)
 		}
 	}
-	return ignoreMissing(err)
+	return ignoreMissingOrUnreadable(err)
 }
 
 // isPublicEtcPath reports whether listPublicEntries(etc) would list a path, apart from its size limits.

@@ -59,7 +59,7 @@ func normalizeExposeRule(rule ExposedPath, key string) (ExposedPath, error) {
 		key   string
 		value *string
 	}{{".source", &rule.Source}, {".target", &rule.Target}} {
-		if err := checkPath(*path.value); err != nil {
+		if err := checkAbsolutePath(*path.value); err != nil {
 			return rule, &ConfigError{Key: key + path.key, Problem: err.Error(), Cure: "write an absolute path"}
 		}
 		*path.value = filepath.Clean(*path.value)

@@ -13,15 +13,15 @@ import (
 // every local user become root.
 const setIDBits = unix.S_ISUID | unix.S_ISGID
 
-// chmodCall is a system call with a file mode as an argument.
-type chmodCall struct {
+// fileModeSyscall is a system call with a file mode as an argument.
+type fileModeSyscall struct {
 	number uint32
 	mode   uint32 // index of the argument
 	flags  int    // index of the open flags; -1 if the call always sets a mode
 }
 
 // chmodCalls are the system calls of all architectures that set a file mode.
-var chmodCalls = []chmodCall{
+var chmodCalls = []fileModeSyscall{
 	{unix.SYS_OPENAT, 3, 2}, {unix.SYS_MKNODAT, 2, -1},
 	{unix.SYS_FCHMOD, 1, -1}, {unix.SYS_FCHMODAT, 2, -1}, {unix.SYS_FCHMODAT2, 2, -1},
 }
@@ -32,8 +32,8 @@ type chownCall struct{ number, owner uint32 }
 // chownCalls are the system calls of all architectures that set a file's owner.
 var chownCalls = []chownCall{{unix.SYS_FCHOWN, 1}, {unix.SYS_FCHOWNAT, 2}}
 
-// filterRules refuses other owners than this user and group with EPERM. Programs do not expect the kernel's EINVAL.
-func (c chownCall) filterRules() []unix.SockFilter {
+// seccompRules returns rules that refuse foreign owners with EPERM: programs do not expect the kernel's EINVAL.
+func (c chownCall) seccompRules() []unix.SockFilter {
 	var rules []unix.SockFilter
 	for n, own := range []int{os.Getuid(), os.Getgid()} {
 		rules = append(rules, loadWord(argumentOffset(c.owner+uint32(n))), jumpIf(unix.BPF_JEQ, math.MaxUint32, 2, 0),
@@ -45,8 +45,8 @@ func (c chownCall) filterRules() []unix.SockFilter {
 // createFlags are the open flags that make the kernel use the mode argument.
 const createFlags = unix.O_CREAT | unix.O_TMPFILE&^unix.O_DIRECTORY
 
-// filterRules refuses modes with setIDBits.
-func (c chmodCall) filterRules() []unix.SockFilter {
+// seccompRules refuses modes with setIDBits.
+func (c fileModeSyscall) seccompRules() []unix.SockFilter {
 	var rules []unix.SockFilter
 	if c.flags >= 0 {
 		rules = append(rules, loadWord(argumentOffset(uint32(c.flags))), jumpIf(unix.BPF_JSET, createFlags, 1, 0), returnAction(actionAllow))
@@ -54,7 +54,7 @@ func (c chmodCall) filterRules() []unix.SockFilter {
 	return append(rules, loadWord(argumentOffset(c.mode)), jumpIf(unix.BPF_JSET, setIDBits, 0, 1), returnAction(actionDeny), returnAction(actionAllow))
 }
 
-// prlimitRules refuses to change limits of other processes, since a CPU limit could kill them. Reading is allowed.
+// prlimitRules returns rules that allow reading all limits and changing own ones: a CPU limit could kill others.
 func prlimitRules() []unix.SockFilter {
 	const process, value = 0, 2
 	return []unix.SockFilter{
@@ -78,9 +78,9 @@ var schedulingCalls = []schedulingCall{
 	{unix.SYS_SCHED_SETATTR, 0, -1},
 }
 
-// filterRules refuses to change priorities of process groups and users. Without a pid namespace it also refuses to
-// change those of other processes.
-func (c schedulingCall) filterRules(ownNamespaces bool) []unix.SockFilter {
+// seccompRules returns rules against changing priorities of process groups and users. Without a pid namespace they also
+// protect other processes.
+func (c schedulingCall) seccompRules(ownNamespaces bool) []unix.SockFilter {
 	var rules []unix.SockFilter
 	if c.kind >= 0 {
 		rules = append(append(rules, loadWord(argumentOffset(0))), returnUnlessEqual(uint32(c.kind), actionDeny)...)
@@ -102,17 +102,17 @@ var sysvCalls = []uint32{
 // addArgumentRules adds rules that check arguments of system calls.
 func (calls syscallRules) addArgumentRules(needs filterOptions) {
 	for _, call := range append(chmodCalls, archChmodCalls...) {
-		calls.setRules(call.number, call.filterRules()...)
+		calls.setRules(call.number, call.seccompRules()...)
 	}
 	// What it is asked for lies in memory, where no filter can look. Who is told that there is none uses openat.
 	calls.setRules(unix.SYS_OPENAT2, returnAction(actionNoSyscall))
 	calls.setRules(unix.SYS_PRLIMIT64, prlimitRules()...)
 	for _, call := range schedulingCalls {
-		calls.setRules(call.number, call.filterRules(needs.ownNamespaces)...)
+		calls.setRules(call.number, call.seccompRules(needs.ownNamespaces)...)
 	}
 	if needs.ownNamespaces {
 		for _, call := range append(chownCalls, archChownCalls...) {
-			calls.setRules(call.number, call.filterRules()...)
+			calls.setRules(call.number, call.seccompRules()...)
 		}
 		return
 	}

@@ -66,7 +66,7 @@ func newSyscallRules(needs filterOptions) syscallRules {
 const namespaceFlags = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC |
 	unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNET
 
-// cloneRules refuses to create namespaces, and processes too unless they are allowed.
+// cloneRules returns rules against new namespaces, and new processes unless allowed.
 func cloneRules(processes bool) []unix.SockFilter {
 	rules := []unix.SockFilter{loadWord(argumentOffset(0)), jumpIf(unix.BPF_JSET, namespaceFlags, 0, 1), returnAction(actionDeny)}
 	if !processes {
@@ -75,7 +75,7 @@ func cloneRules(processes bool) []unix.SockFilter {
 	return append(rules, returnAction(actionAllow))
 }
 
-// ioctlRules refuses ioctl requests that inject terminal input.
+// ioctlRules returns rules against injecting terminal input.
 func ioctlRules() []unix.SockFilter {
 	rules := []unix.SockFilter{loadWord(argumentOffset(1))}
 	for _, request := range []uint32{unix.TIOCSTI, unix.TIOCLINUX, unix.TIOCSETD} {
@@ -84,7 +84,7 @@ func ioctlRules() []unix.SockFilter {
 	return append(rules, returnAction(actionAllow))
 }
 
-// socketRules allows the usual socket families. Others bypass network namespaces (AF_VSOCK) or add attack surface.
+// socketRules returns rules for usual families. Others bypass network namespaces (AF_VSOCK) or add attack surface.
 func socketRules(internet bool) []unix.SockFilter {
 	families := []uint32{unix.AF_UNIX}
 	if internet {

@@ -22,7 +22,7 @@ type filterOptions struct {
 	ownNamespaces bool // processes and shared memory have their own namespaces
 }
 
-// newSyscallFilter returns a filter that allows needs; nil on unsupported architectures.
+// newSyscallFilter returns the filter for needs; nil on unsupported architectures.
 func newSyscallFilter(needs filterOptions) syscallFilter {
 	if auditArch == 0 {
 		return nil
@@ -61,7 +61,7 @@ func (f *syscallFilter) addInstructions(instructions ...unix.SockFilter) {
 	*f = append(*f, instructions...)
 }
 
-// returnUnlessEqual returns otherwise from the filter unless the loaded value equals value.
+// returnUnlessEqual ends the filter with action otherwise unless the loaded value is value.
 func returnUnlessEqual(value, otherwise uint32) []unix.SockFilter {
 	return []unix.SockFilter{jumpIf(unix.BPF_JEQ, value, 1, 0), returnAction(otherwise)}
 }
@@ -137,7 +137,7 @@ func buildRangeLookup(numbers []uint32, calls syscallRules) []unix.SockFilter {
 	return append(f, returnAction(actionAllow))
 }
 
-// skipInstructions is an unconditional jump. Conditional jumps can skip only 255 instructions.
+// skipInstructions returns an unconditional jump. Conditional jumps skip at most 255 of them.
 func skipInstructions(instructions int) unix.SockFilter {
 	return unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JA, K: uint32(instructions)}
 }

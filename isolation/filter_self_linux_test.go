@@ -35,7 +35,7 @@ func playFiltered(which string) int {
 	}
 	p := Profile{Name: "calls", Exec: true, Network: true, Confine: true, Terminals: true}
 	if which == "self" {
-		if err := i.InstallChildFilter(p); err != nil {
+		if err := i.ApplyChildFilterToSelf(p); err != nil {
 			return fail(err)
 		}
 	}

@@ -43,7 +43,7 @@ func newCgroupManager(wanted bool, log hclog.Logger) *cgroupManager {
 	return gs
 }
 
-// openHierarchies finds out once whether groups can be created.
+// openHierarchies opens the hierarchies once, and keeps errors.
 func (gs *cgroupManager) openHierarchies() {
 	gs.once.Do(func() {
 		if gs.hierarchies, gs.err = cgroup.OpenHierarchies(); gs.err != nil {
@@ -52,8 +52,8 @@ func (gs *cgroupManager) openHierarchies() {
 	})
 }
 
-// removeGroups kills the processes in all groups and removes the groups.
-func (gs *cgroupManager) removeGroups() {
+// closeAndRemoveGroups kills the processes in all groups and removes the groups.
+func (gs *cgroupManager) closeAndRemoveGroups() {
 	gs.mu.Lock()
 	gs.closed = true
 	gs.mu.Unlock()
@@ -98,7 +98,7 @@ func (m *cgroupMembership) startInCgroup(cmd *exec.Cmd, direct bool, start func(
 	if direct {
 		attr = cmd.SysProcAttr
 	}
-	leave, err := m.group.EnterThread(attr)
+	leave, err := m.group.PrepareChildStart(attr)
 	if err != nil {
 		m.groups.log.Warn("a process is not in its control group", "error", err)
 		return start()
@@ -127,10 +127,10 @@ func (m *cgroupMembership) killGroup() {
 	}
 }
 
-// removeGroup kills the group's processes and removes the group in the background.
-func (m *cgroupMembership) removeGroup() {
+// killAndRemoveGroup kills the group's processes and removes the group in the background.
+func (m *cgroupMembership) killAndRemoveGroup() {
 	if m != nil {
-		m.groups.runBackground(m.group.RemoveGroup)
+		m.groups.runBackground(m.group.KillAndRemove)
 	}
 }
 

@@ -126,7 +126,7 @@ func TestGroupKillsDetachedProcesses(t *testing.T) {
 	if err := i.starter.spawner.startProcess(cmd, unix.SIGKILL, around); err != nil {
 		t.Fatal(err)
 	}
-	proc := i.starter.trackChild(cmd, nil, noMark, own, Profile{})
+	proc := i.starter.superviseChild(cmd, nil, noMark, own, Profile{})
 	i.trackRunning(proc)
 	if groupOf(proc.Pid()) == "" {
 		t.Fatal("it has none")

@@ -28,7 +28,7 @@ func (h *orphanReaper) reapOrphans() {
 	if h == nil {
 		return
 	}
-	ended := slices.DeleteFunc(listAdoptedChildren(), func(pid int) bool {
+	ended := slices.DeleteFunc(listOwnChildren(), func(pid int) bool {
 		e, ok := proctable.Read(pid)
 		return pid == h.leader || !ok || e.State != 'Z'
 	})

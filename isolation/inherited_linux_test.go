@@ -126,7 +126,7 @@ func TestOrphanCPUTimeCounts(t *testing.T) {
 func TestExceededLimitsAreNamedTogether(t *testing.T) {
 	l := ProcessLimits{Processes: 1, Memory: 1 << 10, CPU: 1, Section: "tools.exec.limits"}
 	_, exceeded := findExceededLimit(l, []int{os.Getpid()}, time.Second, 0)
-	if keys := l.ReachedKeys(exceeded, ""); len(keys) != 3 || keys[1] != "tools.exec.limits.memory" {
+	if keys := l.ReachedLimitKeys(exceeded, ""); len(keys) != 3 || keys[1] != "tools.exec.limits.memory" {
 		t.Errorf("%q names %q", exceeded, keys)
 	}
 }

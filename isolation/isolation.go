@@ -78,7 +78,7 @@ func newStarterForMachine(cfg Config, log hclog.Logger, m sandboxToolPaths) (*St
 	return i, nil
 }
 
-// checkHome returns an error for a relative home, and for a missing one that isolation needs.
+// checkHome returns an error for a relative home, and for an empty one if isolation is on.
 func checkHome(cfg Config) error {
 	if filepath.IsAbs(cfg.Home) || (!cfg.Enabled && cfg.Home == "") {
 		return nil
@@ -93,10 +93,10 @@ func checkHome(cfg Config) error {
 // Enabled reports whether children run in namespaces with a mount view.
 func (i *Starter) Enabled() bool { return i.cfg.Enabled }
 
-// InstallChildFilter applies the system call filter of p's children to this process permanently. Children then inherit it,
+// ApplyChildFilterToSelf applies the system call filter of p's children to this process permanently. Children then inherit it,
 // which saves most of the start time of commands. InstallChildFilter does nothing if such children have no filter, or if
 // bubblewrap installs it. Call it before the first Start.
-func (i *Starter) InstallChildFilter(p Profile) error { return i.starter.applyFilterToSelf(p) }
+func (i *Starter) ApplyChildFilterToSelf(p Profile) error { return i.starter.applyFilterToSelf(p) }
 
 // Close kills all processes that Start started, with their descendants, and waits for them. Start fails afterwards.
 func (i *Starter) Close() error {

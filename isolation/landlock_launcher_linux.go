@@ -28,7 +28,7 @@ type landlockLauncherRule struct {
 
 // buildLandlockLauncher returns the ELF image of a launcher that applies rules and executes program; nil on
 // unsupported architectures.
-func buildLandlockLauncher(attr rulesetAttr, rules []landlockLauncherRule, program string) []byte {
+func buildLandlockLauncher(attr landlockRulesetAttr, rules []landlockLauncherRule, program string) []byte {
 	code := landlockLauncherCode()
 	if len(code) == 0 {
 		return nil

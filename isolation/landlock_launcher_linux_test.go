@@ -52,7 +52,7 @@ func TestLauncherStartsNothingUnconfined(t *testing.T) {
 	for name, stage := range map[string][]byte{
 		"a path is missing": buildLandlockLauncher(attr, []landlockLauncherRule{{"/", readTree}, {filepath.Join(dir, "none"), readTree}},
 			child().Path),
-		"wrong attributes": buildLandlockLauncher(rulesetAttr{files: 1 << 63}, nil, child().Path),
+		"wrong attributes": buildLandlockLauncher(landlockRulesetAttr{files: 1 << 63}, nil, child().Path),
 		"wrong rights":     buildLandlockLauncher(attr, []landlockLauncherRule{{"/", 1 << 63}}, child().Path),
 		"no program":       buildLandlockLauncher(attr, []landlockLauncherRule{{"/", runTree}}, filepath.Join(dir, "none")),
 	} {

@@ -33,10 +33,10 @@ func (pl *processStarter) planLandlockLauncher(program string, plan *mountPlan) 
 	return buildLandlockLauncher(attr, plan.landlockLauncherRules(attr.files, program), program), at
 }
 
-// landlockLauncherRules converts the mount view to Landlock rules. A rule applies to everything below a directory. So
-// only the mount itself keeps a read-only mount inside a writable one read-only.
+// landlockLauncherRules converts the mount view to Landlock rules. A rule covers all below a directory, so it does not
+// protect a read-only mount inside a writable one: the mount itself does.
 func (p *mountPlan) landlockLauncherRules(handled uint64, program string) []landlockLauncherRule {
-	read, write := treeRights(p.profile)
+	read, write := readWriteRights(p.profile)
 	rules := []landlockLauncherRule{{"/", unix.LANDLOCK_ACCESS_FS_READ_DIR}}
 	if p.profile.Exec {
 		for path, rights := range p.profile.systemRights() {

@@ -37,13 +37,13 @@ func handledFileRights(abi int) uint64 {
 	return rights
 }
 
-// rulesetAttr is the kernel's struct landlock_ruleset_attr. Older kernels require zero in fields they do not know.
-type rulesetAttr struct {
+// landlockRulesetAttr is the kernel's struct landlock_ruleset_attr. Older kernels require zero in fields they do not know.
+type landlockRulesetAttr struct {
 	files, net, scoped uint64
 }
 
-// pathBeneathAttr is the kernel's struct landlock_path_beneath_attr.
-type pathBeneathAttr struct {
+// landlockPathBeneathAttr is the kernel's struct landlock_path_beneath_attr.
+type landlockPathBeneathAttr struct {
 	allowed uint64
 	parent  int32
 }
@@ -65,8 +65,8 @@ type landlockRuleset struct {
 
 // newRulesetAttr returns attributes that deny everything this Landlock version can: file access, signals and abstract
 // sockets outside the domain, and TCP if network is false.
-func newRulesetAttr(abi int, network bool) rulesetAttr {
-	attr := rulesetAttr{files: handledFileRights(abi)}
+func newRulesetAttr(abi int, network bool) landlockRulesetAttr {
+	attr := landlockRulesetAttr{files: handledFileRights(abi)}
 	if abi >= 4 && !network {
 		attr.net = unix.LANDLOCK_ACCESS_NET_BIND_TCP | unix.LANDLOCK_ACCESS_NET_CONNECT_TCP
 	}
@@ -77,7 +77,7 @@ func newRulesetAttr(abi int, network bool) rulesetAttr {
 }
 
 // newLandlockRuleset creates a ruleset without rules, which grants nothing.
-func newLandlockRuleset(attr rulesetAttr) (*landlockRuleset, error) {
+func newLandlockRuleset(attr landlockRulesetAttr) (*landlockRuleset, error) {
 	fd, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr), 0)
 	if errno != 0 {
 		return nil, fmt.Errorf("make a Landlock ruleset: %w", errno)
@@ -106,7 +106,7 @@ func (r *landlockRuleset) allowPath(path string, rights uint64) error {
 	if rights == 0 { // a right to list, and a file
 		return nil
 	}
-	attr := pathBeneathAttr{allowed: rights, parent: int32(fd)}
+	attr := landlockPathBeneathAttr{allowed: rights, parent: int32(fd)}
 	_, _, errno := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, uintptr(r.fd), unix.LANDLOCK_RULE_PATH_BENEATH,
 		uintptr(unsafe.Pointer(&attr)), 0, 0, 0)
 	if errno != 0 {

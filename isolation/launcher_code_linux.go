@@ -4,12 +4,12 @@ package isolation
 
 import "unsafe"
 
-// landlockLauncherText is never called. landlockLauncherCode copies its instructions.
-func landlockLauncherText()
+// landlockLauncherAsm is never called. landlockLauncherCode copies its instructions.
+func landlockLauncherAsm()
 
-var _ = landlockLauncherText
+var _ = landlockLauncherAsm
 
-// landlockLauncherCodeAddress returns the address of landlockLauncherText. Go's function value would be a wrapper's
+// landlockLauncherCodeAddress returns the address of landlockLauncherAsm. Go's function value would be a wrapper's
 // address.
 func landlockLauncherCodeAddress() uintptr
 
@@ -22,10 +22,10 @@ func landlockLauncherCode() []byte {
 	return trimLauncherCode(unsafe.Slice(*(**byte)(unsafe.Pointer(&at)), maxLauncherCode))
 }
 
-// syscallLauncherText is never called. syscallLauncherCode copies its instructions.
-func syscallLauncherText()
+// syscallLauncherAsm is never called. syscallLauncherCode copies its instructions.
+func syscallLauncherAsm()
 
-var _ = syscallLauncherText
+var _ = syscallLauncherAsm
 
 func syscallLauncherAddress() uintptr
 

@@ -50,7 +50,7 @@ func createHomeLayout(home string) (homeLayout, error) {
 		}
 	}
 	l := homeLayout{home: real}
-	return l, l.prepareUserEnv("")
+	return l, l.createUserEnvDirs("")
 }
 
 // userEnvDir returns the directory of the user environment with an id.
@@ -58,8 +58,8 @@ func (l homeLayout) userEnvDir(id string) string {
 	return filepath.Join(l.home, userEnvDirName, id)
 }
 
-// prepareUserEnv creates the directories of a user environment. It follows no symlinks, which children could create.
-func (l homeLayout) prepareUserEnv(id string) error {
+// createUserEnvDirs creates the directories of a user environment. It follows no symlinks, which children could create.
+func (l homeLayout) createUserEnvDirs(id string) error {
 	fail := func(err error) error {
 		return fmt.Errorf("prepare the user environment %s: %w", l.userEnvDir(id), err)
 	}

@@ -145,7 +145,7 @@ func findExceededLimit(l ProcessLimits, pids []int, before time.Duration, files 
 	if l.CPU > 0 && sum.cpu > l.CPU {
 		add(limits.CPUKey, "more than %s of processor time", l.CPU)
 	}
-	if l.Memory > 0 && sum.resident+files > l.Memory && sharedAwareMemory(pids, files, l.Memory) > l.Memory {
+	if l.Memory > 0 && sum.resident+files > l.Memory && sumProportionalMemory(pids, files, l.Memory) > l.Memory {
 		add(limits.MemoryKey, "more than %d MB of memory", l.Memory>>20)
 	}
 	return sum, strings.Join(exceeded, " and ")

@@ -32,18 +32,18 @@ type processMarker struct{ mu sync.Mutex }
 func (b *processMarker) startMarked(fork func() (pid int, err error)) (processMark, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	branded := lowerOwnMark() == nil
+	branded := takeNewMark() == nil
 	pid, err := fork()
 	if err != nil || !branded {
 		return noMark, err
 	}
-	_ = lowerOwnMark()
+	_ = takeNewMark()
 	got, _ := readMark(pid)
 	return got, nil
 }
 
-// lowerOwnMark gives this process an unused mark.
-func lowerOwnMark() error {
+// takeNewMark gives this process an unused mark.
+func takeNewMark() error {
 	now, ok := readMark(os.Getpid())
 	if !ok {
 		return unix.ENOSYS
@@ -63,15 +63,15 @@ func readMark(pid int) (processMark, bool) {
 func (b processMark) filterPIDs(pids []int) []int {
 	var found []int
 	for _, pid := range pids {
-		if b.marksProcess(pid) {
+		if b.isMarkOf(pid) {
 			found = append(found, pid)
 		}
 	}
 	return found
 }
 
-// marksProcess reports whether a process has the mark.
-func (b processMark) marksProcess(pid int) bool {
+// isMarkOf reports whether a process has the mark.
+func (b processMark) isMarkOf(pid int) bool {
 	got, ok := readMark(pid)
 	return ok && b != noMark && got == b
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/picoclaw/picoclaw/internal/limits"
 )
 
-// sharedAwareMemory returns the memory of processes plus held, the size of their memory files. It counts shared pages
+// sumProportionalMemory returns the memory of processes plus held, the size of their memory files. It counts shared pages
 // once. It is slow, so call it only if the simple sum is too large. It stops at enough.
-func sharedAwareMemory(pids []int, held, enough int64) int64 {
+func sumProportionalMemory(pids []int, held, enough int64) int64 {
 	var all, files int64 // files of memory that are mapped are in all, and some of them in held
 	for _, pid := range pids {
 		rollup, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/smaps_rollup")
@@ -25,9 +25,9 @@ func sharedAwareMemory(pids []int, held, enough int64) int64 {
 		}
 		for line := range strings.Lines(string(rollup)) {
 			if rest, ok := strings.CutPrefix(line, "Pss:"); ok {
-				all += parseKilobytes(rest)
+				all += parseKilobytesToBytes(rest)
 			} else if rest, ok := strings.CutPrefix(line, "Pss_Shmem:"); ok {
-				files += parseKilobytes(rest)
+				files += parseKilobytesToBytes(rest)
 			}
 		}
 		if all > enough {
@@ -70,8 +70,8 @@ func countOOMKills(counters string) (kills int, ok bool) {
 	return 0, false
 }
 
-// parseKilobytes converts text such as " 123 kB" to bytes.
-func parseKilobytes(value string) int64 {
+// parseKilobytesToBytes converts text such as " 123 kB" to bytes.
+func parseKilobytesToBytes(value string) int64 {
 	kb, _ := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(value), " kB"), 10, 64)
 	return kb << 10
 }

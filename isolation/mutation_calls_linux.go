@@ -75,7 +75,7 @@ func mutationFilter() syscallFilter {
 	}
 	calls := syscallRules{}
 	for _, c := range mutationCalls {
-		calls.setRules(c.number, c.filterRules()...)
+		calls.setRules(c.number, c.seccompRules()...)
 	}
 	calls.setRules(unix.SYS_PRCTL, dumpableRules()...)
 	f := syscallFilter{loadWord(offsetArch)}
@@ -84,8 +84,8 @@ func mutationFilter() syscallFilter {
 	return append(f, buildRuleLookup(calls)...)
 }
 
-// dumpableRules makes a process's request to hide its memory succeed without effect. Key agents make such requests,
-// but the listener reads the paths of changed files from that memory.
+// dumpableRules returns rules that ignore requests to hide memory, with success. Key agents make such requests, but the
+// listener reads the paths of changed files from that memory.
 func dumpableRules() []unix.SockFilter {
 	return []unix.SockFilter{
 		loadWord(argumentOffset(0)), jumpIf(unix.BPF_JEQ, unix.PR_SET_DUMPABLE, 0, 3),
@@ -94,7 +94,7 @@ func dumpableRules() []unix.SockFilter {
 	}
 }
 
-func (c mutationSyscall) filterRules() []unix.SockFilter {
+func (c mutationSyscall) seccompRules() []unix.SockFilter {
 	if c.follow != followAsOpened || c.flags == noArgument {
 		return []unix.SockFilter{returnAction(actionNotify)}
 	}

@@ -22,9 +22,9 @@ const proxyPort = 3128
 // listenBacklog limits the pending connections of each port.
 const listenBacklog = 1024
 
-// prepareNetwork changes the command to start bubblewrap through the network launcher. It returns the socket that
+// wrapInNetworkLauncher changes the command to start bubblewrap through the network launcher. It returns the socket that
 // receives the listeners.
-func (s *bwrapCommand) prepareNetwork(bwrap string, ports []uint16) (*os.File, error) {
+func (s *bwrapCommand) wrapInNetworkLauncher(bwrap string, ports []uint16) (*os.File, error) {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return nil, os.NewSyscallError("socketpair", err)

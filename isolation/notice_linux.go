@@ -110,8 +110,8 @@ func (f syscallFilter) installListener() (int, error) {
 	return int(fd), nil
 }
 
-// stoppedSyscall is a system call that waits for an answer: the kernel's struct seccomp_notif.
-type stoppedSyscall struct {
+// seccompNotification is a system call that waits for an answer: the kernel's struct seccomp_notif.
+type seccompNotification struct {
 	id    uint64
 	pid   uint32 // of the thread
 	flags uint32
@@ -123,8 +123,8 @@ type stoppedSyscall struct {
 	}
 }
 
-// syscallResponse lets a stopped call continue or fail: the kernel's struct seccomp_notif_resp.
-type syscallResponse struct {
+// seccompResponse lets a stopped call continue or fail: the kernel's struct seccomp_notif_resp.
+type seccompResponse struct {
 	id    uint64
 	value int64
 	errno int32
@@ -145,12 +145,12 @@ func (l *mutationListener) serveCalls() {
 			}
 			continue
 		}
-		var s stoppedSyscall
+		var s seccompNotification
 		if l.ioctl(unix.SECCOMP_IOCTL_NOTIF_RECV, unsafe.Pointer(&s)) != 0 {
 			continue // it was killed meanwhile
 		}
-		answer := syscallResponse{id: s.id, flags: unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE}
-		if err := l.notifyCall(&s); err != nil {
+		answer := seccompResponse{id: s.id, flags: unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE}
+		if err := l.reportStoppedCall(&s); err != nil {
 			answer.flags, answer.errno = 0, -int32(errnoOf(err))
 		}
 		_ = l.ioctl(unix.SECCOMP_IOCTL_NOTIF_SEND, unsafe.Pointer(&answer)) // it may have been killed meanwhile
@@ -173,8 +173,8 @@ func errnoOf(err error) unix.Errno {
 // errNoNamedFile means that a call changes no file with a name.
 var errNoNamedFile = errors.New("no file with a name is changed")
 
-// notifyCall reports a stopped call. If it returns an error, the call fails with it.
-func (l *mutationListener) notifyCall(s *stoppedSyscall) error {
+// reportStoppedCall reports a stopped call. If it returns an error, the call fails with it.
+func (l *mutationListener) reportStoppedCall(s *seccompNotification) error {
 	c := findMutationCall(uint32(s.call.number))
 	if c == nil {
 		return nil
@@ -191,7 +191,7 @@ func (l *mutationListener) notifyCall(s *stoppedSyscall) error {
 }
 
 // decodeCall returns the change that a stopped call makes.
-func (l *mutationListener) decodeCall(c *mutationSyscall, s *stoppedSyscall) (mutation.FileMutation, error) {
+func (l *mutationListener) decodeCall(c *mutationSyscall, s *seccompNotification) (mutation.FileMutation, error) {
 	m := mutation.FileMutation{Kind: c.kind, Thread: int(s.pid), Dir: c.makesDir()}
 	flags := uint64(0)
 	if c.flags != noArgument {

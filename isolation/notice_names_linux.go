@@ -12,7 +12,7 @@ import (
 )
 
 // resolvePath returns the absolute path that two arguments of a call name: a directory descriptor (at) and a path.
-func (l *mutationListener) resolvePath(s *stoppedSyscall, number uint32, at, path int, follow bool) (string, error) {
+func (l *mutationListener) resolvePath(s *seccompNotification, number uint32, at, path int, follow bool) (string, error) {
 	proc := "/proc/" + strconv.Itoa(int(s.pid))
 	if path == noArgument || s.call.args[path] == 0 { // the file itself is given
 		if at == noArgument {

@@ -33,7 +33,7 @@ func AccessOf(cfg Config, p Profile, path string) (PathAccess, error) {
 	if cfg.ExposePaths, err = normalizeExposedPaths(cfg.ExposePaths); err != nil {
 		return PathAccess{}, err
 	}
-	if err := checkPath(path); err != nil {
+	if err := checkAbsolutePath(path); err != nil {
 		return PathAccess{}, err
 	}
 	if p.UserEnv && cfg.Home != "" {

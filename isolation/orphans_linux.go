@@ -22,7 +22,7 @@ func hasNoOrphans(leader int) bool {
 	if !adoptsOrphans() {
 		return false
 	}
-	others := slices.DeleteFunc(listAdoptedChildren(), func(pid int) bool { return pid == leader })
+	others := slices.DeleteFunc(listOwnChildren(), func(pid int) bool { return pid == leader })
 	return len(others) == 0
 }
 
@@ -37,7 +37,7 @@ func adoptsOrphans() bool {
 func reapTree(leader int, among func(pids []int) []int) {
 	pause := 50 * time.Microsecond
 	for deadline := time.Now().Add(orphanTimeout); time.Now().Before(deadline); pause = min(2*pause, 10*time.Millisecond) {
-		left := slices.DeleteFunc(listAdoptedChildren(), func(pid int) bool { return pid == leader })
+		left := slices.DeleteFunc(listOwnChildren(), func(pid int) bool { return pid == leader })
 		if len(left) > 0 {
 			left = slices.DeleteFunc(among(left), func(pid int) bool {
 				reaped, err := unix.Wait4(pid, nil, unix.WNOHANG|unix.WALL, nil)
@@ -51,8 +51,8 @@ func reapTree(leader int, among func(pids []int) []int) {
 	}
 }
 
-// listAdoptedChildren returns the children of the main thread, including adopted orphans.
-func listAdoptedChildren() []int {
+// listOwnChildren returns the children of the main thread, including adopted orphans.
+func listOwnChildren() []int {
 	list, err := os.ReadFile(fmt.Sprintf("/proc/self/task/%d/children", os.Getpid()))
 	if err != nil {
 		return scanChildren()

@@ -15,13 +15,13 @@ func SupportsConfine() bool { return false }
 // that are observed themselves.
 func CanNoticeChanges() bool { return false }
 
-// markCloseOnExec marks all inherited descriptors from firstInherited on close-on-exec. Go marks its own descriptors.
+// markCloseOnExec does nothing on this system.
 func markCloseOnExec() error { return nil }
 
-// LimitSelf permanently lowers the limits of this process and its children on file size, descriptors and core dumps.
+// LimitSelf does nothing on this system.
 func LimitSelf(ProcessLimits) error { return nil }
 
-// MachineMemory returns the memory of this machine in bytes; 0 if unknown.
+// MachineMemory returns 0: the memory is unknown on this system.
 func MachineMemory() int64 { return 0 }
 
 // DetectFeatures returns the isolation features of this machine.
@@ -45,5 +45,5 @@ func accessOf(Config, Profile, string) (PathAccess, error) {
 	return PathAccess{Read: true, Write: true, Why: "no kernel layer exists on this system"}, nil
 }
 
-// checkExposeSources refuses rules whose source is missing or contains a symlink.
+// checkExposeSources refuses all rules: no path can be exposed here.
 func checkExposeSources(rules []ExposedPath) error { return refuseExposedPaths(rules) }

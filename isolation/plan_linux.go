@@ -104,8 +104,8 @@ func newMountPlanner(p Profile, rules []ExposedPath, linkSafe func() bool) (*mou
 // finishMounts removes redundant mounts, and adds those that protect and hide paths. Add no mounts afterwards.
 func (v *mountPlanner) finishMounts() error {
 	v.dropRedundantMounts()
-	v.bindFilesInHostDirs()
-	if err := v.protectMounts(); err != nil {
+	v.convertCopiesToBinds()
+	if err := v.preventMountReplacement(); err != nil {
 		return err
 	}
 	return v.hidePaths()
@@ -185,7 +185,7 @@ func checkWorkDir(dir string, mounts []plannedMount, p Profile) error {
 	if dir == "" {
 		return nil
 	}
-	if err := checkPath(dir); err != nil {
+	if err := checkAbsolutePath(dir); err != nil {
 		return &ProfileError{Profile: p.Name, Problem: "cannot use the working directory: " + err.Error()}
 	}
 	dir = filepath.Clean(dir)

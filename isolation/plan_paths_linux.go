@@ -156,7 +156,7 @@ func (v *mountPlanner) addSymlinks() {
 
 // addProgram adds the program's file, unless a mount already shows it.
 func (v *mountPlanner) addProgram(path string) error {
-	if err := checkPath(path); err != nil {
+	if err := checkAbsolutePath(path); err != nil {
 		return v.newProfileError("", "cannot start a program: "+err.Error(), "")
 	}
 	path = filepath.Clean(path)

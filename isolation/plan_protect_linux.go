@@ -9,9 +9,9 @@ import (
 	"github.com/picoclaw/picoclaw/internal/paths"
 )
 
-// protectMounts prevents processes from replacing a mount inside another one. The target must exist in the outer mount.
+// preventMountReplacement prevents processes from replacing a mount inside another one. The target must exist in the outer mount.
 // If the outer mount is writable, the directories in between become mount points, which can't be renamed.
-func (v *mountPlanner) protectMounts() error {
+func (v *mountPlanner) preventMountReplacement() error {
 	for _, m := range slices.Clone(v.mounts) {
 		outer, ok := v.innermostMount(m.target)
 		if !ok || !outer.isBind() || m.kind == symlink {

@@ -123,9 +123,9 @@ func (v *mountPlanner) addEtcFiles(names []string) {
 // maxCopyBytes is the maximum size of files that are copied into a sandbox. Larger files are mounted, which is slower.
 const maxCopyBytes = 256 << 10
 
-// bindFilesInHostDirs turns copied files and symlinks inside mounted host directories into read-only bind mounts.
+// convertCopiesToBinds turns copied files and symlinks inside mounted host directories into read-only bind mounts.
 // bubblewrap would create the copies and symlinks in the host's directory.
-func (v *mountPlanner) bindFilesInHostDirs() {
+func (v *mountPlanner) convertCopiesToBinds() {
 	for n, m := range v.mounts {
 		if m.kind != copied && m.kind != symlink {
 			continue

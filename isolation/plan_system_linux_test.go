@@ -18,7 +18,7 @@ func TestHostDirectoriesStayUnchanged(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		v.bindFilesInHostDirs()
+		v.convertCopiesToBinds()
 		own := 0
 		for _, m := range v.mounts {
 			outer, held := v.innermostMount(m.target)

@@ -62,7 +62,7 @@ func newProcessStarter(cfg Config, l homeLayout, log hclog.Logger, m sandboxTool
 
 func (pl *processStarter) closeStarter() {
 	pl.spawner.stopThread()
-	pl.groups.removeGroups()
+	pl.groups.closeAndRemoveGroups()
 	if pl.etc != nil {
 		pl.etc.releaseDirs()
 	}
@@ -98,10 +98,10 @@ func (pl *processStarter) startChild(child *exec.Cmd, p Profile) (*Process, erro
 		mark, err = pl.marker.startMarked(fork)
 	}
 	if err != nil {
-		in.removeGroup()
+		in.killAndRemoveGroup()
 		return nil, err
 	}
-	proc := pl.trackChild(child, inside, mark, in, p)
+	proc := pl.superviseChild(child, inside, mark, in, p)
 	_, err = lowerProcessLimits(proc.pid, p.Limits)
 	if err == nil && p.EndsItself {
 		err = wakeAtHangup(child)
@@ -113,9 +113,9 @@ func (pl *processStarter) startChild(child *exec.Cmd, p Profile) (*Process, erro
 	return proc, nil
 }
 
-// trackChild returns the Process of a started child without a sandbox. It enforces the limits and, when the child
+// superviseChild returns the Process of a started child without a sandbox. It enforces the limits and, when the child
 // ends, kills and reaps its descendants.
-func (pl *processStarter) trackChild(child *exec.Cmd, inside *landlockDomain, mark processMark, in *cgroupMembership, p Profile) *Process {
+func (pl *processStarter) superviseChild(child *exec.Cmd, inside *landlockDomain, mark processMark, in *cgroupMembership, p Profile) *Process {
 	pid := child.Process.Pid
 	proc := &Process{pid: pid, done: make(chan struct{})}
 	var among func(pids []int) []int
@@ -150,7 +150,7 @@ func (pl *processStarter) trackChild(child *exec.Cmd, inside *landlockDomain, ma
 		if inside != nil {
 			inside.stopThread()
 		}
-		in.removeGroup()
+		in.killAndRemoveGroup()
 		proc.reapProcess(child, nil)
 	}()
 	return proc
@@ -166,7 +166,7 @@ func (pl *processStarter) startSandbox(child *exec.Cmd, p Profile) (*Process, er
 		return in.startInCgroup(s.cmd, true, func() error { return pl.aroundStart(start) })
 	}
 	if err := pl.spawner.startProcess(s.cmd, syscall.SIGKILL, around); err != nil {
-		in.removeGroup()
+		in.killAndRemoveGroup()
 		s.closeAllFiles()
 		if p.Proxied != nil && errors.Is(err, fs.ErrPermission) {
 			err = &UnavailableError{Cause: "a network namespace can't be created for " + p.Name, Err: err,
@@ -190,7 +190,7 @@ func (pl *processStarter) startSandbox(child *exec.Cmd, p Profile) (*Process, er
 		awaitExit(proc.pid)
 		st.awaitInitExit()
 		network.closeNetwork()
-		in.removeGroup()
+		in.killAndRemoveGroup()
 		proc.reapProcess(s.cmd, func(exit ExitStatus) error {
 			if exit.Code == 1 && !st.programRan() {
 				return &SetupError{Profile: p.Name, Exit: exit, Err: pl.checker.recheckSandbox()}
@@ -221,8 +221,8 @@ func (pl *processStarter) buildSandboxCommand(child *exec.Cmd, p Profile) (*bwra
 	return pl.newBwrapCommand(child, plan)
 }
 
-// prepareCommand rewrites cmd to run child with the rights of p.
-func (pl *processStarter) prepareCommand(cmd, child *exec.Cmd, p Profile) error {
+// wrapCommand rewrites cmd to run child with the rights of p.
+func (pl *processStarter) wrapCommand(cmd, child *exec.Cmd, p Profile) error {
 	if p.Confine && !pl.cfg.Enabled {
 		return &ProfileError{Profile: p.Name, Problem: "is confined by the thread that starts it and cannot be prepared",
 			Cure: "use Start"}

@@ -32,7 +32,7 @@ func newProcessStarter(cfg Config, _ homeLayout, log hclog.Logger, _ sandboxTool
 
 func (*processStarter) closeStarter() {}
 
-// applyFilterToSelf applies the system call filter of p's children to this process.
+// applyFilterToSelf does nothing: this system has no such filter.
 func (*processStarter) applyFilterToSelf(Profile) error { return nil }
 
 // startChild starts child with the rights of p.
@@ -55,8 +55,8 @@ func (pl *processStarter) startChild(child *exec.Cmd, p Profile) (*Process, erro
 	return proc, nil
 }
 
-// prepareCommand rewrites cmd to run child with the rights of p.
-func (*processStarter) prepareCommand(cmd, child *exec.Cmd, _ Profile) error {
+// wrapCommand sets only the environment of cmd.
+func (*processStarter) wrapCommand(cmd, child *exec.Cmd, _ Profile) error {
 	cmd.Env = child.Env
 	return nil
 }

@@ -37,7 +37,7 @@ func newProcessStarter(cfg Config, l homeLayout, log hclog.Logger, _ sandboxTool
 
 func (*processStarter) closeStarter() {}
 
-// applyFilterToSelf applies the system call filter of p's children to this process.
+// applyFilterToSelf does nothing: Windows has no such filter.
 func (*processStarter) applyFilterToSelf(Profile) error { return nil }
 
 // startChild starts child with the rights of p.
@@ -123,8 +123,8 @@ func (pl *processStarter) grantLowIntegrityAccess(p Profile) error {
 	return nil
 }
 
-// prepareCommand rewrites cmd to run child with the rights of p.
-func (pl *processStarter) prepareCommand(cmd, child *exec.Cmd, p Profile) error {
+// wrapCommand rewrites cmd to run child with the rights of p.
+func (pl *processStarter) wrapCommand(cmd, child *exec.Cmd, p Profile) error {
 	if pl.cfg.Enabled {
 		return &ProfileError{Profile: p.Name, Problem: "is restricted while it is started and cannot be prepared",
 			Cure: "use Start"}
@@ -163,6 +163,5 @@ var userEnvVars = []userDirVariable{
 // sameEnvName ignores case, as Windows does.
 func sameEnvName(a, b string) bool { return strings.EqualFold(a, b) }
 
-// checkDirOwner refuses a directory in which other users can create files. It allows the user's own group. Root may
-// use directories of other users, as in containers.
+// checkDirOwner accepts every directory, since Windows closes a user's directories to other users.
 func checkDirOwner(string, os.FileInfo) error { return nil }

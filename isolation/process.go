@@ -125,9 +125,9 @@ func (p *Process) awaitStopGrace(left func() bool) {
 // the process can end its children.
 func (p *Process) IsContained() bool { return p.contained }
 
-// CheckSandbox returns an error if the sandbox shows unexpected files, because a writable path was replaced while the
+// VerifyMounts returns an error if the sandbox shows unexpected files, because a writable path was replaced while the
 // sandbox was created. Call it after the program has started and before you use it.
-func (p *Process) CheckSandbox() error {
+func (p *Process) VerifyMounts() error {
 	if p.check == nil {
 		return nil
 	}

@@ -102,7 +102,7 @@ func (p Profile) normalizeProfile() (Profile, error) {
 	for _, list := range []*[]string{&p.ReadOnly, &p.ReadWrite, &p.Hide} {
 		clean := make([]string, len(*list))
 		for n, path := range *list {
-			if err := checkPath(path); err != nil {
+			if err := checkAbsolutePath(path); err != nil {
 				return p, &ProfileError{Profile: p.Name, Problem: "has a path that cannot be used: " + err.Error()}
 			}
 			clean[n] = filepath.Clean(path)
@@ -126,8 +126,8 @@ type ProcessLimits = limits.ProcessLimits
 // with a control group, where possible. Zero means no limit.
 type GroupLimits = cgroup.GroupLimits
 
-// checkPath refuses invalid sandbox paths.
-func checkPath(path string) error {
+// checkAbsolutePath refuses invalid sandbox paths.
+func checkAbsolutePath(path string) error {
 	switch {
 	case strings.ContainsRune(path, 0):
 		return fmt.Errorf("%q contains a NUL byte", path)

@@ -25,7 +25,7 @@ func accessOf(cfg Config, p Profile, path string) (PathAccess, error) {
 		}
 		return v.pathAccess(path), nil
 	case p.Confine && landlockABI() > 0:
-		return cfg.explainLandlockAccess(p, path), nil
+		return cfg.landlockAccess(p, path), nil
 	}
 	return PathAccess{Read: true, Write: true, Why: "nothing of the kernel's confines it"}, nil
 }
@@ -60,8 +60,8 @@ func (v *mountPlanner) pathAccess(path string) PathAccess {
 	return PathAccess{Why: "the sandbox has a " + m.target + " of its own, and not the host's"}
 }
 
-// explainLandlockAccess returns the access that Landlock allows to a path.
-func (cfg Config) explainLandlockAccess(p Profile, path string) PathAccess {
+// landlockAccess returns the access that Landlock allows to a path.
+func (cfg Config) landlockAccess(p Profile, path string) PathAccess {
 	var rights uint64
 	var by string
 	for granted, r := range cfg.pathGrants(p) {

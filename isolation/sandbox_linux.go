@@ -51,7 +51,7 @@ func (pl *processStarter) newBwrapCommand(child *exec.Cmd, plan *mountPlan) (*bw
 		SysProcAttr: child.SysProcAttr,
 	}
 	if p := plan.profile.Proxied; p != nil {
-		if s.sockets, err = s.prepareNetwork(pl.bwrap, p.Ports); err != nil {
+		if s.sockets, err = s.wrapInNetworkLauncher(pl.bwrap, p.Ports); err != nil {
 			s.closeAllFiles()
 			return nil, err
 		}

@@ -75,14 +75,14 @@ func (i *Starter) Run(ctx context.Context, cmd *exec.Cmd, p Profile) error {
 	return err
 }
 
-// PrepareCommand rewrites cmd to run in the sandbox of p, for callers that must start it themselves. Prefer Start,
+// WrapCommand rewrites cmd to run in the sandbox of p, for callers that must start it themselves. Prefer Start,
 // which also ends the child's processes with this process. Profiles with Confine can't be prepared.
-func (i *Starter) PrepareCommand(cmd *exec.Cmd, p Profile) error {
+func (i *Starter) WrapCommand(cmd *exec.Cmd, p Profile) error {
 	child, p, err := i.newChildCommand(cmd, p)
 	if err != nil {
 		return err
 	}
-	return i.starter.prepareCommand(cmd, child, p)
+	return i.starter.wrapCommand(cmd, child, p)
 }
 
 // newChildCommand checks cmd and p, and returns a copy of cmd with environment and standard streams.
@@ -111,7 +111,7 @@ func (i *Starter) newChildCommand(cmd *exec.Cmd, p Profile) (*exec.Cmd, Profile,
 			return nil, p, &ProfileError{Profile: p.Name, Problem: "needs a user environment, but there is no home",
 				Cure: "set PICOCLAW_HOME"}
 		}
-		if err := i.layout.prepareUserEnv(p.UserEnvID); err != nil {
+		if err := i.layout.createUserEnvDirs(p.UserEnvID); err != nil {
 			return nil, p, err
 		}
 		child.Env = i.layout.redirectEnv(child.Env, p.UserEnvID)

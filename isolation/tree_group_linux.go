@@ -28,7 +28,7 @@ func (t markedProcessTree) listMembers() []proctable.ProcessEntry {
 		if known[e.PID] {
 			continue
 		}
-		if e.PID == t.leader || e.Group == t.leader || e.Session == t.leader || t.mark.marksProcess(e.PID) && e.Started >= leader.Started {
+		if e.PID == t.leader || e.Group == t.leader || e.Session == t.leader || t.mark.isMarkOf(e.PID) && e.Started >= leader.Started {
 			found = append(found, e)
 		}
 	}

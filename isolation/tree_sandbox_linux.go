@@ -10,7 +10,7 @@ import (
 	"github.com/picoclaw/picoclaw/internal/proctable"
 )
 
-// sandboxProcessTree is the processes of a sandbox. They end with pid 1 of its pid namespace.
+// sandboxProcessTree is a sandbox's process tree. It ends with pid 1 of its pid namespace.
 type sandboxProcessTree struct {
 	bwrap  *Process // bubblewrap outside, our child
 	status *sandboxStatus
@@ -68,14 +68,14 @@ func (t *sandboxProcessTree) limitProcesses(l ProcessLimits) error {
 func (t *sandboxProcessTree) killAll() {
 	t.awaitInitPID()
 	if t.status.killInit() {
-		go t.killBwrap(time.After(sandboxEndTimeout))
+		go t.killBwrapAfter(time.After(sandboxEndTimeout))
 		return
 	}
 	markedProcessTree{leader: t.bwrap.pid}.killAll()
 }
 
-// killBwrap kills bubblewrap and its descendants if it still runs at the given time.
-func (t *sandboxProcessTree) killBwrap(when <-chan time.Time) {
+// killBwrapAfter kills bubblewrap and its descendants if it still runs at the given time.
+func (t *sandboxProcessTree) killBwrapAfter(when <-chan time.Time) {
 	select {
 	case <-t.bwrap.done:
 	case <-when:

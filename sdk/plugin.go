@@ -74,7 +74,7 @@ const (
 //
 // It does not return.
 func Main(p Plugin) {
-	heapgrowth.SetFreeHeap(20 << 20) // results of a megabyte pass through, one after another
+	heapgrowth.SetGCThreshold(20 << 20) // results of a megabyte pass through, one after another
 	os.Exit(serve.RunMain(serve.Plugin{
 		ID: p.ID, Version: p.Version, Doc: p.Doc,
 		Grants: pluginpb.Grant(p.Grants), Config: p.Config, Tools: p.Tools, Resources: p.Resources, Prompts: p.Prompts, FullNames: p.FullNames, Stop: p.Stop,

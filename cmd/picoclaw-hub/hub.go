@@ -27,7 +27,7 @@ func hubHandlers() hubcmd.Handlers {
 
 // hubDir returns the hub's directory in the home.
 func hubDir(f *cli.Factory) (string, error) {
-	cfg, err := f.Config("")
+	cfg, err := f.LoadConfig("")
 	if err != nil {
 		return "", err
 	}
@@ -62,7 +62,7 @@ func serveHub(ctx context.Context, o *hubcmd.ServeOptions) error {
 	if err = h.Listen(o.Listen, o.Names); err != nil {
 		return cli.StartError(err)
 	}
-	cfg, err := o.Config("")
+	cfg, err := o.LoadConfig("")
 	if err != nil {
 		return err
 	}
@@ -180,17 +180,17 @@ func showWitness(ctx context.Context, o *hubcmd.MachineOptions) error {
 		return cli.FailedError(err)
 	}
 	defer conn.Close()
-	notes := controlFilter{terminal.NewWriter(o.Out)}
+	notes := controlCharFilter{terminal.NewWriter(o.Out)}
 	if err := witness.Dump(ctx, conn, o.Tenant, o.Name, notes); err != nil {
 		return cli.FailedError(err)
 	}
 	return nil
 }
 
-// controlFilter replaces control characters in a worker's text if the output is a terminal.
-type controlFilter struct{ *terminal.Writer }
+// controlCharFilter replaces control characters in a worker's text if the output is a terminal.
+type controlCharFilter struct{ *terminal.Writer }
 
-func (c controlFilter) Write(line []byte) (int, error) {
-	_, err := io.WriteString(c.Writer, c.Clean(string(line)))
+func (c controlCharFilter) Write(line []byte) (int, error) {
+	_, err := io.WriteString(c.Writer, c.ReplaceControls(string(line)))
 	return len(line), err
 }

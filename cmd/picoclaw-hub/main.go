@@ -17,7 +17,7 @@ var version = "0.1.0-dev"
 
 func main() {
 	f := &cli.Factory{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Version: version}
-	os.Exit(cli.RunCommand(os.Args[1:], f, func(f *cli.Factory) *cobra.Command {
+	os.Exit(cli.RunRootCommand(os.Args[1:], f, func(f *cli.Factory) *cobra.Command {
 		root := cli.ConfigureRoot(f, &cobra.Command{Short: "Connect the machines of a fleet"})
 		root.AddCommand(hubcmd.NewCmdHub(f, hubHandlers()))
 		return root

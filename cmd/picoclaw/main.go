@@ -22,7 +22,7 @@ var (
 )
 
 func main() {
-	heapgrowth.SetFreeHeap(initialHeapBytes)
+	heapgrowth.SetGCThreshold(initialHeapBytes)
 	f := &cli.Factory{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Version: version, Source: source}
-	os.Exit(cli.RunCommand(os.Args[1:], f, root.NewRootCommand))
+	os.Exit(cli.RunRootCommand(os.Args[1:], f, root.NewRootCommand))
 }

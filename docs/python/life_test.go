@@ -112,7 +112,7 @@ func (p *play) gone(t *testing.T) {
 	t.Helper()
 	hosttest.WaitUntil(t, "the plugin has ended", func() bool {
 		for _, pid := range p.plugins {
-			if hosttest.IsAlive(pid) {
+			if hosttest.IsProcessAlive(pid) {
 				return false
 			}
 		}

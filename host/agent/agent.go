@@ -94,7 +94,7 @@ type TurnOutcome struct {
 
 // RunTurn sends text to the model and makes the tool calls it requests, until it answers without calls. observe may be
 // nil and receives events. Turns of one agent run one after another. The outcome of a failed turn has the work done so
-// far. The error is a *[BudgetError], a *[ModelError], or the context's.
+// far. The error is a *[BudgetExceededError], a *[ModelError], or the context's.
 func (a *Agent) RunTurn(ctx context.Context, text string, observe func(TurnEvent)) (*TurnOutcome, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -104,7 +104,7 @@ func (a *Agent) RunTurn(ctx context.Context, text string, observe func(TurnEvent
 	if cause := context.Cause(t.ctx); err != nil && cause != nil {
 		err = cause
 	}
-	if over, ok := errors.AsType[*BudgetError](err); ok {
+	if over, ok := errors.AsType[*BudgetExceededError](err); ok {
 		t.emitNotice(BudgetNotice, "%v", over)
 	}
 	t.outcome.Usage, t.outcome.Calls = t.meter.totalUsage()

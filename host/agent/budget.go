@@ -30,14 +30,14 @@ func (p TokenPrices) Cost(u TokenUsage) float64 {
 		float64(u.Output)*p.Output) / 1e6
 }
 
-// BudgetError means that a turn ended because it reached a limit.
-type BudgetError struct {
+// BudgetExceededError means that a turn ended because it reached a limit.
+type BudgetExceededError struct {
 	Budget  string // name of the limit, such as "tokens"
 	Setting string // config key of the limit
 	Message string
 }
 
-func (e *BudgetError) Error() string {
+func (e *BudgetExceededError) Error() string {
 	return fmt.Sprintf("%s (%s). Earlier changes remain", e.Message, e.Setting)
 }
 
@@ -50,12 +50,12 @@ const (
 	iterationsSetting = "agents.defaults.max_tool_iterations"
 )
 
-func timeBudgetError(limit time.Duration) *BudgetError {
-	return &BudgetError{"minutes", timeSetting, fmt.Sprintf("the turn has reached its time limit of %s", limit)}
+func timeBudgetError(limit time.Duration) *BudgetExceededError {
+	return &BudgetExceededError{"minutes", timeSetting, fmt.Sprintf("the turn has reached its time limit of %s", limit)}
 }
 
-func iterationsBudgetError(limit int) *BudgetError {
-	return &BudgetError{"iterations", iterationsSetting,
+func iterationsBudgetError(limit int) *BudgetExceededError {
+	return &BudgetExceededError{"iterations", iterationsSetting,
 		fmt.Sprintf("the turn has reached its limit of %d requests to the model", limit)}
 }
 
@@ -88,7 +88,7 @@ func (m *usageMeter) addUsage(u TokenUsage) {
 }
 
 // admitCall counts a tool call, or returns an error if the limit is reached.
-func (m *usageMeter) admitCall() *BudgetError {
+func (m *usageMeter) admitCall() *BudgetExceededError {
 	if err := m.checkBudget(); err != nil {
 		return err
 	}
@@ -100,11 +100,11 @@ func (m *usageMeter) admitCall() *BudgetError {
 	return nil
 }
 
-func (m *usageMeter) countCall() *BudgetError {
+func (m *usageMeter) countCall() *BudgetExceededError {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if limit := m.budget.Calls; limit > 0 && m.calls >= limit {
-		return &BudgetError{"calls", callsSetting,
+		return &BudgetExceededError{"calls", callsSetting,
 			fmt.Sprintf("the turn used its budget of %d calls", limit)}
 	}
 	m.calls++
@@ -112,7 +112,7 @@ func (m *usageMeter) countCall() *BudgetError {
 }
 
 // checkBudget returns the limit that this turn or an outer one has reached.
-func (m *usageMeter) checkBudget() *BudgetError {
+func (m *usageMeter) checkBudget() *BudgetExceededError {
 	for ; m != nil; m = m.outer {
 		if err := m.checkOwnBudget(); err != nil {
 			return err
@@ -121,19 +121,19 @@ func (m *usageMeter) checkBudget() *BudgetError {
 	return nil
 }
 
-func (m *usageMeter) checkOwnBudget() *BudgetError {
+func (m *usageMeter) checkOwnBudget() *BudgetExceededError {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	b, used := m.budget, m.usage
 	switch {
 	case b.Tokens > 0 && used.TotalTokens() >= b.Tokens:
-		return &BudgetError{"tokens", tokensSetting,
+		return &BudgetExceededError{"tokens", tokensSetting,
 			fmt.Sprintf("the turn has used %d tokens; its budget is %d", used.TotalTokens(), b.Tokens)}
 	case b.CostUSD > 0 && m.unknown:
-		return &BudgetError{"cost_usd", costSetting, fmt.Sprintf(
+		return &BudgetExceededError{"cost_usd", costSetting, fmt.Sprintf(
 			"the turn may cost %.2f USD, but the model has no prices; set them", b.CostUSD)}
 	case b.CostUSD > 0 && used.CostUSD >= b.CostUSD:
-		return &BudgetError{"cost_usd", costSetting,
+		return &BudgetExceededError{"cost_usd", costSetting,
 			fmt.Sprintf("the turn has cost %.4f USD; its budget is %.4f", used.CostUSD, b.CostUSD)}
 	}
 	return nil

@@ -41,7 +41,7 @@ func TestBudgets(t *testing.T) {
 			test.change(&s)
 			a := agent.New(agent.Options{Model: chat, Tools: box, Settings: s, Transcript: transcript})
 			_, err := a.RunTurn(t.Context(), "go", seen.observe)
-			var over *agent.BudgetError
+			var over *agent.BudgetExceededError
 			if !errors.As(err, &over) {
 				t.Fatalf("the error is %v", err)
 			}
@@ -72,7 +72,7 @@ func TestBudgetOfTokensDoesNotOverflow(t *testing.T) {
 			s.Budget.Tokens = 900
 			a := agent.New(agent.Options{Model: chat, Tools: tools(t, "exec"), Settings: s, Transcript: agent.NewTranscript()})
 			out, err := a.RunTurn(t.Context(), "go", nil)
-			var over *agent.BudgetError
+			var over *agent.BudgetExceededError
 			if !errors.As(err, &over) || over.Budget != "tokens" || out.Usage.TotalTokens() != most {
 				t.Errorf("%s, %s: %v, %+v", name, family, err, out)
 			}

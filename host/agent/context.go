@@ -57,7 +57,7 @@ func (t *turn) summariseOldTurns() error {
 			at = i
 		}
 	}
-	return t.summariseFirstMessages(at)
+	return t.replaceWithSummary(at)
 }
 
 // fitContext halves the conversation if the request nearly fills the context window, and reports whether it did.
@@ -90,18 +90,18 @@ func (t *turn) cutContextToSize(bytes int) (bool, error) {
 			}
 			best = max(best, i)
 			if messageBytes(messages[i:]) <= bytes {
-				return true, t.summariseFirstMessages(i)
+				return true, t.replaceWithSummary(i)
 			}
 		}
 	}
 	if messageBytes(messages[:best]) < messageBytes(messages)/10 {
 		return false, nil // don't summarise a summary
 	}
-	return true, t.summariseFirstMessages(best)
+	return true, t.replaceWithSummary(best)
 }
 
-// summariseFirstMessages replaces the first messages with a summary. It drops them if the model returns no summary.
-func (t *turn) summariseFirstMessages(at int) error {
+// replaceWithSummary replaces the first messages with a summary. It drops them if the model returns no summary.
+func (t *turn) replaceWithSummary(at int) error {
 	messages := t.transcript.Messages()
 	old, rest := messages[:at], messages[at:]
 	about := fmt.Sprintf("%d older messages, about %d tokens,", len(old), t.estimateTokens(messageBytes(old)))
@@ -119,7 +119,7 @@ func (t *turn) summariseFirstMessages(at int) error {
 	if task := t.task; task != "" && !hasUserMessage(rest, task) {
 		text += "\n\nWhat you are working on, in the user's words:\n\n" + shortenText(task, maxTaskBytes)
 	}
-	if err := t.transcript.ReplaceOlder(len(rest), Message{Role: User, Text: text}, notice); err != nil {
+	if err := t.transcript.ReplaceOlderMessages(len(rest), Message{Role: User, Text: text}, notice); err != nil {
 		return err
 	}
 	t.emitNotice(ContextNotice, "%s", notice)
@@ -161,7 +161,7 @@ func (t *turn) summariseMessages(messages []Message) (string, error) {
 	if most := int(float64(t.settings.ContextWindow) * t.bytesPerToken / 2); most > 0 && len(text) > most {
 		text = "(the beginning is left out)\n" + strings.ToValidUTF8(text[len(text)-most:], "")
 	}
-	reply, err := t.generateReply(ModelRequest{
+	reply, err := t.generateWithRetries(ModelRequest{
 		System: summarySystem, MaxTokens: maxSummaryTokens,
 		Messages: []Message{{Role: User, Text: markAsData("the conversation", text)}}, Observe: t.forwardProviderEvent,
 	}, nil)

@@ -13,8 +13,8 @@ import (
 	"github.com/picoclaw/picoclaw/sdk"
 )
 
-// Team lets agents delegate tasks to child agents. A child runs the same loop as its parent, in its own session. Its
-// usage counts for the parent's turn, and it ends with that turn at the latest.
+// Team lets agents delegate tasks to child agents. A child runs its parent's loop in its own session, its usage counts
+// for the parent's turn, and it ends with that turn unless Outlive is set.
 type Team struct {
 	options TeamOptions
 	ctx     context.Context // of children outside a turn

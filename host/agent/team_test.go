@@ -305,7 +305,7 @@ func TestBudgetCountsChildren(t *testing.T) {
 	team := teamOf(t, nil, map[string]Model{"burn": says(answers...)})
 	a, transcript := parentOf(t, team, says(`subagent {"task":"burn"}`, "done"), LoopSettings{Budget: TurnBudget{Tokens: 100}})
 	_, err := a.RunTurn(t.Context(), "go", nil)
-	var over *BudgetError
+	var over *BudgetExceededError
 	if !errors.As(err, &over) || !strings.Contains(texts(transcript), tokensSetting) {
 		t.Errorf("%v; the parent has read %s", err, texts(transcript))
 	}

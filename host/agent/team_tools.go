@@ -30,7 +30,7 @@ type delegateInput struct {
 	Task  string `json:"task" jsonschema:"the agent's task with all context: it sees nothing else"`
 }
 
-type statusInput struct {
+type spawnStatusInput struct {
 	ID   string  `json:"id,omitempty" jsonschema:"id from spawn; default all"`
 	Wait float64 `json:"wait_seconds,omitempty" jsonschema:"seconds to wait for its end, at most 60"`
 }
@@ -71,7 +71,7 @@ func (t *Team) BuiltinPlugin() (session.BuiltinPlugin, error) {
 			return t.runTask(ctx, ChildTask{Parent: s, Agent: in.Agent, Text: in.Task})
 		}))
 	add(session.NewBuiltinTool("spawn_status", "Show the state of subagents started by spawn, with the results of finished ones.",
-		t.statusReport))
+		t.waitAndReportStatus))
 	return p, wrong
 }
 
@@ -90,7 +90,7 @@ func (t *Team) runTask(ctx context.Context, task ChildTask) (string, error) {
 	return c.Text, nil
 }
 
-func (t *Team) statusReport(ctx context.Context, s *session.Session, in statusInput) (string, error) {
+func (t *Team) waitAndReportStatus(ctx context.Context, s *session.Session, in spawnStatusInput) (string, error) {
 	var asked []*childAgent
 	t.mu.Lock()
 	if f := t.groups[s]; f != nil {

@@ -42,7 +42,7 @@ type transcriptHeader struct {
 	Key     string `json:"key"`
 }
 
-// contextCompaction records that a message replaced all messages but the last.
+// contextCompaction says that Message replaced all but the last Kept messages.
 type contextCompaction struct {
 	Kept    int     `json:"kept"`
 	Message Message `json:"message"`
@@ -123,7 +123,7 @@ func (t *Transcript) Path() string {
 // Messages returns the current messages. The caller must not change them.
 func (t *Transcript) Messages() []Message { return t.messages }
 
-// Repairs describes each repair that OpenTranscript made in one sentence.
+// Repairs returns one sentence for each repair that OpenTranscript made.
 func (t *Transcript) Repairs() []string { return t.repairs }
 
 // AppendMessage adds a message and its token usage, if known.
@@ -135,8 +135,8 @@ func (t *Transcript) AppendMessage(m Message, used *TokenUsage) error {
 	return nil
 }
 
-// ReplaceOlder replaces all but the last kept messages with m. It stores the notice as the reason.
-func (t *Transcript) ReplaceOlder(kept int, m Message, notice string) error {
+// ReplaceOlderMessages replaces all but the last kept messages with m. It stores the notice as the reason.
+func (t *Transcript) ReplaceOlderMessages(kept int, m Message, notice string) error {
 	if err := t.writeLine(transcriptLine{Context: &contextCompaction{kept, m, notice}}); err != nil {
 		return err
 	}

@@ -120,7 +120,7 @@ func (t *turn) askModel() (*ModelReply, error) {
 			r.Messages = t.transcript.Messages()
 		}
 		t.outcome.Iterations++
-		reply, err := t.generateReply(r, func(text string) { t.emitEvent(TurnEvent{Kind: TextEvent, Text: text}) })
+		reply, err := t.generateWithRetries(r, func(text string) { t.emitEvent(TurnEvent{Kind: TextEvent, Text: text}) })
 		if err == nil {
 			reply.Message.Calls = normalizeCalls(reply.Message.Calls)
 			return reply, nil
@@ -145,9 +145,9 @@ func (t *turn) forwardProviderEvent(e TurnEvent) {
 // maxRetryWait limits the delay a provider may request.
 const maxRetryWait = 5 * time.Minute
 
-// generateReply asks the model, with retries, and counts usage. It does not retry a provider that has made calls
+// generateWithRetries asks the model, with retries, and counts usage. It does not retry a provider that has made calls
 // itself, since a retry would repeat them.
-func (t *turn) generateReply(r ModelRequest, onText func(string)) (*ModelReply, error) {
+func (t *turn) generateWithRetries(r ModelRequest, onText func(string)) (*ModelReply, error) {
 	t.acted.Store(false)
 	for try := 0; ; try++ {
 		reply, err := t.model.Generate(t.ctx, r, onText)

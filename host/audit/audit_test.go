@@ -80,7 +80,7 @@ func TestLongArgumentsAreCut(t *testing.T) {
 		"long": strings.Repeat("é", 1000), "short": "x", "n": int64(7),
 		"list": make([]any, 100), "deep": map[string]any{"long": strings.Repeat("x", 1000)},
 	}
-	got := Record{Args: args}.Shortened().Args
+	got := Record{Args: args}.RedactedAndShortened().Args
 	long, _ := got["long"].(string)
 	if len(long) > maxValue+32 || !utf8.ValidString(long) || !strings.Contains(long, "2000 bytes") {
 		t.Errorf("a long argument became %q", long)
@@ -102,7 +102,7 @@ func TestLongArgumentsAreCut(t *testing.T) {
 	for range 1000 {
 		nested = map[string]any{"x": nested}
 	}
-	line, err := json.Marshal(Record{Args: map[string]any{"x": nested}}.Shortened())
+	line, err := json.Marshal(Record{Args: map[string]any{"x": nested}}.RedactedAndShortened())
 	if err != nil || len(line) > 1000 {
 		t.Errorf("a deep argument is %d bytes (%v)", len(line), err)
 	}
@@ -116,7 +116,7 @@ func TestSecretsAreRemoved(t *testing.T) {
 		// The secret lies across the place where the text is cut.
 		"content": strings.Repeat("x", maxValue-20) + " password=" + secret + strings.Repeat(" y", 1000),
 		"list":    []any{"ls", "password: " + secret},
-	}}.Shortened())
+	}}.RedactedAndShortened())
 	if err != nil || strings.Contains(string(line), "hunter2") || strings.Count(string(line), redact.Mark) < 6 {
 		t.Errorf("%v: %s", err, line)
 	}

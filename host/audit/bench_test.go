@@ -16,7 +16,7 @@ func BenchmarkAudit(b *testing.B) {
 		log := openLog(b, filepath.Join(b.TempDir(), "audit.jsonl"), 10<<20)
 		times := measure.RunInTurns(b, measure.BenchCase{Name: "entry", Run: func() error { return log.Write(entry(0, time.Now())) }},
 			measure.BenchCase{Name: "begin_and_end", Run: func() error {
-				end := entry(0, time.Now()).Shortened()
+				end := entry(0, time.Now()).RedactedAndShortened()
 				end.Call = "abcdefghijkl-1"
 				begin := end
 				begin.State = Begun

@@ -29,8 +29,8 @@ func (c chainHash) nextHash(record []byte) chainHash {
 	return chainHash(hex.AppendEncode(make([]byte, 0, chainLength), sum[:]))
 }
 
-// linkFirstRecord adds a link to the previous file to the first record of a new file: this hash, which ends the
-// previous file, and its position.
+// linkFirstRecord adds to the first record of a new file the hash c, which ends the previous file, and the chain
+// position at that end.
 func (c chainHash) linkFirstRecord(record []byte, at chainPosition) []byte {
 	if c == "" {
 		return record
@@ -108,9 +108,9 @@ func (l *Log) loadPreviousFileHash() error {
 	return err
 }
 
-// wasFileRemoved reports whether the open file was removed by another cause than rotation. If so, it sets l.last to the
-// file's last hash: the new file continues the chain, so the gap is detected.
-func (l *Log) wasFileRemoved() bool {
+// loadRemovedFileHash sets l.last to the open file's last hash and returns true if the file was removed, not rotated.
+// The new file then continues the chain, so the gap is detected.
+func (l *Log) loadRemovedFileHash() bool {
 	ours, err := l.file.Stat()
 	if err != nil {
 		return false
@@ -143,7 +143,7 @@ func (l *Log) loadLastHash() (err error) {
 	case l.lastEnd == l.end:
 		return nil
 	case l.end == 0:
-		if err = checkCurrentFile(l.path); err == nil {
+		if err = checkCurrentFileNotLost(l.path); err == nil {
 			err = l.loadPreviousFileHash()
 		}
 	default:

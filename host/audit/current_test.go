@@ -24,7 +24,7 @@ func writeRecords(t *testing.T, home string, n int, o audit.LogOptions) {
 			t.Fatal(err)
 		}
 	}
-	if err := errors.Join(log.Close(), statefiles.AddFile(home, audit.LogPath(home))); err != nil {
+	if err := errors.Join(log.Close(), statefiles.AddToList(home, audit.LogPath(home))); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -67,7 +67,7 @@ func TestExports(t *testing.T) {
 		t.Errorf("OCSF is %+v", event)
 	}
 
-	cut := Record{Time: r.Time, Args: map[string]any{"content": strings.Repeat("x", 1000)}}.Shortened()
+	cut := Record{Time: r.Time, Args: map[string]any{"content": strings.Repeat("x", 1000)}}.RedactedAndShortened()
 	if line := exported(t, "jsonl", cut); !strings.Contains(line, "… (1000 bytes)") || IsArgumentWhole(cut.Args) || !IsArgumentWhole(r.Args) {
 		t.Errorf("what was cut is cut again: %s", line)
 	}

@@ -21,13 +21,13 @@ func TestPendingEntriesAreWrittenLater(t *testing.T) {
 			t.Fatal("a device takes records")
 		}
 	}
-	if err := log.CheckWritable(); err == nil {
+	if err := log.EnsureWritable(); err == nil {
 		t.Fatal("it is ready")
 	}
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	if err := log.CheckWritable(); err != nil {
+	if err := log.EnsureWritable(); err != nil {
 		t.Fatal(err)
 	}
 	if err := log.Write(record("three")); err != nil {
@@ -53,11 +53,11 @@ func TestDroppedEntriesAreReported(t *testing.T) {
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	if err := log.CheckWritable(); err == nil ||
+	if err := log.EnsureWritable(); err == nil ||
 		err.Error() != "write the audit log: 2 entries were lost while it could not be written" {
 		t.Errorf("the error is %v", err)
 	}
-	if err := log.CheckWritable(); err != nil {
+	if err := log.EnsureWritable(); err != nil {
 		t.Error(err)
 	}
 	if got := len(read(t, path)); got != maxPending {
@@ -83,7 +83,7 @@ func TestHeldLockTimesOut(t *testing.T) {
 	if err := dir.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := log.CheckWritable(); err != nil {
+	if err := log.EnsureWritable(); err != nil {
 		t.Error(err)
 	}
 	if got := len(read(t, path)); got != 1 {

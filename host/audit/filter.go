@@ -113,12 +113,12 @@ func parseFilterTime(text string, now time.Time) (time.Time, error) {
 	return time.Time{}, fmt.Errorf("%q: want how long ago, such as 90m, 24h or 7d, or a time, such as 2006-01-02 or 2006-01-02T15:04:05Z", text)
 }
 
-// lineFilter rejects lines by their bytes, because parsing takes much longer. It never rejects a line that the filter
+// linePrefilter rejects lines by their bytes, because parsing takes much longer. It never rejects a line that the filter
 // selects. Each element is a set of texts, of which a line must contain at least one.
-type lineFilter [][][]byte
+type linePrefilter [][][]byte
 
-func (f Filter) newLineFilter() lineFilter {
-	var s lineFilter
+func (f Filter) buildLineFilter() linePrefilter {
+	var s linePrefilter
 	need := func(texts ...string) {
 		var set [][]byte
 		for _, text := range texts {
@@ -168,8 +168,8 @@ func longestUnescapedPart(text string) string {
 	return longest
 }
 
-// firstCandidateOffset returns the offset of the first line with a text of the first set; the end of lines for none.
-func (s lineFilter) firstCandidateOffset(lines []byte) int {
+// firstCandidateOffset returns the offset of the first line that may match, or the end of lines.
+func (s linePrefilter) firstCandidateOffset(lines []byte) int {
 	if len(s) == 0 || len(s[0]) > 1 {
 		return 0
 	}
@@ -181,7 +181,7 @@ func (s lineFilter) firstCandidateOffset(lines []byte) int {
 }
 
 // mayMatch reports whether any of the lines may match.
-func (s lineFilter) mayMatch(lines []byte) bool {
+func (s linePrefilter) mayMatch(lines []byte) bool {
 	for _, set := range s {
 		found := false
 		for _, text := range set {

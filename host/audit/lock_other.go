@@ -10,5 +10,5 @@ func (l *Log) withDirLock(do func() error) error { return do() }
 // withSharedDirLock runs do without a lock, since this system has one writer per file.
 func withSharedDirLock(_ *os.File, do func() error) error { return do() }
 
-// ignoreUnsupportedSync drops all errors: these systems can't sync directories.
-func ignoreUnsupportedSync(error) error { return nil }
+// ignoreUnsupportedSyncError drops all errors: these systems can't sync directories.
+func ignoreUnsupportedSyncError(error) error { return nil }

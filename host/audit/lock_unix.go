@@ -47,9 +47,9 @@ func withSharedDirLock(dir *os.File, do func() error) error {
 	return do()
 }
 
-// ignoreUnsupportedSync returns nil for the error of a file that can't be synced, such as a device. It returns other
+// ignoreUnsupportedSyncError returns nil for the error of a file that can't be synced, such as a device. It returns other
 // errors unchanged.
-func ignoreUnsupportedSync(err error) error {
+func ignoreUnsupportedSyncError(err error) error {
 	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOTSUP) {
 		return nil
 	}

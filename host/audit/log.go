@@ -85,7 +85,7 @@ func OpenLog(path string, options LogOptions) (*Log, error) {
 
 // openInitialFile opens the current file. If the home lists the file, it must exist and not be empty.
 func (l *Log) openInitialFile() error {
-	if err := checkCurrentFile(l.path); err != nil {
+	if err := checkCurrentFileNotLost(l.path); err != nil {
 		return err
 	}
 	return l.openCurrentFile()
@@ -110,9 +110,9 @@ func (l *Log) Write(r Record) error {
 	return l.flushPending()
 }
 
-// CheckWritable returns an error if the next entry can't be written. It writes pending entries, and allocates disk
-// space if the file system supports that.
-func (l *Log) CheckWritable() error {
+// EnsureWritable returns an error if the next entry can't be written. It writes pending entries and, where supported,
+// allocates disk space.
+func (l *Log) EnsureWritable() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
@@ -174,7 +174,7 @@ func (l *Log) appendOrRotate(record []byte) error {
 		return err
 	}
 	if limit := l.options.MaxSize; limit > 0 && l.end > 0 && l.end+int64(len(record)+chainMemberLength) > limit {
-		return l.rotateFile(record)
+		return l.rotateAndWriteRecord(record)
 	}
 	return l.writeRecord(record)
 }
@@ -201,7 +201,7 @@ func (l *Log) writeRecord(record []byte) error {
 // scheduleSync syncs written entries to disk, now or within a second.
 func (l *Log) scheduleSync() error {
 	if l.options.SyncEach {
-		return ignoreUnsupportedSync(l.file.Sync())
+		return ignoreUnsupportedSyncError(l.file.Sync())
 	}
 	if l.timer == nil {
 		l.timer = time.AfterFunc(syncInterval, l.syncFile)
@@ -214,7 +214,7 @@ func (l *Log) syncFile() {
 	l.timer = nil
 	f := l.file
 	l.mu.Unlock() // don't block calls while the disk syncs
-	err := ignoreUnsupportedSync(f.Sync())
+	err := ignoreUnsupportedSyncError(f.Sync())
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !errors.Is(err, os.ErrClosed) { // files are synced before they are closed
@@ -237,7 +237,7 @@ func (l *Log) Close() error {
 		l.timer.Stop()
 	}
 	l.closed = true
-	err = errors.Join(err, ignoreUnsupportedSync(l.file.Sync()), l.file.Close(), l.dir.Close())
+	err = errors.Join(err, ignoreUnsupportedSyncError(l.file.Sync()), l.file.Close(), l.dir.Close())
 	if err != nil {
 		return fmt.Errorf("close the audit log: %w", err)
 	}

@@ -133,8 +133,8 @@ func (r *logReader) readNewRecords() error {
 	return r.readFiles()
 }
 
-// openFiles opens the files of the log under a shared lock. It skips the file after, which was read, and older files; a
-// nil after skips none.
+// openFiles opens the log's files under a shared lock. It skips the file described by after, which was read, and older
+// ones; nil skips none.
 func (r *logReader) openFiles(after os.FileInfo) error {
 	dir, err := os.Open(filepath.Dir(r.path))
 	if err != nil {
@@ -146,7 +146,7 @@ func (r *logReader) openFiles(after os.FileInfo) error {
 	defer dir.Close()
 	var opened []*os.File
 	err = withSharedDirLock(dir, func() error {
-		if checkErr := checkCurrentFile(r.path); checkErr != nil {
+		if checkErr := checkCurrentFileNotLost(r.path); checkErr != nil {
 			return checkErr
 		}
 		paths, listErr := rotatedFilePaths(r.path)
@@ -154,7 +154,7 @@ func (r *logReader) openFiles(after os.FileInfo) error {
 			return listErr
 		}
 		for _, path := range append(paths, r.path) {
-			f, _, openErr := openRegular(path, os.O_RDONLY)
+			f, _, openErr := openRegularFile(path, os.O_RDONLY)
 			if errors.Is(openErr, fs.ErrNotExist) {
 				continue
 			}

@@ -60,39 +60,39 @@ const (
 )
 
 // encodeShortened returns the shortened entry as JSON, without the chain hash.
-func (r Record) encodeShortened() ([]byte, error) { return r.Shortened().encodeJSON() }
+func (r Record) encodeShortened() ([]byte, error) { return r.RedactedAndShortened().encodeJSON() }
 
 // encodeJSON returns the entry as JSON for people: < is not escaped, and invalid UTF-8 becomes U+FFFD.
 func (r Record) encodeJSON() ([]byte, error) {
 	return jsonv2.Marshal(r, jsonv2.Deterministic(true), jsontext.AllowInvalidUTF8(true))
 }
 
-// Shortened returns the entry in the form of the log: without secrets, and with long values cut.
-func (r Record) Shortened() Record {
+// RedactedAndShortened returns the entry as logged: without secrets and with long values cut.
+func (r Record) RedactedAndShortened() Record {
 	if r.shortened {
-		r.Error = shortenText("", r.Error)
+		r.Error = redactAndShortenText("", r.Error)
 		return r
 	}
 	r.shortened = true
 	if r.Args != nil {
 		args := make(map[string]any, len(r.Args))
 		for name, value := range r.Args {
-			args[name] = shortenValue(name, value, 0)
+			args[name] = redactAndShortenValue(name, value, 0)
 		}
 		r.Args = args
 	}
-	r.Error = shortenText("", r.Error)
-	r.Tool = shortenText("", r.Tool)
+	r.Error = redactAndShortenText("", r.Error)
+	r.Tool = redactAndShortenText("", r.Tool)
 	return r
 }
 
-func shortenValue(name string, v any, depth int) any {
+func redactAndShortenValue(name string, v any, depth int) any {
 	if depth == maxDepth {
 		return "…"
 	}
 	switch v := v.(type) {
 	case string:
-		return shortenText(name, v)
+		return redactAndShortenText(name, v)
 	case map[string]any:
 		short := make(map[string]any, min(len(v), maxItems+1))
 		for key, value := range v {
@@ -100,7 +100,7 @@ func shortenValue(name string, v any, depth int) any {
 				short["…"] = fmt.Sprintf("(%d members)", len(v))
 				break
 			}
-			short[shortenText("", key)] = shortenValue(key, value, depth+1)
+			short[redactAndShortenText("", key)] = redactAndShortenValue(key, value, depth+1)
 		}
 		return short
 	case []any:
@@ -109,14 +109,14 @@ func shortenValue(name string, v any, depth int) any {
 			if i == maxItems {
 				return append(short, fmt.Sprintf("… (%d items)", len(v)))
 			}
-			short = append(short, shortenValue(name, item, depth+1))
+			short = append(short, redactAndShortenValue(name, item, depth+1))
 		}
 		return short
 	}
 	return redact.RedactValue(name, v)
 }
 
-func shortenText(name, text string) string {
+func redactAndShortenText(name, text string) string {
 	if len(text) <= maxValue {
 		kept, _ := redact.RedactValue(name, text).(string) // a string stays one
 		return kept

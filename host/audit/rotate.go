@@ -31,19 +31,19 @@ func LogExists(home string) bool {
 // nextSuffix is the suffix of the new file while a rotation is in progress.
 const nextSuffix = ".next"
 
-// checkCurrentFile returns an error if the current file of a log is missing or empty although the home lists it. The
+// checkCurrentFileNotLost returns an error if the current file of a log is missing or empty although the home lists it. The
 // caller holds the directory lock, so no rotation is in progress. A killed rotation leaves the file with nextSuffix.
-func checkCurrentFile(path string) error {
+func checkCurrentFileNotLost(path string) error {
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
 		if _, err := os.Lstat(path + nextSuffix); err == nil {
 			return nil
 		}
 	}
-	return statefiles.CheckFile(filepath.Dir(filepath.Dir(path)), path)
+	return statefiles.CheckNotMissing(filepath.Dir(filepath.Dir(path)), path)
 }
 
-// openRegular opens a file of a log. It refuses devices, which keep nothing, and FIFOs, which block.
-func openRegular(path string, flag int) (*os.File, os.FileInfo, error) {
+// openRegularFile opens a file of a log. It refuses devices (they keep nothing) and FIFOs (they block).
+func openRegularFile(path string, flag int) (*os.File, os.FileInfo, error) {
 	f, err := os.OpenFile(path, flag|filelock.NonBlock, 0o600)
 	if err != nil {
 		return nil, nil, err
@@ -60,7 +60,7 @@ func openRegular(path string, flag int) (*os.File, os.FileInfo, error) {
 
 func damagedFileError(path, fault string) error {
 	return fmt.Errorf("%s %s; restore a copy, or move it away and remove its line from %s to begin a new log", path, fault,
-		statefiles.ListPath(filepath.Dir(filepath.Dir(path))))
+		statefiles.StateListPath(filepath.Dir(filepath.Dir(path))))
 }
 
 // checkHasEntry returns an error if a file of this size has text but no entry.
@@ -98,7 +98,7 @@ func (l *Log) openCurrentFile() error {
 			return err
 		}
 	}
-	f, info, err := openRegular(l.path, os.O_RDWR|os.O_CREATE|os.O_APPEND)
+	f, info, err := openRegularFile(l.path, os.O_RDWR|os.O_CREATE|os.O_APPEND)
 	if err != nil {
 		return err
 	}
@@ -118,7 +118,7 @@ func (l *Log) openCurrentFile() error {
 	}
 	l.lastEnd = -1
 	if l.file != nil {
-		if info.Size() == 0 && l.wasFileRemoved() {
+		if info.Size() == 0 && l.loadRemovedFileHash() {
 			l.lastEnd = 0
 		}
 		_ = l.file.Sync() // another process may have rotated it
@@ -128,7 +128,7 @@ func (l *Log) openCurrentFile() error {
 	if l.end > 0 {
 		return nil
 	}
-	return ignoreUnsupportedSync(l.dir.Sync()) // a new file needs a directory sync
+	return ignoreUnsupportedSyncError(l.dir.Sync()) // a new file needs a directory sync
 }
 
 // finishIncompleteLine ends a line that a power failure cut off, so that the next entry begins a new line.
@@ -144,9 +144,9 @@ func finishIncompleteLine(f *os.File, info os.FileInfo) error {
 	return err
 }
 
-// rotateFile renames the current file and writes a record to a new one. The caller holds the directory lock and has
+// rotateAndWriteRecord renames the current file and writes a record to a new one. The caller holds the directory lock and has
 // called loadLastHash.
-func (l *Log) rotateFile(record []byte) error {
+func (l *Log) rotateAndWriteRecord(record []byte) error {
 	if info, err := os.Lstat(l.path); err != nil || !info.Mode().IsRegular() {
 		return errors.Join(err, l.writeRecord(record)) // other files are not rotated here
 	}
@@ -174,7 +174,7 @@ func (l *Log) rotateFile(record []byte) error {
 		}
 		at = at.Add(time.Nanosecond)
 	}
-	if err := errors.Join(l.openCurrentFile(), ignoreUnsupportedSync(l.dir.Sync())); err != nil {
+	if err := errors.Join(l.openCurrentFile(), ignoreUnsupportedSyncError(l.dir.Sync())); err != nil {
 		return err
 	}
 	l.last, l.lastEnd = next, l.end

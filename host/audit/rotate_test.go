@@ -105,7 +105,7 @@ func TestConcurrentLogsInProcess(t *testing.T) {
 		for range 2 {
 			running.Go(func() {
 				for range 100 {
-					if err := log.CheckWritable(); err != nil {
+					if err := log.EnsureWritable(); err != nil {
 						t.Error(err)
 					}
 					if err := log.Write(record("x")); err != nil {

@@ -59,7 +59,7 @@ func SearchLog(path string, q LogQuery) (*LogPage, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &logSearch{LogQuery: q, sieve: q.newLineFilter()}
+	s := &logSearch{LogQuery: q, sieve: q.buildLineFilter()}
 	reached := q.After == ""
 	for i, f := range slices.Backward(r.files) {
 		info, err := f.Stat()
@@ -118,7 +118,7 @@ func FindCall(path, session string, at time.Time) (Record, error) {
 // logSearch is a backward search through the files of a log.
 type logSearch struct {
 	LogQuery
-	sieve    lineFilter
+	sieve    linePrefilter
 	current  *os.File   // file being searched
 	later    []*os.File // newer files
 	oldest   bool       // current is the oldest file

@@ -236,7 +236,7 @@ func FuzzSieve(f *testing.F) {
 			{Text: arg, Tool: pattern},
 		} {
 			lines, at := slices.Concat([]byte("{}\n"), line, []byte("\n")), 3
-			if s := filter.newLineFilter(); filter.Matches(kept) && (!s.mayMatch(line) || s.firstCandidateOffset(lines) > at) {
+			if s := filter.buildLineFilter(); filter.Matches(kept) && (!s.mayMatch(line) || s.firstCandidateOffset(lines) > at) {
 				t.Errorf("%+v wants %q, and it is held back", filter, line)
 			}
 		}

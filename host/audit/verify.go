@@ -97,7 +97,7 @@ func (v *chainVerifier) verifyFile(f *os.File, current bool) error {
 		if err != nil {
 			return fmt.Errorf("read the audit log: %w", err)
 		}
-		if why := v.lineFault(bytes.TrimSuffix(line, []byte{'\n'})); why != "" {
+		if why := v.verifyLine(bytes.TrimSuffix(line, []byte{'\n'})); why != "" {
 			return &ChainError{File: f.Name(), Line: number, Why: why}
 		}
 	}
@@ -113,8 +113,8 @@ func (v *chainVerifier) countInvalidLine() {
 	}
 }
 
-// lineFault checks a line. It returns a description of the fault, or "".
-func (v *chainVerifier) lineFault(line []byte) string {
+// verifyLine verifies a line. It returns a description of the fault, or "".
+func (v *chainVerifier) verifyLine(line []byte) string {
 	text, c, ok := splitChainedLine(line)
 	if !ok {
 		text = line

@@ -273,7 +273,7 @@ func FuzzVerify(f *testing.F) {
 	f.Add([]byte(`{"time":"2026-01-01T00:00:00Z"}`), []byte("x"))
 	f.Fuzz(func(t *testing.T, record, junk []byte) {
 		v := &chainVerifier{}
-		v.lineFault(junk)
+		v.verifyLine(junk)
 		if len(record) < 2 || record[len(record)-1] != '}' || bytes.ContainsRune(record, '\n') {
 			return
 		}

@@ -236,7 +236,7 @@ func appendLineToFile(path string, line []byte) error {
 		return err
 	}
 	if _, err = f.Write(append(line, '\n')); err == nil {
-		err = ignoreUnsupportedSync(f.Sync())
+		err = ignoreUnsupportedSyncError(f.Sync())
 	}
 	if closed := f.Close(); err == nil {
 		err = closed

@@ -103,7 +103,7 @@ type WitnessReport struct {
 	Why     string       `json:"why"`
 }
 
-// recordPosition identifies an entry by the id and the length of its chain up to the entry.
+// recordPosition identifies an entry by its chain's id and its number in the chain.
 type recordPosition struct {
 	chain string
 	count int

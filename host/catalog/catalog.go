@@ -39,7 +39,7 @@ type Catalog struct {
 // Plugin is an installed plugin.
 type Plugin struct {
 	Manifest *pluginpb.Manifest
-	Kind     PluginKind
+	Kind     PluginOrigin
 	Dir      string                 // absolute path of its directory
 	Binary   string                 // absolute path
 	Digest   string                 // identifies the manifest and the binary, or all files of an installed plugin
@@ -67,7 +67,7 @@ func (t *Tool) CallName() string { return pluginpb.CallNamePrefix(t.Kind) + t.Sp
 
 // ArgumentSchema is the parsed schema of a tool's arguments.
 type ArgumentSchema struct {
-	Reader *pluginpb.ArgumentReader
+	Reader *pluginpb.ArgumentParser
 	Claims []pluginpb.ClaimedArgument
 }
 
@@ -153,8 +153,7 @@ func newPlugin(m *pluginpb.Manifest, dir string) *Plugin {
 	return p
 }
 
-// fingerprintBinary returns text that changes with a binary. The binary must be executable and not writable by all
-// users.
+// fingerprintBinary returns text that changes with the binary. The binary must be executable, and not writable by all.
 func fingerprintBinary(path string) (string, error) {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -36,7 +36,7 @@ func TestPluginOfOlderProtocolIsAProblem(t *testing.T) {
 	bundled, build := filepath.Join(home, "bundled"), filepath.Join(home, "build")
 	writePlugin(t, filepath.Join(bundled, "mcp"), "mcp", pluginpb.ProtocolVersion)
 	writePlugin(t, build, "dev", 1)
-	s := store.OpenStore(home)
+	s := store.NewStore(home)
 	lock := store.LockFile{Version: 1, Plugins: map[string]*store.InstalledPlugin{}}
 	for id, program := range map[string]string{"installed": "", "server": "mcp"} {
 		sum := sha256.Sum256(writePlugin(t, s.VersionDir(id, "1.0.0"), id, 1))

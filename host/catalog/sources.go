@@ -17,15 +17,15 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// PluginKind says where a plugin comes from.
-type PluginKind string
+// PluginOrigin says where a plugin comes from.
+type PluginOrigin string
 
 // The kinds.
 const (
-	BundledPlugin   PluginKind = "bundled"   // next to picoclaw's binary
-	InstalledPlugin PluginKind = "installed" // in the store
-	DevPlugin       PluginKind = "dev"       // in a configured build directory
-	BuiltinPlugin   PluginKind = "own"       // served by the host itself
+	BundledPlugin   PluginOrigin = "bundled"   // next to picoclaw's binary
+	InstalledPlugin PluginOrigin = "installed" // in the store
+	DevPlugin       PluginOrigin = "dev"       // in a configured build directory
+	BuiltinPlugin   PluginOrigin = "own"       // served by the host itself
 )
 
 // PluginSources are the directories with plugins. A build directory replaces the installed plugin with its id.
@@ -210,8 +210,8 @@ func (c *Catalog) Problems() []PluginProblem { return slices.Clone(c.problems) }
 // LockFileError returns the error of an unreadable lock file, which disables all tools; nil if the file is readable.
 func (c *Catalog) LockFileError() error { return c.lockErr }
 
-// DisabledBy returns the entry that disables a tool for an agent; nil if it is enabled.
-func (c *Catalog) DisabledBy(t *Tool, agent string) *store.DisableRule {
+// FindToolDisableRule returns the entry that disables a tool for an agent; nil if it is enabled.
+func (c *Catalog) FindToolDisableRule(t *Tool, agent string) *store.DisableRule {
 	if c.lock == nil {
 		return &store.DisableRule{Plugin: "*"}
 	}

@@ -94,7 +94,7 @@ func (c *HookFormat) ParseToolCall(text []byte) (*session.ClientToolCall, error)
 	var err error
 	if known, ok := c.Tools[e.Tool]; ok {
 		for _, t := range known {
-			actions, failure := t.callActions(e)
+			actions, failure := t.actionsOfCall(e)
 			call.Actions, err = append(call.Actions, actions...), errors.Join(err, failure)
 		}
 	} else if server, name, ok := splitMCPToolName(e.Tool); ok {
@@ -114,8 +114,8 @@ func splitMCPToolName(name string) (server, tool string, ok bool) {
 	return "", "", false
 }
 
-// callActions returns the actions of a call that follow from one argument.
-func (t toolEffect) callActions(e hookEvent) ([]session.ClientToolAction, error) {
+// actionsOfCall returns the actions of a call that follow from one argument.
+func (t toolEffect) actionsOfCall(e hookEvent) ([]session.ClientToolAction, error) {
 	dir := e.Dir
 	if given, _ := e.Input[t.Dir].(string); given != "" {
 		if dir = given; !filepath.IsAbs(dir) {

@@ -51,7 +51,7 @@ func (c *documentChecker) checkObject(n *documentNode, e *keyNode, path string) 
 	seen := make(map[string]objectMember, len(n.members))
 	for _, m := range n.members {
 		full := joinKeyName(path, m.key)
-		child, err := findMemberEntry(m, e, path)
+		child, err := findMemberKeyNode(m, e, path)
 		if err != nil {
 			c.addFault(err)
 			continue
@@ -81,8 +81,8 @@ func (c *documentChecker) checkObject(n *documentNode, e *keyNode, path string) 
 	return out, true
 }
 
-// findMemberEntry returns the key entry of a member of the object e, or an error for an unknown key.
-func findMemberEntry(m objectMember, e *keyNode, path string) (*keyNode, *Error) {
+// findMemberKeyNode returns the key entry of a member of the object e, or an error for an unknown key.
+func findMemberKeyNode(m objectMember, e *keyNode, path string) (*keyNode, *Error) {
 	full := joinKeyName(path, m.key)
 	if e.keyType() == MapType {
 		if _, err := cmp.Or(e.key.Format, IDFormat).normalizeString(m.key, ""); err != nil {
@@ -115,7 +115,7 @@ func (c *documentChecker) checkObjectList(n *documentNode, e *keyNode, path stri
 	}
 	for _, child := range element.children {
 		if child.key != nil && child.key.Unique {
-			c.checkUniqueMembers(out, child.name, path)
+			c.checkUniqueField(out, child.name, path)
 		}
 	}
 	if whole {
@@ -124,8 +124,8 @@ func (c *documentChecker) checkObjectList(n *documentNode, e *keyNode, path stri
 	return out, whole
 }
 
-// checkUniqueMembers reports objects in a list that have equal values of the key name.
-func (c *documentChecker) checkUniqueMembers(values []any, name, path string) {
+// checkUniqueField reports objects in a list that have equal values of the key name.
+func (c *documentChecker) checkUniqueField(values []any, name, path string) {
 	first := make(map[any]int, len(values))
 	for i, v := range values {
 		element, ok := v.(map[string]any)
@@ -143,7 +143,7 @@ func (c *documentChecker) checkUniqueMembers(values []any, name, path string) {
 }
 
 // checkLeaf checks and converts a value that has no known keys below it.
-func (c *documentChecker) checkLeaf(n *documentNode, key *Key, path string) (any, *Error) {
+func (c *documentChecker) checkLeaf(n *documentNode, key *KeySpec, path string) (any, *Error) {
 	switch key.Type {
 	case BoolType:
 		if n.kind != booleanNode {
@@ -173,7 +173,7 @@ func (c *documentChecker) checkLeaf(n *documentNode, key *Key, path string) (any
 		if n.kind != objectNode {
 			return nil, wrongKindError(n, path, "an object")
 		}
-		if err := checkDuplicates(n, path); err != nil {
+		if err := checkDuplicateKeys(n, path); err != nil {
 			return nil, err
 		}
 		return n.toPlainValue(), nil
@@ -186,7 +186,7 @@ func (c *documentChecker) checkStringMap(n *documentNode, path string) (any, *Er
 	if n.kind != objectNode {
 		return nil, wrongKindError(n, path, "an object of strings")
 	}
-	if err := checkDuplicates(n, path); err != nil {
+	if err := checkDuplicateKeys(n, path); err != nil {
 		return nil, err
 	}
 	out := map[string]any{}
@@ -199,7 +199,7 @@ func (c *documentChecker) checkStringMap(n *documentNode, path string) (any, *Er
 	return out, nil
 }
 
-func checkInteger(n *documentNode, key *Key, path string) (any, *Error) {
+func checkInteger(n *documentNode, key *KeySpec, path string) (any, *Error) {
 	i, err := strconv.ParseInt(n.scalar, 10, 64)
 	if n.kind != numberNode || err != nil {
 		return nil, wrongKindError(n, path, "a whole number")
@@ -210,7 +210,7 @@ func checkInteger(n *documentNode, key *Key, path string) (any, *Error) {
 	return i, nil
 }
 
-func checkSize(n *documentNode, key *Key, path string) (any, *Error) {
+func checkSize(n *documentNode, key *KeySpec, path string) (any, *Error) {
 	bytes, err := ParseSize(n.scalar)
 	if err != nil {
 		return nil, newError(n.origin, path, err.Error(), "")
@@ -222,7 +222,7 @@ func checkSize(n *documentNode, key *Key, path string) (any, *Error) {
 	return n.scalar, nil
 }
 
-func (c *documentChecker) checkStringList(n *documentNode, key *Key, path string) (any, *Error) {
+func (c *documentChecker) checkStringList(n *documentNode, key *KeySpec, path string) (any, *Error) {
 	if n.kind != listNode {
 		return nil, wrongKindError(n, path, "a list of strings")
 	}
@@ -238,7 +238,7 @@ func (c *documentChecker) checkStringList(n *documentNode, key *Key, path string
 	return out, nil
 }
 
-func (c *documentChecker) checkString(n *documentNode, key *Key, path string) (any, *Error) {
+func (c *documentChecker) checkString(n *documentNode, key *KeySpec, path string) (any, *Error) {
 	if n.kind != textNode {
 		return nil, wrongKindError(n, path, "a string")
 	}
@@ -254,8 +254,8 @@ func (c *documentChecker) checkString(n *documentNode, key *Key, path string) (a
 	return s, nil
 }
 
-// checkDuplicates rejects repeated keys in an object with arbitrary keys.
-func checkDuplicates(n *documentNode, path string) *Error {
+// checkDuplicateKeys rejects repeated keys in an object with arbitrary keys.
+func checkDuplicateKeys(n *documentNode, path string) *Error {
 	seen := make(map[string]Origin, len(n.members))
 	for _, m := range n.members {
 		full := joinKeyName(path, m.key)
@@ -263,12 +263,12 @@ func checkDuplicates(n *documentNode, path string) *Error {
 			return newError(m.origin, full, fmt.Sprintf("the key occurs twice, first at %s", first), "remove one of them")
 		}
 		seen[m.key] = m.origin
-		if err := checkDuplicates(m.value, full); err != nil {
+		if err := checkDuplicateKeys(m.value, full); err != nil {
 			return err
 		}
 	}
 	for i, item := range n.items {
-		if err := checkDuplicates(item, path+"["+strconv.Itoa(i)+"]"); err != nil {
+		if err := checkDuplicateKeys(item, path+"["+strconv.Itoa(i)+"]"); err != nil {
 			return err
 		}
 	}
@@ -288,11 +288,11 @@ func wrongKindError(n *documentNode, path, want string) *Error {
 	return newError(n.origin, path, fmt.Sprintf("must be %s, not %s", want, got), cure)
 }
 
-func (c *documentChecker) checkListMap(n *documentNode, key *Key, path string) (any, *Error) {
+func (c *documentChecker) checkListMap(n *documentNode, key *KeySpec, path string) (any, *Error) {
 	if n.kind != objectNode {
 		return nil, wrongKindError(n, path, "an object with a list for each name")
 	}
-	if err := checkDuplicates(n, path); err != nil {
+	if err := checkDuplicateKeys(n, path); err != nil {
 		return nil, err
 	}
 	out := map[string]any{}

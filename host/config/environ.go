@@ -50,7 +50,7 @@ func (v *environmentLayer) convertVariable(name, value string) (string, any) {
 
 func (v *environmentLayer) checkVariable(name, value string) (path string, checked any, ok bool) {
 	origin := Origin{Source: VariableSource, Name: name}
-	e, path := findVariableEntry(name)
+	e, path := findVariableKeyNode(name)
 	if e == nil {
 		v.checker.addFault(&Error{Origin: origin, Problem: "sets no known key",
 			Cure: "the nearest known variable is " + nearestVariable(name)})
@@ -104,9 +104,9 @@ func parseVariableValue(t KeyType, value string, origin Origin) (*documentNode, 
 	return n, nil
 }
 
-// findVariableEntry returns the key entry that a variable sets, and the key's full name; nil for other variables.
-func findVariableEntry(name string) (*keyNode, string) {
-	var found *Key
+// findVariableKeyNode returns the key entry that a variable sets, and the key's full name; nil for other variables.
+func findVariableKeyNode(name string) (*keyNode, string) {
+	var found *KeySpec
 	id := ""
 	for i := range keySchema().rows {
 		row := &keySchema().rows[i]

@@ -98,7 +98,7 @@ func TestVariablesAreUnambiguous(t *testing.T) {
 		}
 		keys[variable] = row.Name
 		name := strings.ReplaceAll(variable, "<id>", "SOME_ID")
-		e, path := findVariableEntry(name)
+		e, path := findVariableKeyNode(name)
 		if e == nil || path != strings.ReplaceAll(row.Name, "<id>", "some_id") {
 			t.Errorf("%s sets %s; want %s", name, path, row.Name)
 		}

@@ -94,7 +94,7 @@ func (f StringFormat) normalizeString(s, userHome string) (string, error) {
 			return "", fmt.Errorf("%q is not an id: small letters, digits, _ and -, a letter or digit first, at most 64", s)
 		}
 	case WorkspacePathFormat:
-		return s, protect.CheckEntry(s)
+		return s, protect.ValidatePattern(s)
 	case LowerFormat:
 		if s == strings.ToUpper(s) {
 			return strings.ToLower(s), nil

@@ -129,7 +129,7 @@ func findConfigFile(flag string, home Home, env environment) (string, *Error) {
 	}
 	if found == "" && !home.Fallback {
 		for _, name := range defaultFileNames {
-			if err := statefiles.CheckFile(home.Path, filepath.Join(home.Path, name)); err != nil {
+			if err := statefiles.CheckNotMissing(home.Path, filepath.Join(home.Path, name)); err != nil {
 				return "", &Error{Problem: err.Error(), Cure: "then write a new one with `picoclaw init`", err: err}
 			}
 		}

@@ -24,7 +24,7 @@ func parseJSON(data []byte, origin Origin) (*documentNode, *Error) {
 	if err != nil {
 		return nil, jsonSyntaxError(err, data, origin)
 	}
-	c := jsonConverter{data: data, origin: origin.withLine(1)}
+	c := jsonNodeBuilder{data: data, origin: origin.withLine(1)}
 	return c.convertNode(value), nil
 }
 
@@ -50,15 +50,15 @@ func exceedsMaxDepth(data []byte) (line int, deep bool) {
 				}
 			}
 		case '/':
-			i += commentLength(data[i:])
+			i += commentBytesToSkip(data[i:])
 		}
 	}
 	return line, false
 }
 
-// commentLength returns the length of the comment at the beginning of b, less one byte, which the caller counts; 0 for
+// commentBytesToSkip returns the length of the comment at the beginning of b, less one byte, which the caller counts; 0 for
 // none.
-func commentLength(b []byte) int {
+func commentBytesToSkip(b []byte) int {
 	end := ""
 	switch {
 	case bytes.HasPrefix(b, []byte("//")):
@@ -78,21 +78,21 @@ func commentLength(b []byte) int {
 	return n + 3
 }
 
-// jsonConverter converts hujson's tree to nodes. It counts lines incrementally, since offsets only increase.
-type jsonConverter struct {
+// jsonNodeBuilder converts hujson's tree to nodes. It counts lines incrementally, since offsets only increase.
+type jsonNodeBuilder struct {
 	data   []byte
 	offset int
 	origin Origin
 }
 
-func (c *jsonConverter) originAtOffset(offset int) Origin {
+func (c *jsonNodeBuilder) originAtOffset(offset int) Origin {
 	offset = min(offset, len(c.data))
 	c.origin = c.origin.withLine(c.origin.Line + bytes.Count(c.data[c.offset:offset], []byte("\n")))
 	c.offset = offset
 	return c.origin
 }
 
-func (c *jsonConverter) convertNode(v hujson.Value) *documentNode {
+func (c *jsonNodeBuilder) convertNode(v hujson.Value) *documentNode {
 	n := &documentNode{origin: c.originAtOffset(v.StartOffset)}
 	switch value := v.Value.(type) {
 	case *hujson.Object:

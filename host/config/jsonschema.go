@@ -10,13 +10,13 @@ import (
 // JSONSchema returns the JSON Schema (draft 2020-12) of the configuration file, for editors. It accepts every file that
 // [Load] accepts, and some others: a schema can't check regular expressions or unique ids.
 func JSONSchema() *jsonschema.Schema {
-	s := jsonSchemaOfEntry(keySchema().root)
+	s := jsonSchemaOfKey(keySchema().root)
 	s.Schema = "https://json-schema.org/draft/2020-12/schema"
 	s.Title = "picoclaw configuration"
 	return s
 }
 
-func jsonSchemaOfEntry(e *keyNode) *jsonschema.Schema {
+func jsonSchemaOfKey(e *keyNode) *jsonschema.Schema {
 	s := &jsonschema.Schema{}
 	if e.key != nil {
 		s.Description = e.key.Doc
@@ -36,10 +36,10 @@ func jsonSchemaOfEntry(e *keyNode) *jsonschema.Schema {
 		if e.key.Format == VariableFormat {
 			s.PropertyNames.Pattern = variablePattern().String()
 		}
-		s.AdditionalProperties = jsonSchemaOfEntry(e.children[0])
+		s.AdditionalProperties = jsonSchemaOfKey(e.children[0])
 	case ObjectsType:
 		s.Type = "array"
-		s.Items = jsonSchemaOfEntry(e.children[0])
+		s.Items = jsonSchemaOfKey(e.children[0])
 	case StringsType:
 		s.Type = "array"
 		s.Items = stringSchema(e.key)
@@ -78,7 +78,7 @@ func jsonSchemaOfEntry(e *keyNode) *jsonschema.Schema {
 }
 
 func addKeyProperty(s *jsonschema.Schema, e *keyNode) {
-	property := jsonSchemaOfEntry(e)
+	property := jsonSchemaOfKey(e)
 	s.Properties[e.name] = property
 	s.PropertyOrder = append(s.PropertyOrder, e.name)
 	if e.key == nil {
@@ -95,7 +95,7 @@ func addKeyProperty(s *jsonschema.Schema, e *keyNode) {
 }
 
 // stringSchema returns the schema of a string value, or of the strings in a list.
-func stringSchema(key *Key) *jsonschema.Schema {
+func stringSchema(key *KeySpec) *jsonschema.Schema {
 	s := &jsonschema.Schema{Type: "string"}
 	for _, value := range key.Values {
 		s.Enum = append(s.Enum, value)

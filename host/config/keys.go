@@ -6,10 +6,10 @@ import (
 )
 
 // keyTable returns the table of all keys; see [KnownKeys]. It has a second row for each key that agents can override.
-var keyTable = sync.OnceValue(func() []Key { return slices.Concat(accessKeys, agentKeys()) })
+var keyTable = sync.OnceValue(func() []KeySpec { return slices.Concat(accessKeys, agentAndGatewayKeys()) })
 
 // accessKeys are the keys that configure the access of agents and plugins.
-var accessKeys = []Key{
+var accessKeys = []KeySpec{
 	{Name: "agents.defaults.workspace", Type: StringType, Format: PathFormat, Default: "<home>/workspace", PerAgent: true,
 		Doc: "Workspace directory. Agents after the first default to <home>/workspace-<id>."},
 	{Name: "agents.defaults.restrict_to_workspace", Type: BoolType, Default: true, PerAgent: true,

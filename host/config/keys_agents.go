@@ -2,9 +2,9 @@ package config
 
 import "slices"
 
-// agentKeys returns the keys that configure models, agents, schedules and the gateway.
-func agentKeys() []Key {
-	return slices.Concat([]Key{
+// agentAndGatewayKeys returns the keys that configure models, agents, schedules and the gateway.
+func agentAndGatewayKeys() []KeySpec {
+	return slices.Concat([]KeySpec{
 		{Name: "agents.defaults.model", Alias: "model_name", Type: StringType, PerAgent: true,
 			Doc: "Language model: a model_name of model_list."},
 		{Name: "agents.defaults.instructions", Type: StringType, PerAgent: true,
@@ -179,32 +179,32 @@ func HookEventNames() []string {
 }
 
 // eventHookKeys returns the keys of command hooks, hooks.<Event>, in the form of Claude Code's settings.
-func eventHookKeys() (rows []Key) {
+func eventHookKeys() (rows []KeySpec) {
 	for _, event := range HookEventNames() {
 		name := "hooks." + event
 		rows = append(rows,
-			Key{Name: name, Type: ObjectsType, Doc: "Commands to run at " + event + ", in the format of Claude Code's settings."},
-			Key{Name: name + "[].matcher", Type: StringType,
+			KeySpec{Name: name, Type: ObjectsType, Doc: "Commands to run at " + event + ", in the format of Claude Code's settings."},
+			KeySpec{Name: name + "[].matcher", Type: StringType,
 				Doc: "Names of tools, as in Bash|Write, or a regular expression, searched in picoclaw's and Claude Code's name; any tool if not set."},
-			Key{Name: name + "[].hooks", Type: ObjectsType, Required: true, Doc: "Commands, which run concurrently."},
-			Key{Name: name + "[].hooks[].type", Type: StringType, Values: []string{"command"}, Default: "command",
+			KeySpec{Name: name + "[].hooks", Type: ObjectsType, Required: true, Doc: "Commands, which run concurrently."},
+			KeySpec{Name: name + "[].hooks[].type", Type: StringType, Values: []string{"command"}, Default: "command",
 				Doc: "Type of the hook."},
-			Key{Name: name + "[].hooks[].command", Type: StringType, Required: true,
+			KeySpec{Name: name + "[].hooks[].command", Type: StringType, Required: true,
 				Doc: "Shell command; the event is JSON on its standard input."},
-			Key{Name: name + "[].hooks[].args", Type: StringsType,
+			KeySpec{Name: name + "[].hooks[].args", Type: StringsType,
 				Doc: "Arguments; with them, command is a program that runs without a shell."},
-			Key{Name: name + "[].hooks[].timeout", Type: NumberType, Default: 60.0,
+			KeySpec{Name: name + "[].hooks[].timeout", Type: NumberType, Default: 60.0,
 				Doc: "Timeout in seconds."},
-			Key{Name: name + "[].hooks[].onFailure", Type: StringType, Values: []string{"block"},
+			KeySpec{Name: name + "[].hooks[].onFailure", Type: StringType, Values: []string{"block"},
 				Doc: "block refuses if the hook does not respond, regardless of hooks.on_error."},
-			Key{Name: name + "[].hooks[].statusMessage", Type: StringType, Doc: "Ignored."})
+			KeySpec{Name: name + "[].hooks[].statusMessage", Type: StringType, Doc: "Ignored."})
 		rows = append(rows, hookGrantKeys(name+"[].hooks[].")...)
 	}
 	return rows
 }
 
-func hookGrantKeys(prefix string) []Key {
-	return []Key{
+func hookGrantKeys(prefix string) []KeySpec {
+	return []KeySpec{
 		{Name: prefix + "workspace", Type: StringType, Values: []string{"none", "ro", "rw"}, Default: "ro",
 			Doc: "Access to the agent's workspace."},
 		{Name: prefix + "read", Type: StringsType, Format: PathFormat,

@@ -111,7 +111,7 @@ func (c *Config) readLayers(options LoadOptions) []*Error {
 	}
 	c.isolation = c.isolation || options.Isolated
 	if options.Workspace != "" {
-		if err := c.applyFlags(options, environ); err != nil {
+		if err := c.applyWorkspaceFlag(options, environ); err != nil {
 			return []*Error{err}
 		}
 	}
@@ -246,8 +246,8 @@ func (c *Config) defaultValues() map[string]any {
 	return out
 }
 
-// applyFlags applies the flags in options, which override all layers.
-func (c *Config) applyFlags(options LoadOptions, environ environment) *Error {
+// applyWorkspaceFlag applies --workspace, which overrides all layers.
+func (c *Config) applyWorkspaceFlag(options LoadOptions, environ environment) *Error {
 	id := options.Agent
 	if id == "" {
 		id = c.AgentIDs()[0]

@@ -28,7 +28,7 @@ func nearestKey(unknown, parent, path string) (key string, near bool) {
 			apart := (len(above) - shared) + (len(parts) - 1 - shared)
 			mistyped := 1000 * suggest.EditDistance(last, child.name) / max(len(last), len(child.name))
 			if score := mistyped + 20*apart; best == "" || score < bestScore {
-				best, bestScore, near = joinAsWritten(parts, written, shared), score, mistyped < 600
+				best, bestScore, near = joinKeyAsWritten(parts, written, shared), score, mistyped < 600
 			}
 		}
 	}
@@ -50,8 +50,8 @@ func unknownKeyHint(full, path string, e *keyNode) string {
 		", and " + path + " has " + strings.Join(names, ", ")
 }
 
-// joinAsWritten joins the parts of a key, and replaces the first shared ones by the parts as written.
-func joinAsWritten(parts, written []string, shared int) string {
+// joinKeyAsWritten joins the parts of a key, and replaces the first shared ones by the parts as written.
+func joinKeyAsWritten(parts, written []string, shared int) string {
 	full := ""
 	for i, part := range parts {
 		if i < shared {

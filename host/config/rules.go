@@ -43,7 +43,7 @@ func parseExecRule(n *documentNode, path string) (guard.Rule, *Error) {
 	if n.kind != objectNode {
 		return guard.Rule{}, wrongKindError(n, path, "an object")
 	}
-	if err := checkDuplicates(n, path); err != nil {
+	if err := checkDuplicateKeys(n, path); err != nil {
 		return guard.Rule{}, err
 	}
 	parsed, err := ParseExecRules([]map[string]any{n.toPlainValue().(map[string]any)}, n.origin)
@@ -68,7 +68,7 @@ func splitRemedy(text string) (problem, cure string) {
 	return text, ""
 }
 
-// ParseExecRules converts the rules of [Exec] for the guard. A decision by a rule names its file or variable.
+// ParseExecRules converts the rules of [Exec] for the guard. A decision names the file or variable of its rule.
 func ParseExecRules(rules []map[string]any, origin Origin) ([]guard.Rule, error) {
 	if len(rules) == 0 {
 		return nil, nil

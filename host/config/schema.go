@@ -25,8 +25,8 @@ const (
 	RulesType   KeyType = "list of rules"   // command rules, for [guard.ParseExecRules]
 )
 
-// Key is a row in the table of known keys: the name, type, constraints, default and description of a key.
-type Key struct {
+// KeySpec is a row in the table of known keys: the name, type, constraints, default and description of a key.
+type KeySpec struct {
 	// Name is the full name, with "[]" for a list element and "<id>" for an operator's id.
 	Name string
 
@@ -55,9 +55,9 @@ type Key struct {
 	Doc string
 }
 
-// AgentName returns the name of the key in an agent's settings, such as "tools.set" or "workspace"; empty if agents
+// NameInAgent returns the name of the key in an agent's settings, such as "tools.set" or "workspace"; empty if agents
 // can't override the key.
-func (k Key) AgentName() string {
+func (k KeySpec) NameInAgent() string {
 	if !k.PerAgent {
 		return ""
 	}
@@ -66,7 +66,7 @@ func (k Key) AgentName() string {
 
 // VariableName returns the environment variable that sets the key; empty for none. In the variable of a plugin's key,
 // "<id>" is a placeholder.
-func (k Key) VariableName() string {
+func (k KeySpec) VariableName() string {
 	if strings.ContainsAny(k.Name, "[$") || k.Type == MapType ||
 		strings.HasPrefix(k.Name, "secrets.") || strings.HasPrefix(k.Name, "tools.mcp.") || strings.HasPrefix(k.Name, "hooks.processes.") {
 		return ""
@@ -84,13 +84,13 @@ const (
 
 // KnownKeys returns the table of all keys in the order of the documentation. A key that agents can override has a
 // second row without a default.
-func KnownKeys() []Key {
+func KnownKeys() []KeySpec {
 	return slices.Clone(keySchema().rows)
 }
 
 // keyTree is the table of known keys, with a tree for lookups by parts of their names.
 type keyTree struct {
-	rows []Key
+	rows []KeySpec
 	root *keyNode
 }
 
@@ -98,7 +98,7 @@ type keyTree struct {
 type keyNode struct {
 	name     string // last part of the full name; "[]" and "<id>" for elements
 	full     string
-	key      *Key // nil for an object without a row
+	key      *KeySpec // nil for an object without a row
 	children []*keyNode
 }
 
@@ -112,7 +112,7 @@ var keySchema = sync.OnceValue(func() *keyTree {
 		}
 		for _, own := range keyTable() {
 			if own.PerAgent {
-				own.Name, own.Default = agentPrefix+own.AgentName(), nil
+				own.Name, own.Default = agentPrefix+own.NameInAgent(), nil
 				own.PerAgent = false
 				t.rows = append(t.rows, own)
 			}
@@ -124,7 +124,7 @@ var keySchema = sync.OnceValue(func() *keyTree {
 	return t
 })
 
-func (e *keyNode) insertKey(row *Key) {
+func (e *keyNode) insertKey(row *KeySpec) {
 	for _, name := range splitKeyName(row.Name) {
 		next := e.findChild(name)
 		if next == nil {

@@ -102,8 +102,8 @@ func TestKeyTable(t *testing.T) {
 		if s, ok := row.Default.(string); ok && row.Values != nil && !slices.Contains(row.Values, s) {
 			t.Errorf("the default of %s is not one of its values", row.Name)
 		}
-		if own := row.AgentName(); own != "" && !slices.ContainsFunc(KnownKeys(),
-			func(k Key) bool { return k.Name == "agents.agents[]."+own }) {
+		if own := row.NameInAgent(); own != "" && !slices.ContainsFunc(KnownKeys(),
+			func(k KeySpec) bool { return k.Name == "agents.agents[]."+own }) {
 			t.Errorf("an agent can't set %s", row.Name)
 		}
 	}

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Settings returns the keys that are set or have a default, with origins: first keys outside lists and ids in table
-// order, then sorted list elements, then plugins.
+// Settings returns the keys that are set or have a default, with origins: first plain keys in table order, then sorted
+// list elements, then plugins.
 func (c *Config) Settings() []Setting {
 	var out []Setting
 	for _, row := range keyTable() {
@@ -33,7 +33,7 @@ func (c *Config) Settings() []Setting {
 }
 
 // pluginSetting returns the setting of a key for one plugin; false for other keys, and keys without a value.
-func (c *Config) pluginSetting(row Key, id string) (Setting, bool) {
+func (c *Config) pluginSetting(row KeySpec, id string) (Setting, bool) {
 	name, below := strings.CutPrefix(row.Name, "plugins.<id>.")
 	if !below {
 		return Setting{}, false
@@ -52,7 +52,7 @@ func (c *Config) pluginSetting(row Key, id string) (Setting, bool) {
 }
 
 // commonSetting returns the setting of a key for all agents; false for keys in lists, and keys without a value.
-func (c *Config) commonSetting(row Key) (Setting, bool) {
+func (c *Config) commonSetting(row KeySpec) (Setting, bool) {
 	if strings.ContainsAny(row.Name, "[<") || row.Type == ObjectsType || row.Type == MapType {
 		return Setting{}, false
 	}
@@ -83,11 +83,11 @@ func (c *Config) agentSettings(i int) []Setting {
 			continue
 		}
 		s, _ := c.commonSetting(row)
-		if own, ok := c.settings[c.agentKeyName(i, row.AgentName())]; ok {
+		if own, ok := c.settings[c.agentKeyName(i, row.NameInAgent())]; ok {
 			s = own.cloneSetting()
 			s.Own = true
 		}
-		s.Key, s.Common = row.AgentName(), row.Name
+		s.Key, s.Common = row.NameInAgent(), row.Name
 		out = append(out, s)
 	}
 	for _, name := range []string{"plugins.enabled", "plugins.disabled"} {

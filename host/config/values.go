@@ -157,7 +157,7 @@ type AgentPlugins struct {
 	Disabled []string `koanf:"disabled"`
 }
 
-// Plugin are the operator's settings for one plugin.
+// Plugin has the operator's settings for one plugin.
 type Plugin struct {
 	Enabled bool           `koanf:"enabled"`
 	Dev     string         `koanf:"dev"`     // absolute build directory, or ""
@@ -169,7 +169,7 @@ type Plugin struct {
 	Granted bool `koanf:"-"`
 }
 
-// MCPServer are the settings of one MCP server.
+// MCPServer has the settings of one MCP server.
 type MCPServer struct {
 	Enabled   bool              `koanf:"enabled"`
 	Command   string            `koanf:"command"`

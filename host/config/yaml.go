@@ -31,7 +31,7 @@ func parseYAML(data []byte, origin Origin) (*documentNode, *Error) {
 		}
 		return nil, newSyntaxError(origin.withLine(second.Line), "a second YAML document starts here, and only one is read")
 	}
-	c := yamlConverter{origin: origin}
+	c := yamlNodeBuilder{origin: origin}
 	n, err := c.convertNode(&document, 0)
 	if err == nil && n.kind == nullNode {
 		n = &documentNode{kind: objectNode, origin: origin.withLine(1)}
@@ -39,13 +39,13 @@ func parseYAML(data []byte, origin Origin) (*documentNode, *Error) {
 	return n, err
 }
 
-// yamlConverter converts the YAML library's tree to nodes, and counts them.
-type yamlConverter struct {
+// yamlNodeBuilder converts the YAML library's tree to nodes, and counts them.
+type yamlNodeBuilder struct {
 	origin Origin
 	count  int
 }
 
-func (c *yamlConverter) convertNode(y *yaml.Node, depth int) (*documentNode, *Error) {
+func (c *yamlNodeBuilder) convertNode(y *yaml.Node, depth int) (*documentNode, *Error) {
 	if c.count++; c.count > maxNodes {
 		return nil, newSyntaxError(c.origin.withLine(y.Line), "more than %d values after expansion of aliases", maxNodes)
 	}
@@ -77,7 +77,7 @@ func (c *yamlConverter) convertNode(y *yaml.Node, depth int) (*documentNode, *Er
 	}
 }
 
-func (c *yamlConverter) convertMapping(y *yaml.Node, depth int) (*documentNode, *Error) {
+func (c *yamlNodeBuilder) convertMapping(y *yaml.Node, depth int) (*documentNode, *Error) {
 	n := &documentNode{kind: objectNode, origin: c.origin.withLine(y.Line), members: make([]objectMember, 0, len(y.Content)/2)}
 	for i := 0; i+1 < len(y.Content); i += 2 {
 		key := y.Content[i]
@@ -96,7 +96,7 @@ func (c *yamlConverter) convertMapping(y *yaml.Node, depth int) (*documentNode, 
 	return n, nil
 }
 
-func (c *yamlConverter) convertScalar(y *yaml.Node) (*documentNode, *Error) {
+func (c *yamlNodeBuilder) convertScalar(y *yaml.Node) (*documentNode, *Error) {
 	n := &documentNode{origin: c.origin.withLine(y.Line), scalar: y.Value}
 	switch tag := y.ShortTag(); tag {
 	case "!!str", "!!timestamp": // dates are text

@@ -118,7 +118,7 @@ func (c *Console) switchTool(v *authenticatedRequest) (string, error) {
 		return "", newNotFoundError("There is no such tool.")
 	}
 	c.options.Logger.Info("a switch is turned", "what", off.String(), "to", do, "by", v.By)
-	if err := c.options.Instance.SwitchTool(off, do == "on"); err != nil {
+	if err := c.options.Instance.SetToolEnabled(off, do == "on"); err != nil {
 		return "", &httpError{http.StatusConflict, "Not done: " + err.Error()}
 	}
 	return "agent?" + url.Values{"id": {off.Agent}}.Encode(), nil

@@ -32,14 +32,14 @@ const BasePath = "/console/"
 type Options struct {
 	Home     string
 	Log      string // path of the audit log
-	Operator Actions
-	Instance DataSource // nil hides the pages that need it
-	Version  string     // picoclaw's
+	Operator Undoer
+	Instance Backend // nil hides the pages that need it
+	Version  string  // picoclaw's
 	Logger   hclog.Logger
 }
 
-// Actions are the command-line actions that the console can execute.
-type Actions interface {
+// Undoer are the command-line actions that the console can execute.
+type Undoer interface {
 	// Undo undoes a change of an agent. With dry it only reports what it would restore. With force it ignores later
 	// changes of the files.
 	Undo(ctx context.Context, agent, id string, dry, force bool) (said string, err error)
@@ -67,7 +67,7 @@ type Console struct {
 	handler       http.Handler
 }
 
-// New returns a console. Call Run to show calls.
+// New returns a console. Call FollowAuditLog to show calls.
 func New(o Options) *Console {
 	if o.Logger == nil {
 		o.Logger = hclog.NewNullLogger()
@@ -78,7 +78,7 @@ func New(o Options) *Console {
 		return template.Must(template.Must(shared.Clone()).ParseFS(templates, "pages/"+name+".html"))
 	}
 	c.rowTemplate, c.errorTemplate, c.loginTemplate = shared.Lookup("row"), parse("error"), parse("login")
-	for _, p := range c.pageTable() {
+	for _, p := range c.listPages() {
 		if p.show != nil {
 			p.template = parse(p.path)
 		}
@@ -98,7 +98,7 @@ func New(o Options) *Console {
 	return c
 }
 
-// FollowAuditLog follows the audit log until ctx is done.
+// FollowAuditLog follows the audit log until ctx is done, then closes all sessions.
 func (c *Console) FollowAuditLog(ctx context.Context) {
 	c.feed.followLog(ctx, c.options.Log, func(err error) {
 		c.options.Logger.Warn("the console does not see calls for a while", "error", err)
@@ -145,7 +145,7 @@ func isLocalAddress(address string) bool {
 	return strings.EqualFold(name, "localhost") || err == nil && ip.IsLoopback()
 }
 
-// refuseWithoutSession answers a request without a valid session.
+// refuseWithoutSession refuses a request that has no valid session.
 func (c *Console) refuseWithoutSession(w http.ResponseWriter, r *http.Request) {
 	c.renderError(w, r, nil, &httpError{http.StatusUnauthorized,
 		"There is no session here, or it has ended: `picoclaw console` prints a link that opens one."})

@@ -314,7 +314,7 @@ func TestReadOnlySessionCannotAct(t *testing.T) {
 	w := newWorld(t)
 	b := w.open(false)
 	acting := 0
-	for _, p := range w.pageTable() {
+	for _, p := range w.listPages() {
 		if p.act == nil {
 			continue
 		}

@@ -10,16 +10,16 @@ import (
 	"github.com/picoclaw/picoclaw/host/store"
 )
 
-// DataSource provides the data of the pages about agents and plugins, and executes their actions.
-type DataSource interface {
+// Backend provides the data of the pages about agents and plugins, and executes their actions.
+type Backend interface {
 	// Agents returns the configured agents in order.
 	Agents() ([]Agent, error)
 
 	// Plugins returns all plugins, including missing ones.
 	Plugins() ([]Plugin, error)
 
-	// SwitchTool disables or enables a plugin or tool, as `picoclaw plugin disable` does.
-	SwitchTool(off store.DisableRule, on bool) error
+	// SetToolEnabled disables or enables a plugin or tool, as `picoclaw plugin disable` does.
+	SetToolEnabled(off store.DisableRule, on bool) error
 
 	// Examine tests an agent's layers.
 	Examine(ctx context.Context, agent string) (*doctor.Report, error)

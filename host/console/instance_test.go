@@ -49,7 +49,7 @@ func (w *world) Plugins() ([]Plugin, error) {
 	}, nil
 }
 
-func (w *world) SwitchTool(off store.DisableRule, on bool) error {
+func (w *world) SetToolEnabled(off store.DisableRule, on bool) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if off.Tool == "" {

@@ -72,9 +72,9 @@ func groupConnections(records []audit.Record) []hostConnectionTotals {
 			sums[key] = sum
 			all = append(all, sum)
 		}
-		sum.Times += max(1, int(intArgument(r.Args["times"])))
-		sum.Sent += intArgument(r.Args["sent"])
-		sum.Received += intArgument(r.Args["received"])
+		sum.Times += max(1, int(toInt64(r.Args["times"])))
+		sum.Sent += toInt64(r.Args["sent"])
+		sum.Received += toInt64(r.Args["received"])
 	}
 	slices.SortStableFunc(all, func(a, b *hostConnectionTotals) int {
 		if a.Refused != b.Refused {
@@ -89,7 +89,7 @@ func groupConnections(records []audit.Record) []hostConnectionTotals {
 	return out
 }
 
-func intArgument(v any) int64 {
+func toInt64(v any) int64 {
 	n, _ := v.(float64)
 	return int64(n)
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/picoclaw/picoclaw/host/approvals"
 )
 
-// pageTable returns the pages in the order of the navigation. Pages without title are not in the navigation. To add a
+// listPages returns the pages in the order of the navigation. Pages without title are not in the navigation. To add a
 // page, add a Go file, a template in pages/, and a row here.
-func (c *Console) pageTable() []*consolePage {
+func (c *Console) listPages() []*consolePage {
 	all := []*consolePage{
 		{path: "calls", title: "Calls", show: c.showCalls},
 		{path: "call", title: "Call", within: true, show: c.showCall},

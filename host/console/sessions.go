@@ -56,12 +56,12 @@ func (d *sessionStore) currentTime() time.Time {
 	return time.Now()
 }
 
-// NewLoginLink returns the path of a new link, which opens one session within a minute.
+// NewLoginLink returns the path of a new login link, usable once within a minute.
 func (c *Console) NewLoginLink(operate bool, by string) string {
-	return BasePath + "login?token=" + c.sessions.newToken(operate, by)
+	return BasePath + "login?token=" + c.sessions.newLoginToken(operate, by)
 }
 
-func (d *sessionStore) newToken(operate bool, by string) string {
+func (d *sessionStore) newLoginToken(operate bool, by string) string {
 	token, now := rand.Text(), d.currentTime()
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -19,8 +19,7 @@ type undoView struct {
 	Refused   string // why undo is impossible
 }
 
-// showUndo shows the changes that an undo would make. The dry run is a logged call, like every access to an agent's
-// files.
+// showUndo shows the changes that an undo would make, by a dry run. The dry run is logged as a call.
 func (c *Console) showUndo(v *authenticatedRequest) (any, error) {
 	view := undoView{Agent: v.FormValue("agent"), ID: v.FormValue("id"), Force: v.FormValue("force") != "",
 		Done: v.FormValue("done") != ""}

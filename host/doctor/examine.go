@@ -86,7 +86,7 @@ func Examine(ctx context.Context, o Options) (*Report, error) {
 	}
 	e.checkPathPatterns()
 	e.checkNotRoot()
-	e.checkStateFiles()
+	e.checkStopAndStateFiles()
 	return e.report, nil
 }
 
@@ -94,7 +94,7 @@ func Examine(ctx context.Context, o Options) (*Report, error) {
 func (e *examination) checkSandbox() {
 	const name = "sandbox"
 	in := e.Policy.IsolationOptions()
-	iso, err := e.configureIsolation(true)
+	iso, err := e.newIsolationStarter(true)
 	var cant *isolation.UnavailableError
 	switch {
 	case err == nil && in.Enabled:
@@ -109,7 +109,7 @@ func (e *examination) checkSandbox() {
 		_ = iso.Close()
 		e.report.addFinding(name, Off, "isolation.enabled is false; this machine supports it", "set isolation.enabled to true")
 	case errors.As(err, &cant):
-		e.report.addFinding(name, Impossible, describeCause(cant), cant.Cure)
+		e.report.addFinding(name, Impossible, describeUnavailability(cant), cant.Cure)
 	default:
 		e.report.addFinding(name, Off, err.Error(), "")
 	}
@@ -118,11 +118,11 @@ func (e *examination) checkSandbox() {
 		return
 	}
 	if e.Policy.GuardPolicy().Restrict {
-		e.iso, _ = e.configureIsolation(false) // fails only if the home does not exist
+		e.iso, _ = e.newIsolationStarter(false) // fails only if the home does not exist
 	}
 }
 
-func (e *examination) configureIsolation(enabled bool) (*isolation.Starter, error) {
+func (e *examination) newIsolationStarter(enabled bool) (*isolation.Starter, error) {
 	var rules []isolation.ExposedPath
 	if enabled {
 		rules = e.Policy.IsolationOptions().ExposePaths
@@ -131,7 +131,7 @@ func (e *examination) configureIsolation(enabled bool) (*isolation.Starter, erro
 		e.Logger)
 }
 
-func describeCause(u *isolation.UnavailableError) string {
+func describeUnavailability(u *isolation.UnavailableError) string {
 	if u.Err == nil {
 		return u.Cause
 	}
@@ -226,7 +226,7 @@ func (e *examination) addAttackFinding(p selftest.Protection, result selftest.At
 	switch {
 	case mode.Sandboxed && !e.Policy.GuardPolicy().Restrict && p.Name == "open directories":
 		e.report.addFinding(p.Name, Off, "restrict_to_workspace is false, which switches Landlock off", restrict)
-	case result.HasHeld():
+	case result.IsBlocked():
 		e.report.addFinding(p.Name, On, "the self-test could not "+p.Attack, "")
 	case p.Name == "network" && mode.Network:
 		e.report.addFinding(p.Name, Off, "isolation.network is true: plugins with the network grant, including commands, use the host's network",
@@ -262,11 +262,11 @@ func (e *examination) checkPathPatterns() {
 			strings.Join(open, ", "), "begin each pattern with ^ and a directory, such as ^/usr/share/")
 }
 
-// checkStateFiles reports a stop of the agent, and state files that other users can change.
-func (e *examination) checkStateFiles() {
+// checkStopAndStateFiles reports a stop of the agent, and state files that other users can change.
+func (e *examination) checkStopAndStateFiles() {
 	home := e.Policy.HomePath()
 	if stop := killswitch.ReadStopOfAgent(home, e.Policy.AgentID()); stop != nil {
-		e.report.addFinding("agent", Off, stop.String(), "`"+stop.StartCommand()+"`")
+		e.report.addFinding("agent", Off, stop.String(), "`"+stop.CommandToResume()+"`")
 	}
 	for _, name := range []string{"stopped.json", "stopped.reserve", "files.json", "picoclaw.lock", "logs/audit.jsonl"} {
 		path := filepath.Join(home, name)

@@ -43,8 +43,8 @@ func NewCertificateAuthority() (*CertificateAuthority, error) {
 // CertificatePEM returns the authority's own certificate in PEM form.
 func (a *CertificateAuthority) CertificatePEM() []byte { return a.ca.CertificatePEM() }
 
-// issueCert returns a certificate for a target's host, from the cache if it is valid for long enough.
-func (a *CertificateAuthority) issueCert(t target) (*tls.Certificate, error) {
+// getOrIssueCert returns a certificate for a target's host, from the cache if it is valid for long enough.
+func (a *CertificateAuthority) getOrIssueCert(t target) (*tls.Certificate, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if c := a.issued[t.nameOrAddr()]; c != nil && time.Until(c.Leaf.NotAfter) > validLeaf/2 {

@@ -29,7 +29,7 @@ func (p *Proxy) serveConnectRequest(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	outside, err := p.dialUnlessTerminated(r.Context(), t)
+	outside, err := p.dialUnlessTerminatingTLS(r.Context(), t)
 	if err != nil {
 		p.answerFailedRequest(w, t, r.Method, d, err)
 		return
@@ -50,7 +50,7 @@ func (p *Proxy) serveConnectRequest(w http.ResponseWriter, r *http.Request) {
 		closeConns(c, outside)
 		return
 	}
-	p.relayConn(b, outside)
+	p.serveAllowedConn(b, outside)
 }
 
 // admitRequest decides on the target of a proxy request. It answers a refused request and returns false.
@@ -73,9 +73,9 @@ func (p *Proxy) admitRequest(w http.ResponseWriter, r *http.Request, port uint16
 	return t, d, refused == nil
 }
 
-// dialUnlessTerminated connects to a target. If the proxy terminates its TLS, it only checks the addresses.
-func (p *Proxy) dialUnlessTerminated(ctx context.Context, t target) (net.Conn, error) {
-	addrs, err := p.resolveTarget(ctx, t)
+// dialUnlessTerminatingTLS connects to a target. If the proxy terminates its TLS, it only checks the addresses.
+func (p *Proxy) dialUnlessTerminatingTLS(ctx context.Context, t target) (net.Conn, error) {
+	addrs, err := p.resolveAllowedAddrs(ctx, t)
 	if err != nil || p.terminatesTLS(t) {
 		return nil, err
 	}

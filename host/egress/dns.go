@@ -138,7 +138,7 @@ func (n *dnsServer) answerQuestion(q dnsmessage.Question) ([]dnsmessage.Resource
 	t, err := parseHost(q.Name.String(), 0)
 	if err != nil || t.name == "" {
 		if address {
-			n.reportRefusalOnce(target{name: q.Name.String()}, n.policy.Decide(q.Name.String(), 0))
+			n.reportRefusalThrottled(target{name: q.Name.String()}, n.policy.Decide(q.Name.String(), 0))
 		}
 		return nil, dnsmessage.RCodeNameError
 	}
@@ -154,7 +154,7 @@ func (n *dnsServer) answerQuestion(q dnsmessage.Question) ([]dnsmessage.Resource
 	}
 	if d := n.policy.decideNameOnAnyPort(t.name); d.Verdict == Deny {
 		if address {
-			n.reportRefusalOnce(t, d)
+			n.reportRefusalThrottled(t, d)
 		}
 		return nil, dnsmessage.RCodeNameError
 	}
@@ -164,8 +164,8 @@ func (n *dnsServer) answerQuestion(q dnsmessage.Question) ([]dnsmessage.Resource
 	return v4(n.assignAddr(t.name)), dnsmessage.RCodeSuccess
 }
 
-// reportRefusalOnce reports a refusal, unless the same name was reported within reportInterval.
-func (n *dnsServer) reportRefusalOnce(t target, d Decision) {
+// reportRefusalThrottled reports a refusal, unless the same name was reported within reportInterval.
+func (n *dnsServer) reportRefusalThrottled(t target, d Decision) {
 	n.mu.Lock()
 	now := time.Now()
 	last, known := n.reportedAt[t.name]

@@ -148,7 +148,7 @@ func NewProxy(o ProxyOptions) (*Proxy, error) {
 func (p *Proxy) newHTTPServer(h http.Handler) *http.Server {
 	s := &http.Server{
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if p.beginWork() {
+			if p.addToWaitGroup() {
 				defer p.wg.Done()
 				h.ServeHTTP(w, r)
 			}
@@ -193,8 +193,8 @@ func (p *Proxy) hasSecretForTarget(t target) bool {
 	return false
 }
 
-// Serve starts serving the listeners in the background. Close closes them.
-func (p *Proxy) Serve(l Listeners) {
+// StartServing starts serving the listeners in the background. Close closes them.
+func (p *Proxy) StartServing(l Listeners) {
 	if l.Proxy != nil {
 		p.serveAsync(l.Proxy, func() { _ = p.proxyServer.Serve(limitedListener{l.Proxy, p}) })
 	}
@@ -218,10 +218,10 @@ func (p *Proxy) serveAsync(c io.Closer, serve func()) {
 	}()
 }
 
-// registerCloser makes Close close c, and then wait until unregisterCloser or wg.Done is called. If the proxy is
-// already closed, registerCloser closes c and returns false.
+// registerCloser makes Close close c and wait for unregisterCloser or wg.Done. If the proxy is already closed, it
+// closes c and returns false.
 func (p *Proxy) registerCloser(c io.Closer) bool {
-	if !p.beginWork() {
+	if !p.addToWaitGroup() {
 		_ = c.Close()
 		return false
 	}
@@ -231,8 +231,8 @@ func (p *Proxy) registerCloser(c io.Closer) bool {
 	return true
 }
 
-// beginWork adds one to the wait group of Close. It returns false if the proxy is closed.
-func (p *Proxy) beginWork() bool {
+// addToWaitGroup adds one to the wait group of Close. It returns false if the proxy is closed.
+func (p *Proxy) addToWaitGroup() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.closed {

@@ -55,8 +55,8 @@ func parseHostEntry(text string) (hostPattern, error) {
 	return e, nil
 }
 
-// AllowEntry returns the entry of an allow list for a name or address and a port. It omits the ports 80, 443 and 0.
-func AllowEntry(host string, port uint16) string {
+// FormatAllowEntry returns the entry of an allow list for a name or address and a port. It omits the ports 80, 443 and 0.
+func FormatAllowEntry(host string, port uint16) string {
 	suffix := ""
 	if port != 0 && !isStandardPort(port) {
 		suffix = fmt.Sprintf(":%d", port)
@@ -129,16 +129,16 @@ func (e hostPattern) matchesHost(t target) bool {
 	return t.name == e.name
 }
 
-// allowsPort reports whether an allow or ask entry matches a port. Without a port it matches 80 and 443.
-func (e hostPattern) allowsPort(port uint16) bool {
+// matchesPortOrStandard reports whether an allow or ask entry matches a port. Without a port it matches 80 and 443.
+func (e hostPattern) matchesPortOrStandard(port uint16) bool {
 	return port == e.port || e.port == 0 && isStandardPort(port)
 }
 
-// restrictsPort reports whether a deny or method entry matches a port. Without a port it matches all.
-func (e hostPattern) restrictsPort(port uint16) bool { return port == e.port || e.port == 0 }
+// matchesPortOrAny reports whether a deny or method entry matches a port. Without a port it matches all.
+func (e hostPattern) matchesPortOrAny(port uint16) bool { return port == e.port || e.port == 0 }
 
-// matchesSpecificAddr reports whether the entry, which matches an address, lies within the special-purpose network of
-// the address. So 0.0.0.0/0 does not match loopback addresses.
-func (e hostPattern) matchesSpecificAddr(addr netip.Addr) bool {
+// isNarrowEnoughForAddr reports whether an entry that matches addr lies within the special-purpose network of addr. So
+// 0.0.0.0/0 does not match loopback addresses.
+func (e hostPattern) isNarrowEnoughForAddr(addr netip.Addr) bool {
 	return !e.prefix.IsValid() || e.prefix.Bits() >= specialPrefixLen(addr)
 }

@@ -76,7 +76,7 @@ func (p *Proxy) newReverseProxy() *httputil.ReverseProxy {
 	}
 }
 
-// redactAndCountResponse makes a response redact secrets and count its bytes.
+// redactAndCountResponse redacts secrets in a response and counts its bytes.
 func redactAndCountResponse(resp *http.Response) error {
 	x := resp.Request.Context().Value(exchangeKey{}).(*httpExchange)
 	resp.Header.Del(errorHeader) // reserved for the proxy
@@ -122,9 +122,8 @@ func (b *countingBody) Read(into []byte) (int, error) {
 // Close closes the underlying body.
 func (b *countingBody) Close() error { return b.body.Close() }
 
-// limitedBodyReader reads a body of known length, and then returns EOF without another read. The transport makes that
-// read after it has sent the body. Because the HTTP/1 server has closed the body by then, the read would fail, and the
-// transport would cut off the response.
+// limitedBodyReader reads a body of known length, and then returns EOF without another read. The transport would make
+// that read after the HTTP/1 server has closed the body, see it fail, and cut off the response.
 type limitedBodyReader struct {
 	from io.Reader
 	left int64

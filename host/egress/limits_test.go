@@ -60,7 +60,7 @@ func TestConnectionsAreLimited(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := &busy{Listener: l, accepted: make(chan struct{}, clients+1)}
-	p.Serve(Listeners{Proxy: b})
+	p.StartServing(Listeners{Proxy: b})
 	before := runtime.NumGoroutine()
 	var conns []net.Conn
 	for range clients {
@@ -213,7 +213,7 @@ func TestCertificateAuthority(t *testing.T) {
 	if !roots.AppendCertsFromPEM(a.CertificatePEM()) {
 		t.Fatal("no PEM")
 	}
-	first, err := a.issueCert(target{name: "a.test"})
+	first, err := a.getOrIssueCert(target{name: "a.test"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -223,13 +223,13 @@ func TestCertificateAuthority(t *testing.T) {
 			t.Error(host, err)
 		}
 	}
-	if again, _ := a.issueCert(target{name: "a.test"}); again != first {
+	if again, _ := a.getOrIssueCert(target{name: "a.test"}); again != first {
 		t.Error("a certificate is issued twice")
 	}
 	for i := range 2 * maxIssued {
 		a.issued[fmt.Sprint(i)] = first
 	}
-	if _, _ = a.issueCert(target{name: "c.test"}); len(a.issued) > maxIssued {
+	if _, _ = a.getOrIssueCert(target{name: "c.test"}); len(a.issued) > maxIssued {
 		t.Error("certificates are kept without end")
 	}
 }
@@ -254,7 +254,7 @@ func TestCertBundle(t *testing.T) {
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(b)
 	for _, issuer := range []*CertificateAuthority{a, other} {
-		c, err := issuer.issueCert(target{name: "a.test"})
+		c, err := issuer.getOrIssueCert(target{name: "a.test"})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -113,7 +113,7 @@ func (b *boundClientConn) Read(into []byte) (int, error) {
 // clientConnKey is the context key of the client connection of a request, a *boundClientConn.
 type clientConnKey struct{}
 
-// withClientConn stores the client connection in the context of the connection's requests.
+// withClientConn returns a context with the client connection, for its requests.
 func withClientConn(ctx context.Context, conn net.Conn) context.Context {
 	if secure, ok := conn.(*tls.Conn); ok {
 		conn = secure.NetConn()

@@ -58,15 +58,15 @@ func (p *Policy) decideTarget(t target) Decision {
 // decideTarget decides on a target by the deny, ask and allow lists.
 func (r *compiledRules) decideTarget(t target) Decision {
 	for _, e := range r.deny {
-		if (e.matchesHost(t) || e.anyName) && e.restrictsPort(t.port) {
+		if (e.matchesHost(t) || e.anyName) && e.matchesPortOrAny(t.port) {
 			return Decision{Deny, "network.deny", e.text,
 				fmt.Sprintf("network: refused %s, which %q denies; setting network.deny", t.displayName(), e.text)}
 		}
 	}
-	allowEntry := r.findEntry(r.allow, t, hostPattern.allowsPort)
-	askEntry := r.findEntry(r.ask, t, hostPattern.allowsPort)
+	allowEntry := r.findEntry(r.allow, t, hostPattern.matchesPortOrStandard)
+	askEntry := r.findEntry(r.ask, t, hostPattern.matchesPortOrStandard)
 	if askEntry == nil && allowEntry != nil {
-		askEntry = r.findEntry(r.ask, t, hostPattern.restrictsPort)
+		askEntry = r.findEntry(r.ask, t, hostPattern.matchesPortOrAny)
 	}
 	switch {
 	case askEntry != nil:
@@ -84,11 +84,11 @@ func (r *compiledRules) decideTarget(t target) Decision {
 	return Decision{Verdict: Deny, Reason: fmt.Sprintf("network: refused %s; setting network.allow", t.displayName())}
 }
 
-// findEntry returns the first entry that matches a target and its port. A special-purpose address needs an entry for a
-// network within its special-purpose network.
+// findEntry returns the first entry that matches a target and its port. A special-purpose address matches only entries
+// within its special-purpose network.
 func (r *compiledRules) findEntry(list []hostPattern, t target, matchesPort func(hostPattern, uint16) bool) *hostPattern {
 	for i, e := range list {
-		if matchesPort(e, t.port) && e.matchesHost(t) && (t.name != "" || e.matchesSpecificAddr(t.addr)) {
+		if matchesPort(e, t.port) && e.matchesHost(t) && (t.name != "" || e.isNarrowEnoughForAddr(t.addr)) {
 			return &list[i]
 		}
 	}
@@ -172,7 +172,7 @@ func (p *Policy) decideMethod(t target, method string) (Decision, bool) {
 // methodEntryFor returns the narrowest entry that restricts the methods for a target; nil if no entry does.
 func (r *compiledRules) methodEntryFor(t target) *methodRule {
 	for i, m := range r.methods {
-		if m.matchesHost(t) && m.restrictsPort(t.port) {
+		if m.matchesHost(t) && m.matchesPortOrAny(t.port) {
 			return &r.methods[i]
 		}
 	}
@@ -195,14 +195,14 @@ func (p *Policy) allowsResolvedAddr(t target, addr netip.Addr, local bool) bool 
 	addrTarget := target{addr: addr, port: t.port}
 	for _, r := range p.parts {
 		for _, e := range r.deny {
-			if e.matchesHost(addrTarget) && e.restrictsPort(t.port) {
+			if e.matchesHost(addrTarget) && e.matchesPortOrAny(t.port) {
 				return false
 			}
 		}
 		if !local && specialPrefixLen(addr) == 0 || t.name != "" && slices.Contains(r.hosts[t.name], addr) {
 			continue
 		}
-		if r.findEntry(r.allow, addrTarget, hostPattern.allowsPort) == nil && r.findEntry(r.ask, addrTarget, hostPattern.allowsPort) == nil {
+		if r.findEntry(r.allow, addrTarget, hostPattern.matchesPortOrStandard) == nil && r.findEntry(r.ask, addrTarget, hostPattern.matchesPortOrStandard) == nil {
 			return false
 		}
 	}

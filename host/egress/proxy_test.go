@@ -49,7 +49,7 @@ func (s servers) start(name string, h http.Handler) (port string) {
 	if err != nil {
 		s.Fatal(err)
 	}
-	cert, err := s.issueCert(at)
+	cert, err := s.getOrIssueCert(at)
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -113,7 +113,7 @@ func (s servers) serve(o ProxyOptions) *testProxy {
 		s.Fatal(err1, err2, err3)
 	}
 	w.address, w.web, w.dns = front.Addr().String(), portOf(web.Addr()), dns.LocalAddr().String()
-	w.Serve(Listeners{Proxy: front, Web: []net.Listener{web}, Names: dns})
+	w.StartServing(Listeners{Proxy: front, Web: []net.Listener{web}, Names: dns})
 	return w
 }
 

@@ -10,16 +10,16 @@ import (
 
 // redactor replaces secret values in text by placeholders of the same length.
 type redactor struct {
-	secrets []redactedSecret // longest value first
+	secrets []secretPlaceholder // longest value first
 }
 
-// redactedSecret is a secret value and the placeholder that replaces it.
-type redactedSecret struct{ value, placeholder string }
+// secretPlaceholder is a secret value and the placeholder that replaces it.
+type secretPlaceholder struct{ value, placeholder string }
 
 // withSecret returns a redactor that replaces another secret too.
 func (r redactor) withSecret(value, placeholder string) redactor {
-	pairs := append(slices.Clone(r.secrets), redactedSecret{value, placeholder})
-	slices.SortStableFunc(pairs, func(a, b redactedSecret) int { return len(b.value) - len(a.value) })
+	pairs := append(slices.Clone(r.secrets), secretPlaceholder{value, placeholder})
+	slices.SortStableFunc(pairs, func(a, b secretPlaceholder) int { return len(b.value) - len(a.value) })
 	return redactor{pairs}
 }
 

@@ -12,9 +12,9 @@ import (
 	"time"
 )
 
-// relayConn serves an allowed connection by its first bytes: it tunnels TLS, terminates TLS, or serves HTTP. outside is
-// the connection to the server; it is nil if the proxy terminates TLS.
-func (p *Proxy) relayConn(b *boundClientConn, outside net.Conn) {
+// serveAllowedConn tunnels an allowed connection, terminates its TLS, or serves HTTP, as its first bytes require.
+// outside is the connection to the server; nil if the proxy terminates TLS.
+func (p *Proxy) serveAllowedConn(b *boundClientConn, outside net.Conn) {
 	start := time.Now()
 	_ = b.SetReadDeadline(start.Add(setupTimeout))
 	o, err := readClientPreamble(b)
@@ -83,7 +83,7 @@ func (p *Proxy) terminateTLS(b *boundClientConn) net.Conn {
 		NextProtos:             []string{"h2", "http/1.1"},
 		SessionTicketsDisabled: true,
 		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
-			return p.Authority.issueCert(b.target)
+			return p.Authority.getOrIssueCert(b.target)
 		},
 	})
 	ctx, cancel := context.WithTimeout(p.ctx, setupTimeout)

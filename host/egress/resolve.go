@@ -59,9 +59,9 @@ func (p *Proxy) decideOrAsk(ctx context.Context, t target) (Decision, *refusalEr
 	return r.Decision, r
 }
 
-// resolveTarget returns the addresses at which the proxy may dial a target. If all addresses of the target are refused,
+// resolveAllowedAddrs returns the addresses at which the proxy may dial a target. If all addresses of the target are refused,
 // it returns a refusal.
-func (p *Proxy) resolveTarget(ctx context.Context, t target) ([]netip.Addr, error) {
+func (p *Proxy) resolveAllowedAddrs(ctx context.Context, t target) ([]netip.Addr, error) {
 	addrs := []netip.Addr{t.addr}
 	if t.name != "" {
 		if addrs = p.Policy.staticAddrs(t.name); addrs == nil {
@@ -91,7 +91,7 @@ func (p *Proxy) resolveTarget(ctx context.Context, t target) ([]netip.Addr, erro
 			example = addrs[0].Unmap().WithZone("").String()
 		}
 		r := newRefusalError("network: refused %s, as none of its addresses %v is public or named; setting network.allow, "+
-			"as a network such as %s", t.displayName(), addrs, AllowEntry(example, t.port))
+			"as a network such as %s", t.displayName(), addrs, FormatAllowEntry(example, t.port))
 		return nil, r
 	}
 	return allowed, nil
@@ -120,7 +120,7 @@ func (p *Proxy) dialForRequest(ctx context.Context, _, address string) (net.Conn
 	if err != nil {
 		return nil, err
 	}
-	addrs, err := p.resolveTarget(ctx, t)
+	addrs, err := p.resolveAllowedAddrs(ctx, t)
 	if err != nil {
 		return nil, err
 	}

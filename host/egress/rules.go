@@ -71,7 +71,7 @@ func CompilePolicy(r PolicyRules) (*Policy, error) {
 		c.methods = append(c.methods, method)
 		lines = append(lines, "network.methods "+text+" "+strings.Join(slices.Sorted(slices.Values(method.list)), " "))
 	}
-	slices.SortStableFunc(c.methods, func(a, b methodRule) int { return a.compareNarrower(b.hostPattern) })
+	slices.SortStableFunc(c.methods, func(a, b methodRule) int { return a.compareSpecificity(b.hostPattern) })
 	for _, text := range slices.Sorted(maps.Keys(r.Hosts)) {
 		t, addrs, err := parseStaticHost(text, r.Hosts[text])
 		if err != nil {
@@ -121,8 +121,8 @@ func parseStaticHost(text string, list []string) (string, []netip.Addr, error) {
 	return t.name, addrs, err
 }
 
-// compareNarrower orders entries by the number of hosts that they match, from few to many.
-func (e hostPattern) compareNarrower(other hostPattern) int {
+// compareSpecificity orders entries by the number of hosts that they match, from few to many.
+func (e hostPattern) compareSpecificity(other hostPattern) int {
 	return cmp.Or(
 		cmp.Compare(len(other.name), len(e.name)),
 		cmp.Compare(other.prefix.Bits(), e.prefix.Bits()),

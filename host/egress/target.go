@@ -94,7 +94,7 @@ func parseHost(text string, port uint16) (target, error) {
 		}
 	}
 	name = strings.ToLower(name)
-	if ascii && looksNumeric(name) {
+	if ascii && looksLikeIPv4(name) {
 		return parseAddress(name, port)
 	}
 	if !ascii || strings.HasPrefix(name, "xn--") || strings.Contains(name, ".xn--") {
@@ -146,8 +146,8 @@ func parsePort(text string) (uint16, error) {
 	return uint16(n), nil
 }
 
-// looksNumeric reports whether programs may parse a name as an IPv4 address, because its last label is a number.
-func looksNumeric(name string) bool {
+// looksLikeIPv4 reports whether programs may parse a name as an IPv4 address, because its last label is a number.
+func looksLikeIPv4(name string) bool {
 	last := name[strings.LastIndexByte(name, '.')+1:]
 	if strings.HasPrefix(last, "0x") {
 		return true
@@ -160,7 +160,7 @@ func checkHostName(name string) error {
 	if name == "" || len(name) > 253 {
 		return errors.New("a name has from 1 to 253 characters")
 	}
-	if looksNumeric(name) {
+	if looksLikeIPv4(name) {
 		return errors.New("it could be read as an address")
 	}
 	for label := range strings.SplitSeq(name, ".") {

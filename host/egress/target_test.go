@@ -102,7 +102,7 @@ func FuzzParseHost(f *testing.F) {
 		if err != nil || again != got {
 			t.Errorf("%q is %v, and that is %v, %v", text, got, again, err)
 		}
-		if strings.ContainsAny(got.nameOrAddr(), "\x00 %@/\\?#\r\n") || got.name != "" && looksNumeric(got.name) {
+		if strings.ContainsAny(got.nameOrAddr(), "\x00 %@/\\?#\r\n") || got.name != "" && looksLikeIPv4(got.name) {
 			t.Errorf("%q is taken for %q", text, got.nameOrAddr())
 		}
 	})

@@ -14,10 +14,10 @@ func (p *Proxy) acceptTransparentConns(l net.Listener) {
 		conn, err := l.Accept()
 		switch {
 		case err == nil:
-			if p.beginWork() {
+			if p.addToWaitGroup() {
 				go func() {
 					defer p.wg.Done()
-					p.serveTransparent(conn.(*clientConn))
+					p.serveTransparentConn(conn.(*clientConn))
 				}()
 			}
 			continue
@@ -32,9 +32,9 @@ func (p *Proxy) acceptTransparentConns(l net.Listener) {
 	}
 }
 
-// serveTransparent serves a connection of a client that does not use the proxy protocol. The local address of the
-// connection identifies the host. 127.0.0.1 is this machine's, by this address or as localhost.
-func (p *Proxy) serveTransparent(c *clientConn) {
+// serveTransparentConn serves a connection of a client that does not use the proxy protocol. The local address
+// identifies the target: an assigned address, or loopback for this machine.
+func (p *Proxy) serveTransparentConn(c *clientConn) {
 	local, err := netip.ParseAddrPort(c.LocalAddr().String())
 	if err != nil {
 		_ = c.Close()
@@ -59,7 +59,7 @@ func (p *Proxy) serveTransparent(c *clientConn) {
 		p.refuseConn(b, refused)
 		return
 	}
-	outside, err := p.dialUnlessTerminated(p.ctx, t)
+	outside, err := p.dialUnlessTerminatingTLS(p.ctx, t)
 	switch {
 	case errors.As(err, &refused):
 		p.refuseConn(b, refused)
@@ -69,7 +69,7 @@ func (p *Proxy) serveTransparent(c *clientConn) {
 	case outside != nil && t.isLoopback(): // any protocol
 		p.relayTunnel(b, outside, time.Now())
 	default:
-		p.relayConn(b, outside)
+		p.serveAllowedConn(b, outside)
 	}
 }
 

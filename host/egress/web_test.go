@@ -136,7 +136,7 @@ func TestUnreachableServer(t *testing.T) {
 func TestTransparentClient(t *testing.T) {
 	for _, limited := range []bool{false, true} {
 		s := newServers(t)
-		cert, err := s.issueCert(target{name: "a.test"})
+		cert, err := s.getOrIssueCert(target{name: "a.test"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -167,7 +167,7 @@ func TestTransparentClient(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			p.Serve(Listeners{Web: []net.Listener{web}})
+			p.StartServing(Listeners{Web: []net.Listener{web}})
 			c, err := net.Dial("tcp", web.Addr().String())
 			if err != nil {
 				t.Fatal(err)

@@ -89,7 +89,7 @@ func TestWhoEndsACallIsToldApart(t *testing.T) {
 
 type endedWorld struct {
 	address      string
-	cable        *hosttest.FlakyLink
+	cable        *hosttest.FlakyProxy
 	admin        *Fleet
 	stop, cancel func()
 }

@@ -20,7 +20,7 @@ import (
 )
 
 // lay lays a cable to NATS, and returns it with the address at its other end.
-func lay(t *testing.T, address string) (*hosttest.FlakyLink, string) {
+func lay(t *testing.T, address string) (*hosttest.FlakyProxy, string) {
 	t.Helper()
 	c, far := hosttest.NewFlakyLink(t, strings.TrimPrefix(address, "nats://"))
 	return c, "nats://" + far

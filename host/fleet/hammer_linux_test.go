@@ -35,7 +35,7 @@ func TestNoCallIsMadeTwiceWhateverHappens(t *testing.T) {
 		}
 		return &session.Result{Text: "made " + text, Answered: true}
 	}
-	var cables []*hosttest.FlakyLink
+	var cables []*hosttest.FlakyProxy
 	for _, name := range []string{"one", "standby"} {
 		b := &bench{home: hosttest.TempDir(t)}
 		b.tool(t, "count", count)

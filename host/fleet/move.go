@@ -152,7 +152,7 @@ func (w *Worker) send(l *life, o *order) error {
 		return err
 	}
 	if stop := killswitch.ReadStopOfAgent(w.options.Home, o.Agent); stop != nil {
-		return fmt.Errorf("%s; `%s` first", stop, stop.StartCommand())
+		return fmt.Errorf("%s; `%s` first", stop, stop.CommandToResume())
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -54,8 +54,8 @@ func listenControl(home string) (net.Listener, error) {
 // can reach the socket. Landlock protects this file even where it can't protect the socket.
 const keyName = "gateway.key"
 
-// writeNewKey writes a new random key to the key file.
-func writeNewKey(home string) (string, error) {
+// writeControlKey writes a new random key to the key file.
+func writeControlKey(home string) (string, error) {
 	key, path := rand.Text(), filepath.Join(home, keyName)
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("the control socket's key: %w", err)
@@ -66,8 +66,8 @@ func writeNewKey(home string) (string, error) {
 	return key, nil
 }
 
-// requireKey returns a handler that rejects requests without the key.
-func requireKey(key string, h http.Handler) http.Handler {
+// requireControlKey returns a handler that rejects requests without the key.
+func requireControlKey(key string, h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if subtle.ConstantTimeCompare([]byte(r.Header.Get("Authorization")), []byte("Bearer "+key)) != 1 {
 			writeJSON(w, http.StatusUnauthorized, map[string]string{"error": "the gateway's key is in " + keyName})
@@ -175,35 +175,35 @@ const (
 	reloadTimeout  = time.Minute
 )
 
-// Client sends requests to the control socket of a gateway.
-type Client struct {
+// ControlClient sends requests to the control socket of a gateway.
+type ControlClient struct {
 	home string
 	http http.Client
 }
 
 // NewClient returns a client, which connects for each request.
-func NewClient(home string) *Client {
+func NewClient(home string) *ControlClient {
 	path := filepath.Join(home, socketName)
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, "unix", path)
 	}
-	return &Client{home, http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}}}
+	return &ControlClient{home, http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}}}
 }
 
 // FetchStatus returns the status of the gateway.
-func (c *Client) FetchStatus(ctx context.Context) (*Status, error) {
+func (c *ControlClient) FetchStatus(ctx context.Context) (*Status, error) {
 	var s Status
 	return &s, c.sendRequest(ctx, requestTimeout, http.MethodGet, "/status", &s)
 }
 
 // StopAgent stops an agent, or all agents, in the gateway's process. It works even if the disk is full.
-func (c *Client) StopAgent(ctx context.Context, stop killswitch.Stop) error {
+func (c *ControlClient) StopAgent(ctx context.Context, stop killswitch.Stop) error {
 	q := url.Values{"agent": {stop.Agent}, "by": {stop.By}, "why": {stop.Why}}
 	return c.sendRequest(ctx, requestTimeout, http.MethodPost, "/stop?"+q.Encode(), nil)
 }
 
 // ResumeAgent resumes a stopped agent, or all agents, and reports whether it was stopped.
-func (c *Client) ResumeAgent(ctx context.Context, agent string) (was bool, err error) {
+func (c *ControlClient) ResumeAgent(ctx context.Context, agent string) (was bool, err error) {
 	var result struct {
 		Was bool `json:"was_stopped"`
 	}
@@ -212,7 +212,7 @@ func (c *Client) ResumeAgent(ctx context.Context, agent string) (was bool, err e
 }
 
 // ReloadConfig makes the gateway reload its configuration, and returns the gateway's error.
-func (c *Client) ReloadConfig(ctx context.Context) error {
+func (c *ControlClient) ReloadConfig(ctx context.Context) error {
 	if _, err := c.FetchStatus(ctx); err != nil {
 		return err
 	}
@@ -220,7 +220,7 @@ func (c *Client) ReloadConfig(ctx context.Context) error {
 }
 
 // RequestConsoleLink returns a one-time link to the console. by names the user, and operate permits actions.
-func (c *Client) RequestConsoleLink(ctx context.Context, operate bool, by string) (string, error) {
+func (c *ControlClient) RequestConsoleLink(ctx context.Context, operate bool, by string) (string, error) {
 	var result struct {
 		Link string `json:"link"`
 	}
@@ -233,7 +233,7 @@ func (c *Client) RequestConsoleLink(ctx context.Context, operate bool, by string
 const maxResponseBytes = 1 << 20
 
 // sendRequest sends a request to the control socket and decodes the JSON response.
-func (c *Client) sendRequest(ctx context.Context, timeout time.Duration, method, path string, result any) error {
+func (c *ControlClient) sendRequest(ctx context.Context, timeout time.Duration, method, path string, result any) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, method, "http://gateway"+path, nil)

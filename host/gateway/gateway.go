@@ -114,7 +114,7 @@ func (g *Gateway) Run(ctx context.Context, ready func(address string)) (err erro
 		g.address = "http://" + listener.Addr().String()
 	}
 	// The address is most likely in use by the daemon of this home: the error of the pid file says so.
-	pid, err := pidfile.WritePidFile(g.options.Home, pidfile.DaemonInfo{Address: g.address, Version: g.options.Version})
+	pid, err := pidfile.AcquirePidFile(g.options.Home, pidfile.DaemonInfo{Address: g.address, Version: g.options.Version})
 	if err != nil {
 		return err
 	}
@@ -122,7 +122,7 @@ func (g *Gateway) Run(ctx context.Context, ready func(address string)) (err erro
 	if listenErr != nil {
 		return fmt.Errorf("serve HTTP: %w; --port and gateway.port choose another", listenErr)
 	}
-	key, err := writeNewKey(g.options.Home)
+	key, err := writeControlKey(g.options.Home)
 	if err != nil {
 		return err
 	}
@@ -140,9 +140,9 @@ func (g *Gateway) Run(ctx context.Context, ready func(address string)) (err erro
 	if err != nil {
 		return err
 	}
-	g.startGeneration(first)
+	g.activateRuntime(first)
 
-	servers := []*http.Server{g.newServer(g.httpRoutes()), g.newServer(requireKey(key, g.controlRoutes()))}
+	servers := []*http.Server{g.newServer(g.httpRoutes()), g.newServer(requireControlKey(key, g.controlRoutes()))}
 	failed := make(chan error, len(servers))
 	for i, l := range []net.Listener{listener, control} {
 		go func() { failed <- servers[i].Serve(l) }()

@@ -25,8 +25,8 @@ const maxGenerations = 8
 // pollInterval is the interval between checks for running work.
 const pollInterval = 200 * time.Millisecond
 
-// startGeneration makes a runtime the current one.
-func (g *Gateway) startGeneration(i Runtime) {
+// activateRuntime makes a runtime the current one.
+func (g *Gateway) activateRuntime(i Runtime) {
 	next := &runtimeGeneration{Runtime: i, since: time.Now(), retired: make(chan struct{}), closing: make(chan struct{}),
 		closed: make(chan struct{})}
 	next.requestClose = sync.OnceFunc(func() { close(next.closing) })
@@ -108,8 +108,8 @@ func (g *Gateway) removeGeneration(n *runtimeGeneration) {
 	g.generations = slices.DeleteFunc(slices.Clone(g.generations), func(one *runtimeGeneration) bool { return one == n })
 }
 
-// currentState returns all generations, the newest one or nil, and whether the gateway is shutting down.
-func (g *Gateway) currentState() (all []*runtimeGeneration, current *runtimeGeneration, draining bool) {
+// snapshotGenerations returns all generations, the newest one or nil, and whether the gateway is shutting down.
+func (g *Gateway) snapshotGenerations() (all []*runtimeGeneration, current *runtimeGeneration, draining bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if len(g.generations) > 0 {
@@ -120,7 +120,7 @@ func (g *Gateway) currentState() (all []*runtimeGeneration, current *runtimeGene
 
 // generationForRequest returns the generation that serves a request's MCP session, or else the newest generation.
 func (g *Gateway) generationForRequest(r *http.Request) *runtimeGeneration {
-	all, current, _ := g.currentState()
+	all, current, _ := g.snapshotGenerations()
 	if id := r.Header.Get("Mcp-Session-Id"); id != "" {
 		for _, gen := range all {
 			if gen.HasSession(id) {
@@ -135,7 +135,7 @@ func (g *Gateway) generationForRequest(r *http.Request) *runtimeGeneration {
 func (g *Gateway) Reload() error {
 	g.reloadMu.Lock()
 	defer g.reloadMu.Unlock()
-	if _, _, draining := g.currentState(); draining {
+	if _, _, draining := g.snapshotGenerations(); draining {
 		return fmt.Errorf("the gateway is ending")
 	}
 	next, err := g.options.OpenInstance()
@@ -146,7 +146,7 @@ func (g *Gateway) Reload() error {
 		g.options.Logger.Error("the configuration was not loaded again; the one before stays in force", "error", err)
 		return err
 	}
-	g.startGeneration(next)
+	g.activateRuntime(next)
 	g.options.Logger.Info("the configuration was loaded again")
 	return nil
 }

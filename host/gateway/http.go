@@ -28,7 +28,7 @@ func (g *Gateway) httpRoutes() http.Handler {
 		mux.Handle("GET /metrics", g.options.Metrics)
 	}
 	serve := func(w http.ResponseWriter, r *http.Request) {
-		_, _, draining := g.currentState()
+		_, _, draining := g.snapshotGenerations()
 		gen := g.generationForRequest(r)
 		if draining || gen == nil {
 			w.Header().Set("Retry-After", "5")
@@ -69,7 +69,7 @@ type CheckResult struct {
 
 // checkReadiness runs the checks, and reports whether all passed.
 func (g *Gateway) checkReadiness() (healthReport, bool) {
-	_, gen, draining := g.currentState()
+	_, gen, draining := g.snapshotGenerations()
 	if draining || gen == nil {
 		return healthReport{Status: "ending", Uptime: g.formatUptime()}, false
 	}
@@ -115,7 +115,7 @@ func (g *Gateway) registerMetrics() error {
 		return nil
 	}
 	countActive := func() (running, sessions int) {
-		all, _, _ := g.currentState()
+		all, _, _ := g.snapshotGenerations()
 		for _, gen := range all {
 			r, s := gen.ActivityCounts()
 			running, sessions = running+r, sessions+s

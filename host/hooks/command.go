@@ -155,13 +155,13 @@ func (c *commandHookRunner) buildProgram(q hookRequest) (session.AgentProgram, e
 	sum := sha256.Sum256(encodeJSON(c.hook)) // each hook has a home directory of its own
 	p := newConfinedProgram(q.sessionInfo, fmt.Sprintf("hook-%s-%x", q.event, sum[:4]), c.hook.HookGrants)
 	if c.hook.Args != nil {
-		return p, setExecutable(p.Command, append([]string{c.hook.Command}, c.hook.Args...))
+		return p, setCommandExecutable(p.Command, append([]string{c.hook.Command}, c.hook.Args...))
 	}
 	shell, err := guard.FindShell()
 	if err != nil {
 		return p, err
 	}
-	return p, setExecutable(p.Command, []string{shell.Path, "-c", c.hook.Command})
+	return p, setCommandExecutable(p.Command, []string{shell.Path, "-c", c.hook.Command})
 }
 
 // newConfinedProgram returns a program with a hook's grants and the environment of an agent's commands. The caller sets
@@ -182,9 +182,9 @@ func newConfinedProgram(w sessionInfo, name string, g HookGrants) session.AgentP
 	}
 }
 
-// setExecutable sets the executable and arguments of a command. It looks up a name without a slash in the hook's PATH,
+// setCommandExecutable sets the executable and arguments of a command. It looks up a name without a slash in the hook's PATH,
 // not in the host's.
-func setExecutable(cmd *osexec.Cmd, argv []string) error {
+func setCommandExecutable(cmd *osexec.Cmd, argv []string) error {
 	cmd.Path, cmd.Args = argv[0], argv
 	if strings.Contains(argv[0], "/") {
 		return nil

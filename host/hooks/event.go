@@ -74,7 +74,7 @@ func sessionInfoOf(ctx context.Context, s *session.Session) sessionInfo {
 type hookRequest struct {
 	sessionInfo
 	event        HookEvent
-	call         session.HookCall
+	call         session.HookedCall
 	result       *session.Result
 	data         EventData
 	modelMessage json.RawMessage // the request to the model or its response, as the model's client encodes it

@@ -29,7 +29,7 @@ type Hooks struct {
 	failOpen   bool // hooks without a response do not block the event
 	groups     map[HookEvent][]*compiledHookGroup
 	processes  []*processHook // sorted by priority
-	unfinished unfinishedLines
+	unfinished unfinishedInputLines
 }
 
 // compiledHookGroup is a group of command hooks with their parsed matcher.
@@ -91,7 +91,7 @@ func (h *Hooks) Close(ctx context.Context) {
 var _ session.Hooks = (*Hooks)(nil)
 
 // Before runs hooks before a call that the policy allows or wants approved.
-func (h *Hooks) Before(ctx context.Context, s *session.Session, c session.HookCall) session.HookVerdict {
+func (h *Hooks) Before(ctx context.Context, s *session.Session, c session.HookedCall) session.HookVerdict {
 	if h == nil {
 		return session.HookVerdict{}
 	}
@@ -102,14 +102,14 @@ func (h *Hooks) Before(ctx context.Context, s *session.Session, c session.HookCa
 }
 
 // runBeforeCall runs PreToolUse hooks for a call and for the text that it types into a command.
-func (h *Hooks) runBeforeCall(ctx context.Context, w sessionInfo, c session.HookCall) EventVerdict {
+func (h *Hooks) runBeforeCall(ctx context.Context, w sessionInfo, c session.HookedCall) EventVerdict {
 	q := hookRequest{event: PreToolUse, sessionInfo: w, call: c}
 	v := h.runPreToolUse(ctx, q)
 	if v.Args != nil {
 		q.call.Args = v.Args
 	}
 	if v.Deny == "" {
-		v = v.mergeWith(h.checkTypedText(ctx, w, q.call))
+		v = v.mergeWith(h.runHooksForTypedText(ctx, w, q.call))
 	}
 	if v.Deny != "" {
 		v.Args = nil
@@ -137,7 +137,7 @@ func (h *Hooks) runPreToolUse(ctx context.Context, q hookRequest) EventVerdict {
 }
 
 // After runs hooks after a call and returns their text for the model.
-func (h *Hooks) After(ctx context.Context, s *session.Session, c session.HookCall, r *session.Result) string {
+func (h *Hooks) After(ctx context.Context, s *session.Session, c session.HookedCall, r *session.Result) string {
 	if h == nil {
 		return ""
 	}
@@ -145,7 +145,7 @@ func (h *Hooks) After(ctx context.Context, s *session.Session, c session.HookCal
 }
 
 // runAfterCall runs PostToolUse hooks and joins their texts for the model.
-func (h *Hooks) runAfterCall(ctx context.Context, w sessionInfo, c session.HookCall, r *session.Result) string {
+func (h *Hooks) runAfterCall(ctx context.Context, w sessionInfo, c session.HookedCall, r *session.Result) string {
 	h.storeUnfinishedLine(w, c, r)
 	q := hookRequest{event: PostToolUse, sessionInfo: w, call: c, result: r}
 	v := h.runInterceptors(ctx, "after_tool", &q)
@@ -185,7 +185,7 @@ func (h *Hooks) WantsModelMessages() bool {
 }
 
 // BeforeModel passes a request to a model through the intercepting processes and returns the changed request. The
-// request is a JSON object in the form of the model's client.
+// request is JSON in the format of the model's API.
 func (h *Hooks) BeforeModel(ctx context.Context, s *session.Session, request json.RawMessage) (json.RawMessage, EventVerdict) {
 	if h == nil {
 		return request, EventVerdict{}
@@ -218,7 +218,7 @@ func (h *Hooks) runInterceptors(ctx context.Context, point string, q *hookReques
 		if !slices.Contains(p.options.Intercept, point) {
 			continue
 		}
-		a := h.runOrRefuse(ctx, &hookRun{hookRunner: &interceptor{p, point}, key: p.key}, *q)
+		a := h.runHookOrRefuse(ctx, &hookRun{hookRunner: &interceptor{p, point}, key: p.key}, *q)
 		v = v.mergeWith(a.toVerdict(p.key))
 		if v.Deny != "" {
 			return v
@@ -240,7 +240,7 @@ type hookRun struct {
 	response   hookResponse
 }
 
-// runCommands runs all command hooks that match an event concurrently. It runs equal commands only once.
+// runCommands concurrently runs all command hooks that match an event. It runs equal commands only once.
 func (h *Hooks) runCommands(ctx context.Context, q hookRequest) EventVerdict {
 	var runs []*hookRun
 	seen := map[string]bool{}
@@ -262,7 +262,7 @@ func (h *Hooks) runCommands(ctx context.Context, q hookRequest) EventVerdict {
 	}
 	var wait sync.WaitGroup
 	for _, run := range runs {
-		wait.Go(func() { run.response = h.runOrRefuse(ctx, run, q) })
+		wait.Go(func() { run.response = h.runHookOrRefuse(ctx, run, q) })
 	}
 	wait.Wait()
 	return mergeHookRuns(runs)
@@ -287,9 +287,9 @@ func (g *compiledHookGroup) matchRequest(q hookRequest) (*toolAlias, bool) {
 	return nil, true
 }
 
-// runOrRefuse runs one hook. A failed hook refuses the event, unless the event can't be refused or hooks.on_error is
+// runHookOrRefuse runs one hook. A failed hook refuses the event, unless the event can't be refused or hooks.on_error is
 // open.
-func (h *Hooks) runOrRefuse(ctx context.Context, a *hookRun, q hookRequest) hookResponse {
+func (h *Hooks) runHookOrRefuse(ctx context.Context, a *hookRun, q hookRequest) hookResponse {
 	response, err := a.respond(ctx, q)
 	if err == nil {
 		response.reason = printablePrefix([]byte(response.reason))
@@ -313,8 +313,8 @@ func (h *Hooks) runOrRefuse(ctx context.Context, a *hookRun, q hookRequest) hook
 	}
 }
 
-// mergeHookRuns returns the strictest verdict of hooks that ran concurrently. Among equally strict verdicts it returns
-// the first in the order of the settings. Different changes to the arguments are a refusal.
+// mergeHookRuns returns the strictest verdict of hooks that ran concurrently, or the first of equally strict ones in
+// the order of the settings. It refuses if hooks change the arguments differently.
 func mergeHookRuns(runs []*hookRun) EventVerdict {
 	var v EventVerdict
 	var changed *hookRun
@@ -344,7 +344,7 @@ func (a hookResponse) toVerdict(key string) EventVerdict {
 	return v
 }
 
-// mergeWith returns the stricter of two verdicts, the first if both are equally strict.
+// mergeWith returns the stricter verdict, else v, with the changes and texts of both.
 func (v EventVerdict) mergeWith(next EventVerdict) EventVerdict {
 	if v.Deny == "" && (next.Deny != "" || v.Ask == "") {
 		v.Deny, v.Ask, v.Rule, v.Hint = next.Deny, next.Ask, next.Rule, next.Hint

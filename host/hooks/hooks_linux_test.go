@@ -78,8 +78,8 @@ func newCommandHooks(t *testing.T, command string, more ...string) *Hooks {
 		encodeJSON(command), strings.Join(append([]string{""}, more...), ", ")))
 }
 
-func execCall(command string) session.HookCall {
-	return session.HookCall{Tool: "shell.exec", Args: encodeJSON(map[string]string{"command": command})}
+func execCall(command string) session.HookedCall {
+	return session.HookedCall{Tool: "shell.exec", Args: encodeJSON(map[string]string{"command": command})}
 }
 
 func script(t *testing.T, dir, name, text string) string {
@@ -192,7 +192,7 @@ func TestTimeoutKillsHookAndDescendants(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	hosttest.WaitUntil(t, "the hook's child ends", func() bool { return !hosttest.IsAlive(pid) })
+	hosttest.WaitUntil(t, "the hook's child ends", func() bool { return !hosttest.IsProcessAlive(pid) })
 }
 
 // A hook is not waited for when its call is cancelled, and neither is the call made.
@@ -277,7 +277,7 @@ func TestUpdatedInputBecomesToolArguments(t *testing.T) {
 q = json.load(sys.stdin)["tool_input"]; q["command"] = "timeout 5 " + q["command"]
 print(json.dumps({"hookSpecificOutput": {"updatedInput": q}}))'`)
 	}
-	v := h.runBeforeCall(t.Context(), w, session.HookCall{Tool: "shell.exec", Args: json.RawMessage(`{"command": "ls", "timeout": 7, "cwd": "a"}`)})
+	v := h.runBeforeCall(t.Context(), w, session.HookedCall{Tool: "shell.exec", Args: json.RawMessage(`{"command": "ls", "timeout": 7, "cwd": "a"}`)})
 	if !equalJSON(v.Args, json.RawMessage(`{"command": "timeout 5 ls", "timeout": 7, "cwd": "a"}`)) {
 		t.Errorf("got %s, %+v", v.Args, v)
 	}
@@ -303,8 +303,8 @@ func TestMultiFileEditRunsHookPerFile(t *testing.T) {
 	w := newTestSession(t)
 	h := newHooks(t, `{"PreToolUse": [{"matcher": "Edit|Write", "hooks": [{"type": "command",
 		"command": "python3 -c 'import json,sys; p=json.load(sys.stdin)[\"tool_input\"][\"file_path\"]; sys.exit(2 if p.endswith(\".env\") else 0)'"}]}]}`)
-	edit := func(args string) session.HookCall {
-		return session.HookCall{Tool: "filesystem.edit_file", Args: json.RawMessage(args)}
+	edit := func(args string) session.HookedCall {
+		return session.HookedCall{Tool: "filesystem.edit_file", Args: json.RawMessage(args)}
 	}
 	for args, denied := range map[string]bool{
 		`{"path": "a", "old_text": "x", "new_text": "y"}`:                                                                  false,
@@ -330,7 +330,7 @@ r = q["tool_response"]
 print(json.dumps({"decision": "block", "reason": "not formatted: " + r["filePath"],
     "hookSpecificOutput": {"hookEventName": "PostToolUse", "additionalContext": "said " + r["content"]}}))
 `)
-	c := session.HookCall{Tool: "filesystem.write_file", Args: json.RawMessage(`{"path": "a.go", "content": "x"}`)}
+	c := session.HookedCall{Tool: "filesystem.write_file", Args: json.RawMessage(`{"path": "a.go", "content": "x"}`)}
 	if got := h.runAfterCall(t.Context(), w, c, &session.Result{Text: "written"}); got != "not formatted: "+w.dir+"/a.go\nsaid written" {
 		t.Errorf("got %q", got)
 	}

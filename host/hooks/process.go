@@ -83,8 +83,8 @@ type hookChildSupervisor struct {
 	notBefore time.Time
 }
 
-// runningChild returns the running child for a session's agent, and starts it if necessary.
-func (p *processHook) runningChild(ctx context.Context, w sessionInfo) (*hookChildSupervisor, *hookChild, error) {
+// getOrStartChild returns the running child for a session's agent, and starts it if necessary.
+func (p *processHook) getOrStartChild(ctx context.Context, w sessionInfo) (*hookChildSupervisor, *hookChild, error) {
 	p.mu.Lock()
 	if p.closed {
 		p.mu.Unlock()
@@ -110,7 +110,7 @@ func (p *processHook) runningChild(ctx context.Context, w sessionInfo) (*hookChi
 	if wait := time.Until(slot.notBefore); wait > 0 {
 		return nil, nil, fmt.Errorf("ended; the next start is in %s", wait.Round(10*time.Millisecond))
 	}
-	started, err := p.startAndGreet(ctx, w)
+	started, err := p.startAndHandshake(ctx, w)
 	if err != nil {
 		slot.recordFailure()
 		return nil, nil, err
@@ -132,10 +132,10 @@ func (slot *hookChildSupervisor) resetFailures() {
 	slot.failures = 0
 }
 
-// startAndGreet starts a child and waits for its response to hook.hello.
-func (p *processHook) startAndGreet(ctx context.Context, w sessionInfo) (*hookChild, error) {
+// startAndHandshake starts a child and waits for its response to hook.hello.
+func (p *processHook) startAndHandshake(ctx context.Context, w sessionInfo) (*hookChild, error) {
 	child := newConfinedProgram(w, "hook-"+p.name, p.options.HookGrants)
-	if err := setExecutable(child.Command, p.options.Command); err != nil {
+	if err := setCommandExecutable(child.Command, p.options.Command); err != nil {
 		return nil, err
 	}
 	child.Command.Dir = cmp.Or(p.options.Dir, child.Command.Dir)
@@ -240,7 +240,7 @@ func (p *processHook) queueEvent(o observerEvent) {
 // deliverEvents sends queued events to the children in order, until the queue is closed.
 func (p *processHook) deliverEvents(queue <-chan observerEvent) {
 	for o := range queue {
-		_, c, err := p.runningChild(context.Background(), o.sessionInfo)
+		_, c, err := p.getOrStartChild(context.Background(), o.sessionInfo)
 		if err == nil {
 			err = c.sendNotification("hook.runtime_event", map[string]any{
 				"kind": o.kind, "source": map[string]any{"component": "agent", "name": o.agent}, "scope": sessionIDs(o.sessionInfo),
@@ -271,7 +271,7 @@ func (i *interceptor) String() string { return i.point }
 func (i *interceptor) respond(ctx context.Context, q hookRequest) (hookResponse, error) {
 	limited, cancel := context.WithTimeout(ctx, i.interceptTimeout(i.point))
 	defer cancel()
-	slot, c, err := i.runningChild(limited, q.sessionInfo)
+	slot, c, err := i.getOrStartChild(limited, q.sessionInfo)
 	if err != nil {
 		return hookResponse{}, err
 	}

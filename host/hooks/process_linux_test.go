@@ -239,7 +239,7 @@ time.sleep(1000)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	h.runBeforeCall(ctx, w, long)
-	_, c, err := h.processes[0].runningChild(ctx, w)
+	_, c, err := h.processes[0].getOrStartChild(ctx, w)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -267,7 +267,7 @@ func TestObserverStartTimeout(t *testing.T) {
 func TestProcessesEndWithHost(t *testing.T) {
 	h, w := newRespondingProcess(t, `{}`, `"before_tool"`)
 	h.runBeforeCall(t.Context(), w, execCall("ls"))
-	_, c, err := h.processes[0].runningChild(t.Context(), w)
+	_, c, err := h.processes[0].getOrStartChild(t.Context(), w)
 	if err != nil {
 		t.Fatal(err)
 	}

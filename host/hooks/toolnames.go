@@ -8,18 +8,18 @@ import (
 	"github.com/picoclaw/picoclaw/internal/lazyregexp"
 )
 
-// toolMapping maps a picoclaw tool and its arguments to a tool of Claude Code. A tool may have several mappings. Hooks
-// get the first mapping whose name their matcher matches.
-type toolMapping struct {
+// claudeToolMapping maps a picoclaw tool and its arguments to a tool of Claude Code. If a tool has several mappings, a
+// hook gets the first one that its matcher accepts.
+type claudeToolMapping struct {
 	tool, name string
-	args       []argMapping
+	args       []claudeArgMapping
 }
 
-// argMapping maps an argument's name and values between picoclaw and Claude Code.
-type argMapping struct {
+// claudeArgMapping maps an argument's name and values between picoclaw and Claude Code.
+type claudeArgMapping struct {
 	ours, theirs string
 	conversion   argConversion
-	elements     []argMapping // mappings for each edit of an editList
+	elements     []claudeArgMapping // mappings for each edit of an editList
 }
 
 // argConversion is the conversion of an argument's value to Claude Code's form and back.
@@ -37,29 +37,31 @@ const (
 )
 
 var (
-	fileArg    = argMapping{ours: "path", theirs: "file_path", conversion: absolutePath}
-	dirArg     = argMapping{ours: "path", theirs: "path", conversion: absolutePath}
+	fileArg    = claudeArgMapping{ours: "path", theirs: "file_path", conversion: absolutePath}
+	dirArg     = claudeArgMapping{ours: "path", theirs: "path", conversion: absolutePath}
 	patternArg = sameValueMapping("pattern", "pattern")
 	oldTextArg = sameValueMapping("old_text", "old_string")
 	newTextArg = sameValueMapping("new_text", "new_string")
-	countArg   = argMapping{ours: "count", theirs: "replace_all", conversion: zeroCountToAll}
+	countArg   = claudeArgMapping{ours: "count", theirs: "replace_all", conversion: zeroCountToAll}
 
-	readArgs = []argMapping{fileArg, sameValueMapping("start_line", "offset"), {ours: "end_line", theirs: "limit", conversion: endLineToCount},
+	readArgs = []claudeArgMapping{fileArg, sameValueMapping("start_line", "offset"), {ours: "end_line", theirs: "limit", conversion: endLineToCount},
 		sameValueMapping("offset", "byte_offset"), sameValueMapping("length", "byte_length")}
-	writeArgs   = []argMapping{fileArg, sameValueMapping("content", "content")}
-	insertArgs  = []argMapping{fileArg, sameValueMapping("content", "new_string")}
-	replaceArgs = []argMapping{fileArg, oldTextArg, newTextArg,
-		{ours: "edits", theirs: "edits", conversion: editList, elements: []argMapping{fileArg, oldTextArg, newTextArg}}}
-	editArgs = []argMapping{fileArg, countArg,
-		{ours: "edits", theirs: "edits", conversion: editList, elements: []argMapping{fileArg, countArg}}}
+	writeArgs   = []claudeArgMapping{fileArg, sameValueMapping("content", "content")}
+	insertArgs  = []claudeArgMapping{fileArg, sameValueMapping("content", "new_string")}
+	replaceArgs = []claudeArgMapping{fileArg, oldTextArg, newTextArg,
+		{ours: "edits", theirs: "edits", conversion: editList, elements: []claudeArgMapping{fileArg, oldTextArg, newTextArg}}}
+	editArgs = []claudeArgMapping{fileArg, countArg,
+		{ours: "edits", theirs: "edits", conversion: editList, elements: []claudeArgMapping{fileArg, countArg}}}
 )
 
 // sameValueMapping returns the mapping of an argument whose values are equal in both forms.
-func sameValueMapping(ours, theirs string) argMapping { return argMapping{ours: ours, theirs: theirs} }
+func sameValueMapping(ours, theirs string) claudeArgMapping {
+	return claudeArgMapping{ours: ours, theirs: theirs}
+}
 
 // toolMappings are the tools with a counterpart in Claude Code.
-var toolMappings = []toolMapping{
-	{"shell.exec", "Bash", []argMapping{sameValueMapping("command", "command"), {ours: "timeout", theirs: "timeout", conversion: secondsToMillis},
+var toolMappings = []claudeToolMapping{
+	{"shell.exec", "Bash", []claudeArgMapping{sameValueMapping("command", "command"), {ours: "timeout", theirs: "timeout", conversion: secondsToMillis},
 		sameValueMapping("background", "run_in_background")}},
 	{"filesystem.read_file", "Read", readArgs},
 	{"filesystem.read", "Read", readArgs},
@@ -72,22 +74,22 @@ var toolMappings = []toolMapping{
 	{"filesystem.edit_file", "MultiEdit", replaceArgs},
 	{"filesystem.edit", "Edit", editArgs},
 	{"filesystem.edit", "MultiEdit", editArgs},
-	{"filesystem.list_dir", "LS", []argMapping{dirArg}},
-	{"filesystem.ls", "LS", []argMapping{dirArg}},
-	{"grep.grep", "Grep", []argMapping{patternArg, dirArg, sameValueMapping("include", "glob"), sameValueMapping("type", "type"),
+	{"filesystem.list_dir", "LS", []claudeArgMapping{dirArg}},
+	{"filesystem.ls", "LS", []claudeArgMapping{dirArg}},
+	{"grep.grep", "Grep", []claudeArgMapping{patternArg, dirArg, sameValueMapping("include", "glob"), sameValueMapping("type", "type"),
 		{ours: "output", theirs: "output_mode", conversion: outputMode}, sameValueMapping("context", "-C"),
 		{ours: "case_sensitive", theirs: "-i", conversion: negatedBool}, sameValueMapping("max_results", "head_limit"),
 		sameValueMapping("multiline", "multiline")}},
-	{"grep.find", "Glob", []argMapping{patternArg, dirArg}},
+	{"grep.find", "Glob", []claudeArgMapping{patternArg, dirArg}},
 }
 
 // outputModes maps our values of "output" to Claude's.
 var outputModes = map[string]string{"content": "content", "files": "files_with_matches", "count": "count"}
 
-// toolAlias is a name by which matchers can match a tool, with the form of the arguments for that name.
+// toolAlias is a name that matchers accept for a tool, with the form of the arguments under that name.
 type toolAlias struct {
 	tool, name string
-	args       []argMapping // nil for the tool's own form
+	args       []claudeArgMapping // nil for the tool's own form
 	claude     bool
 }
 
@@ -117,7 +119,7 @@ func aliasesOfTool(tool string) []toolAlias {
 // upstreamToolName returns the name of a tool in upstream PicoClaw: the short name if upstream has the tool, otherwise
 // the full name.
 func upstreamToolName(tool string) string {
-	if i := slices.IndexFunc(toolMappings, func(r toolMapping) bool { return r.tool == tool }); i >= 0 {
+	if i := slices.IndexFunc(toolMappings, func(r claudeToolMapping) bool { return r.tool == tool }); i >= 0 {
 		_, short, _ := strings.Cut(tool, ".")
 		return short
 	}

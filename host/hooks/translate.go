@@ -57,10 +57,10 @@ func (f *toolAlias) toClaudeInputs(raw json.RawMessage, dir string) ([]jsonObjec
 }
 
 // argsToClaude converts arguments to Claude Code's form. Arguments without a counterpart keep their names.
-func argsToClaude(fields []argMapping, args jsonObject, dir string) jsonObject {
+func argsToClaude(fields []claudeArgMapping, args jsonObject, dir string) jsonObject {
 	out := jsonObject{}
 	for name, value := range args {
-		i := slices.IndexFunc(fields, func(f argMapping) bool { return f.ours == name })
+		i := slices.IndexFunc(fields, func(f claudeArgMapping) bool { return f.ours == name })
 		if i < 0 {
 			out[name] = value
 		} else if v, ok := fields[i].valueToClaude(value, args, dir); ok {
@@ -96,11 +96,11 @@ func (f *toolAlias) fromClaudeInput(updated json.RawMessage, shown jsonObject, r
 }
 
 // argsFromClaude converts an input in Claude Code's form to arguments.
-func argsFromClaude(fields []argMapping, input, shown, args jsonObject) (jsonObject, error) {
+func argsFromClaude(fields []claudeArgMapping, input, shown, args jsonObject) (jsonObject, error) {
 	out := jsonObject{}
 	for name, value := range input {
 		f := sameValueMapping(name, name)
-		if i := slices.IndexFunc(fields, func(f argMapping) bool { return f.theirs == name }); i >= 0 {
+		if i := slices.IndexFunc(fields, func(f claudeArgMapping) bool { return f.theirs == name }); i >= 0 {
 			f = fields[i]
 		}
 		original := args[f.ours]
@@ -135,7 +135,7 @@ func (f *toolAlias) toClaudeResponse(r *session.Result, input jsonObject) map[st
 }
 
 // valueToClaude converts a value to Claude Code's form; false if that is impossible.
-func (f argMapping) valueToClaude(value json.RawMessage, args jsonObject, dir string) (json.RawMessage, bool) {
+func (f claudeArgMapping) valueToClaude(value json.RawMessage, args jsonObject, dir string) (json.RawMessage, bool) {
 	switch f.conversion {
 	case absolutePath:
 		var name string
@@ -173,7 +173,7 @@ func (f argMapping) valueToClaude(value json.RawMessage, args jsonObject, dir st
 }
 
 // valueFromClaude converts a value in Claude Code's form back. A nil result omits the argument.
-func (f argMapping) valueFromClaude(value json.RawMessage, input jsonObject) (json.RawMessage, error) {
+func (f claudeArgMapping) valueFromClaude(value json.RawMessage, input jsonObject) (json.RawMessage, error) {
 	switch f.conversion {
 	case secondsToMillis:
 		ms, err := strconv.ParseFloat(string(value), 64)

@@ -16,15 +16,15 @@ const (
 	processTool = "shell.process"
 )
 
-// unfinishedLines holds lines typed into background commands without a newline. The next text continues the line.
-type unfinishedLines struct {
+// unfinishedInputLines holds lines typed into background commands without a newline. The next text continues the line.
+type unfinishedInputLines struct {
 	mu   sync.Mutex
-	text map[unfinishedLineKey]string
+	text map[unfinishedInputKey]string
 }
 
-// unfinishedLineKey identifies the background command that an unfinished line was typed into. The key has the policy
+// unfinishedInputKey identifies the background command that an unfinished line was typed into. The key has the policy
 // instead of the session, because sessions with the same policy share background commands.
-type unfinishedLineKey struct{ policy, command string }
+type unfinishedInputKey struct{ policy, command string }
 
 // Limits of the stored lines: their number, and the bytes of each.
 const (
@@ -33,7 +33,7 @@ const (
 )
 
 // typedTextOfCall returns the text that a call types into a background command, and the command's name.
-func typedTextOfCall(c session.HookCall) (text, command string) {
+func typedTextOfCall(c session.HookedCall) (text, command string) {
 	var args struct{ Action, Session, Data, Stdin string }
 	switch {
 	case c.Tool != execTool && c.Tool != processTool, json.Unmarshal(c.Args, &args) != nil:
@@ -46,12 +46,12 @@ func typedTextOfCall(c session.HookCall) (text, command string) {
 	return "", ""
 }
 
-// checkTypedText runs PreToolUse hooks for typed text as for a command. It runs them for the text alone, and for the
-// text joined to the unfinished line before it, because the command may or may not have read that line.
-func (h *Hooks) checkTypedText(ctx context.Context, w sessionInfo, c session.HookCall) (v EventVerdict) {
+// runHooksForTypedText runs PreToolUse hooks for typed text as for a command: once for the text, and once for the text
+// after the unfinished line, since the command may have read that line or not.
+func (h *Hooks) runHooksForTypedText(ctx context.Context, w sessionInfo, c session.HookedCall) (v EventVerdict) {
 	text, command := typedTextOfCall(c)
 	h.unfinished.mu.Lock()
-	begun, full := h.unfinished.text[unfinishedLineKey{w.policy, command}], len(h.unfinished.text) >= maxUnfinishedLines
+	begun, full := h.unfinished.text[unfinishedInputKey{w.policy, command}], len(h.unfinished.text) >= maxUnfinishedLines
 	h.unfinished.mu.Unlock()
 	if full && begun == "" && unfinishedLine(text) != "" {
 		v.Deny, v.Rule, v.Hint = "too many lines are unfinished", "hooks", "write whole lines, with their line ends"
@@ -61,7 +61,7 @@ func (h *Hooks) checkTypedText(ctx context.Context, w sessionInfo, c session.Hoo
 		if one = strings.TrimRight(one, "\r\n"); one == "" || v.Deny != "" {
 			continue
 		}
-		v = v.mergeWith(h.runPreToolUse(ctx, hookRequest{event: PreToolUse, sessionInfo: w, call: session.HookCall{
+		v = v.mergeWith(h.runPreToolUse(ctx, hookRequest{event: PreToolUse, sessionInfo: w, call: session.HookedCall{
 			Tool: execTool, Args: encodeJSON(map[string]string{"command": one}), ID: c.ID}}))
 		if v.Args != nil && v.Deny == "" {
 			v.Deny, v.Rule = "a hook has changed text that is typed into a command, which can't be changed", "hooks"
@@ -76,28 +76,28 @@ func (h *Hooks) checkTypedText(ctx context.Context, w sessionInfo, c session.Hoo
 // lineContinuations joins lines that end in a backslash with the next line.
 var lineContinuations = strings.NewReplacer("\\\r\n", "", "\\\n", "", "\\\r", "")
 
-// storeUnfinishedLine stores the last line of a call's text if that has no end.
-func (h *Hooks) storeUnfinishedLine(w sessionInfo, c session.HookCall, r *session.Result) {
+// storeUnfinishedLine stores the last typed line unless a newline ends it.
+func (h *Hooks) storeUnfinishedLine(w sessionInfo, c session.HookedCall, r *session.Result) {
 	text, command := typedTextOfCall(c)
 	if command == "" {
 		return
 	}
 	h.unfinished.mu.Lock()
 	defer h.unfinished.mu.Unlock()
-	key := unfinishedLineKey{w.policy, command}
+	key := unfinishedInputKey{w.policy, command}
 	line := unfinishedLine(h.unfinished.text[key] + text)
 	switch {
 	case r.Err != nil && (r.Err.Code == pluginpb.CodeNotFound || r.Err.Code == pluginpb.CodeConflict), line == "":
 		delete(h.unfinished.text, key) // the command or the line has ended
 	case r.Err == nil || r.Err.Code == pluginpb.CodeTimeout: // a part of the text was written
 		if h.unfinished.text == nil {
-			h.unfinished.text = map[unfinishedLineKey]string{}
+			h.unfinished.text = map[unfinishedInputKey]string{}
 		}
 		h.unfinished.text[key] = line
 	}
 }
 
-// unfinishedLine returns the last line of a text, including lines it continues; empty if a newline ends the text.
+// unfinishedLine returns the last line of a text, with the lines before it that end in a backslash.
 func unfinishedLine(text string) string {
 	end := len(text)
 	for {

@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// FlakyLink is a TCP proxy between two programs. Tests can cut it, or make it delay all data like a network that loses
+// FlakyProxy is a TCP proxy between two programs. Tests can cut it, or make it delay all data like a network that loses
 // all packets.
-type FlakyLink struct {
+type FlakyProxy struct {
 	target string
 
 	mu     sync.Mutex
@@ -20,13 +20,13 @@ type FlakyLink struct {
 }
 
 // NewFlakyLink returns a link to target, and the address to connect to instead.
-func NewFlakyLink(t testing.TB, target string) (*FlakyLink, string) {
+func NewFlakyLink(t testing.TB, target string) (*FlakyProxy, string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &FlakyLink{target: target, open: true}
+	c := &FlakyProxy{target: target, open: true}
 	var all sync.WaitGroup
 	all.Go(func() {
 		for {
@@ -34,7 +34,7 @@ func NewFlakyLink(t testing.TB, target string) (*FlakyLink, string) {
 			if err != nil {
 				return
 			}
-			c.addConnection(near, &all)
+			c.forwardConnection(near, &all)
 		}
 	})
 	t.Cleanup(func() {
@@ -46,7 +46,7 @@ func NewFlakyLink(t testing.TB, target string) (*FlakyLink, string) {
 	return c, l.Addr().String()
 }
 
-func (c *FlakyLink) addConnection(near net.Conn, all *sync.WaitGroup) {
+func (c *FlakyProxy) forwardConnection(near net.Conn, all *sync.WaitGroup) {
 	far, err := net.Dial("tcp", c.target)
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -63,7 +63,7 @@ func (c *FlakyLink) addConnection(near net.Conn, all *sync.WaitGroup) {
 }
 
 // forwardData copies data in one direction.
-func (c *FlakyLink) forwardData(way int, to, from net.Conn) {
+func (c *FlakyProxy) forwardData(way int, to, from net.Conn) {
 	defer func() { _, _ = to.Close(), from.Close() }()
 	piece := make([]byte, 32<<10)
 	for {
@@ -81,7 +81,7 @@ func (c *FlakyLink) forwardData(way int, to, from net.Conn) {
 }
 
 // Cut closes all connections and refuses new ones.
-func (c *FlakyLink) Cut() {
+func (c *FlakyProxy) Cut() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.open = false
@@ -92,14 +92,14 @@ func (c *FlakyLink) Cut() {
 }
 
 // Restore accepts connections again.
-func (c *FlakyLink) Restore() {
+func (c *FlakyProxy) Restore() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.open = true
 }
 
-// PauseData delays data to and from the target until the next call.
-func (c *FlakyLink) PauseData(to, from bool) {
+// PauseData pauses or resumes data to and from the target.
+func (c *FlakyProxy) PauseData(to, from bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for way, hold := range []bool{to, from} {

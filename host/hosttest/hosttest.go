@@ -208,8 +208,8 @@ func WaitUntil(t testing.TB, what string, so func() bool) {
 	}
 }
 
-// IsAlive reports whether a process runs. A zombie does not run.
-func IsAlive(pid int) bool {
+// IsProcessAlive reports whether a process runs. A zombie does not run.
+func IsProcessAlive(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return false

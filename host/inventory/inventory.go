@@ -26,7 +26,7 @@ type Inventory struct {
 
 // ReadInventory returns the inventory of a host. It starts no processes.
 func ReadInventory(h *session.Host) (*Inventory, error) {
-	s := &Inventory{Config: h.Config(), Store: store.OpenStore(h.Config().Home().Path), Catalog: h.PluginCatalog()}
+	s := &Inventory{Config: h.Config(), Store: store.NewStore(h.Config().Home().Path), Catalog: h.PluginCatalog()}
 	var err error
 	s.Lock, err = s.Store.ReadLockFile()
 	return s, err
@@ -50,20 +50,20 @@ func (s *Inventory) PluginIDs() []string {
 
 // PluginInfo describes a plugin in JSON output.
 type PluginInfo struct {
-	ID      string              `json:"id"`
-	Version string              `json:"version,omitempty"`
-	Kind    catalog.PluginKind  `json:"kind"`
-	State   string              `json:"state"` // ok, disabled, crashed or broken
-	Why     string              `json:"why,omitempty"`
-	Waiting string              `json:"waiting,omitempty"` // version that waits for approval
-	Doc     string              `json:"doc,omitempty"`
-	Dir     string              `json:"dir,omitempty"`
-	Source  string              `json:"source,omitempty"`
-	Signer  string              `json:"signer,omitempty"`
-	Asks    *pluginpb.Grant     `json:"asks,omitempty"`
-	Granted *pluginpb.Grant     `json:"granted,omitempty"` // at install
-	Tools   []ToolInfo          `json:"tools,omitempty"`
-	Off     []store.DisableRule `json:"off,omitempty"`
+	ID      string               `json:"id"`
+	Version string               `json:"version,omitempty"`
+	Kind    catalog.PluginOrigin `json:"kind"`
+	State   string               `json:"state"` // ok, disabled, crashed or broken
+	Why     string               `json:"why,omitempty"`
+	Waiting string               `json:"waiting,omitempty"` // version that waits for approval
+	Doc     string               `json:"doc,omitempty"`
+	Dir     string               `json:"dir,omitempty"`
+	Source  string               `json:"source,omitempty"`
+	Signer  string               `json:"signer,omitempty"`
+	Asks    *pluginpb.Grant      `json:"asks,omitempty"`
+	Granted *pluginpb.Grant      `json:"granted,omitempty"` // at install
+	Tools   []ToolInfo           `json:"tools,omitempty"`
+	Off     []store.DisableRule  `json:"off,omitempty"`
 }
 
 // BrokenState is the state of a plugin that can't be offered or started.
@@ -73,7 +73,7 @@ const BrokenState = "broken"
 func (s *Inventory) ListPlugins() []PluginInfo {
 	byID := map[string]PluginInfo{}
 	for _, p := range s.Catalog.Plugins() {
-		byID[p.Manifest.ID] = s.describePlugin(p)
+		byID[p.Manifest.ID] = s.newPluginInfo(p)
 	}
 	for _, problem := range s.Catalog.Problems() {
 		for _, id := range s.PluginIDs() {
@@ -99,7 +99,7 @@ func (s *Inventory) ListPlugins() []PluginInfo {
 	return all
 }
 
-func (s *Inventory) describePlugin(p *catalog.Plugin) PluginInfo {
+func (s *Inventory) newPluginInfo(p *catalog.Plugin) PluginInfo {
 	m := p.Manifest
 	out := PluginInfo{ID: m.ID, Version: m.Version, Kind: p.Kind, State: "ok", Doc: m.Doc, Dir: p.Dir, Asks: &m.Grants}
 	if pin := p.Pin; pin != nil {
@@ -112,7 +112,7 @@ func (s *Inventory) describePlugin(p *catalog.Plugin) PluginInfo {
 		out.Granted = &c.Grants
 	}
 	for i := range p.Tools {
-		out.Tools = append(out.Tools, DescribeTools([]session.Tool{{Name: p.Tools[i].Spec.Name, Plugin: m.ID,
+		out.Tools = append(out.Tools, NewToolInfos([]session.Tool{{Name: p.Tools[i].Spec.Name, Plugin: m.ID,
 			Spec: p.Tools[i].Spec}})...)
 	}
 	for _, off := range s.Lock.Off {
@@ -131,7 +131,7 @@ func (s *Inventory) describePlugin(p *catalog.Plugin) PluginInfo {
 			out.State, out.Why = BrokenState, err.Error()
 		}
 	}
-	if _, failed := supervise.CountCrashes(session.CrashReportDir(s.Config.Home().Path), m.ID); failed {
+	if _, failed := supervise.ReadCrashStatus(session.CrashReportDir(s.Config.Home().Path), m.ID); failed {
 		out.State, out.Why = "crashed", "`picoclaw plugin reset "+m.ID+"` allows another start"
 	}
 	return out

@@ -35,7 +35,7 @@ func (s *Inventory) ListServers() []ServerInfo {
 	all := []ServerInfo{}
 	for _, id := range slices.Sorted(maps.Keys(s.Lock.Plugins)) {
 		if pin := s.Lock.Plugins[id]; pin.Files[mcpservers.DefinitionFile] != "" {
-			all = append(all, s.describeServer(id, pin))
+			all = append(all, s.newServerInfo(id, pin))
 		}
 	}
 	declared := s.Config.MCPServers()
@@ -51,14 +51,14 @@ func (s *Inventory) ListServers() []ServerInfo {
 		case is:
 			spec := SpecFromConfig(server)
 			all = append(all, ServerInfo{Name: problem.Plugin, State: "untrusted", Why: problem.Err.Error(),
-				Server: spec.DisplaySource(), Agents: spec.Agents})
+				Server: spec.SourceForDisplay(), Agents: spec.Agents})
 		}
 	}
 	slices.SortFunc(all, func(a, b ServerInfo) int { return strings.Compare(a.Name, b.Name) })
 	return all
 }
 
-func (s *Inventory) describeServer(id string, pin *store.InstalledPlugin) ServerInfo {
+func (s *Inventory) newServerInfo(id string, pin *store.InstalledPlugin) ServerInfo {
 	out := ServerInfo{
 		Name: id, Version: pin.Version, State: "ok", Server: pin.Source, Agents: pin.Agents, Granted: &pin.Grants,
 	}
@@ -74,7 +74,7 @@ func (s *Inventory) describeServer(id string, pin *store.InstalledPlugin) Server
 	if err != nil {
 		return fail(err)
 	}
-	out.Server, out.Package, out.Tools = spec.DisplaySource(), fetched, names
+	out.Server, out.Package, out.Tools = spec.SourceForDisplay(), fetched, names
 	old, err := s.Store.ReadManifest(id, pin)
 	if err != nil {
 		return fail(err)

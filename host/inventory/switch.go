@@ -9,9 +9,9 @@ import (
 	"github.com/picoclaw/picoclaw/internal/suggest"
 )
 
-// SwitchTool disables or enables a plugin or tool. It fails for unknown tools, and if another setting keeps it
+// SetToolEnabled disables or enables a plugin or tool. It fails for unknown tools, and if another setting keeps it
 // disabled.
-func (s *Inventory) SwitchTool(off store.DisableRule, on bool) error {
+func (s *Inventory) SetToolEnabled(off store.DisableRule, on bool) error {
 	if !on {
 		return s.Store.DisableTool(off)
 	}

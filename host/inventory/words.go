@@ -20,7 +20,7 @@ type ToolInfo struct {
 	Output      *pluginpb.Schema `json:"output,omitempty"`
 }
 
-func DescribeTools(tools []session.Tool) []ToolInfo {
+func NewToolInfos(tools []session.Tool) []ToolInfo {
 	list := make([]ToolInfo, 0, len(tools))
 	for _, t := range tools {
 		list = append(list, ToolInfo{

@@ -15,8 +15,8 @@ import (
 	"github.com/picoclaw/picoclaw/internal/owner"
 )
 
-// HostFile is the file of a running host, which locks it. Its modification time is when the host last confirmed stops.
-type HostFile struct {
+// HostConfirmationFile is the locked file by which a host confirms stops, most recently at its modification time.
+type HostConfirmationFile struct {
 	file      *os.File
 	confirmed StopsByAgent
 }
@@ -25,7 +25,7 @@ type HostFile struct {
 const hostFilePattern = "host-*-*"
 
 // RegisterHost creates the file of this process's host in <home>/run.
-func RegisterHost(home string) (*HostFile, error) {
+func RegisterHost(home string) (*HostConfirmationFile, error) {
 	dir := filepath.Join(home, "run")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -35,7 +35,7 @@ func RegisterHost(home string) (*HostFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &HostFile{file: file}
+	h := &HostConfirmationFile{file: file}
 	if err = owner.GiveToHomeOwner(home, file.Name()); err != nil {
 		return nil, errors.Join(err, h.Close())
 	}
@@ -43,7 +43,7 @@ func RegisterHost(home string) (*HostFile, error) {
 }
 
 // ConfirmStops records that no work of the stopped agents runs in this host.
-func (h *HostFile) ConfirmStops(stops StopsByAgent) {
+func (h *HostConfirmationFile) ConfirmStops(stops StopsByAgent) {
 	same := func(a, b *Stop) bool { return *a == *b }
 	if now := time.Now(); !maps.EqualFunc(h.confirmed, stops, same) && os.Chtimes(h.file.Name(), now, now) == nil {
 		h.confirmed = stops
@@ -51,7 +51,9 @@ func (h *HostFile) ConfirmStops(stops StopsByAgent) {
 }
 
 // Close removes the file.
-func (h *HostFile) Close() error { return errors.Join(os.Remove(h.file.Name()), h.file.Close()) }
+func (h *HostConfirmationFile) Close() error {
+	return errors.Join(os.Remove(h.file.Name()), h.file.Close())
+}
 
 // confirmTimeout is how long [AwaitHosts] waits. Hosts read a stop within propagationTime, and then end their work.
 const confirmTimeout = 5 * time.Second

@@ -53,8 +53,8 @@ func (s *Stop) String() string {
 	return text
 }
 
-// StartCommand returns the command that ends the stop.
-func (s *Stop) StartCommand() string {
+// CommandToResume returns the command that ends the stop.
+func (s *Stop) CommandToResume() string {
 	if s.Agent == "" {
 		return "picoclaw start"
 	}
@@ -132,9 +132,9 @@ type stoppedFile struct {
 
 func stoppedFilePath(home string) string { return filepath.Join(home, fileName) }
 
-// wasUsed reports whether a home has had the file: it has an audit log, or lists the file among its state files.
-func wasUsed(home string) bool {
-	return audit.LogExists(home) || statefiles.CheckFile(home, stoppedFilePath(home)) != nil
+// isUsedHome reports whether a home has had a stop file: it has an audit log, or lists the file as a state file.
+func isUsedHome(home string) bool {
+	return audit.LogExists(home) || statefiles.CheckNotMissing(home, stoppedFilePath(home)) != nil
 }
 
 // readStopFile reads the stops from the file. An unreadable file stops all agents. A missing file does too, except in a
@@ -142,7 +142,7 @@ func wasUsed(home string) bool {
 func readStopFile(home string) StopsByAgent {
 	data, err := smallfile.Read(stoppedFilePath(home), maxBytes)
 	if errors.Is(err, fs.ErrNotExist) {
-		if !wasUsed(home) {
+		if !isUsedHome(home) {
 			return StopsByAgent{}
 		}
 		data, err = smallfile.Read(stoppedFilePath(home), maxBytes) // the first start creates it before the audit log
@@ -172,12 +172,12 @@ func readStopFile(home string) StopsByAgent {
 // CreateStopFile creates the file at the first start of a home, before the audit log exists. It reserves disk space, so
 // that stops can be written on a full disk.
 func CreateStopFile(home string) error {
-	if _, err := os.Lstat(stoppedFilePath(home)); errors.Is(err, fs.ErrNotExist) && !wasUsed(home) {
+	if _, err := os.Lstat(stoppedFilePath(home)); errors.Is(err, fs.ErrNotExist) && !isUsedHome(home) {
 		if err := updateStops(home, func(StopsByAgent) {}); err != nil {
 			return fmt.Errorf("make the kill switch %s: %w", stoppedFilePath(home), err)
 		}
 	}
-	return errors.Join(statefiles.AddFile(home, stoppedFilePath(home)), reserveSpace(home))
+	return errors.Join(statefiles.AddToList(home, stoppedFilePath(home)), reserveSpace(home))
 }
 
 // StopAgent stops an agent, or all agents with an empty id. A stop of a stopped agent changes nothing.
@@ -190,7 +190,7 @@ func StopAgent(home string, stop Stop) error {
 		}
 	})
 	if err == nil {
-		_ = statefiles.AddFile(home, stoppedFilePath(home)) // on a full disk, CreateStopFile has added it
+		_ = statefiles.AddToList(home, stoppedFilePath(home)) // on a full disk, CreateStopFile has added it
 	}
 	return err
 }
@@ -215,7 +215,7 @@ func ResumeAgent(home, agent string) (bool, error) {
 
 // updateStops changes the stops in the file under a lock. On a full disk it uses the reserved space.
 func updateStops(home string, change func(StopsByAgent)) error {
-	turn, err := openLockedReserve(home)
+	turn, err := openLockedReserveFile(home)
 	if err != nil {
 		return err
 	}
@@ -277,20 +277,20 @@ const (
 	lockPause   = 5 * time.Millisecond
 )
 
-func lockWithTimeout(file *os.File) error {
+func lockBestEffort(file *os.File) error {
 	for end := time.Now().Add(lockTimeout); errors.Is(filelock.Lock(file), filelock.ErrLocked) && time.Now().Before(end); {
 		time.Sleep(lockPause)
 	}
 	return nil
 }
 
-func openLockedReserve(home string) (*os.File, error) {
+func openLockedReserveFile(home string) (*os.File, error) {
 	if err := os.MkdirAll(home, 0o700); err != nil {
 		return nil, err
 	}
-	file, err := filelock.OpenLocked(reservePath(home), lockWithTimeout)
+	file, err := filelock.OpenLocked(reserveFilePath(home), lockBestEffort)
 	if errors.Is(err, fs.ErrPermission) && os.Chmod(home, 0o700) == nil {
-		file, err = filelock.OpenLocked(reservePath(home), lockWithTimeout) // without a sandbox, commands can change its mode
+		file, err = filelock.OpenLocked(reserveFilePath(home), lockBestEffort) // without a sandbox, commands can change its mode
 	}
 	if err != nil {
 		return nil, err

@@ -47,7 +47,7 @@ func TestStopBelongsToOwnerOfHome(t *testing.T) {
 	if err := StopAgent(home, Stop{Time: time.Now()}); err != nil {
 		t.Fatal(err)
 	}
-	for _, path := range []string{stoppedFilePath(home), reservePath(home)} {
+	for _, path := range []string{stoppedFilePath(home), reserveFilePath(home)} {
 		info, err := os.Stat(path)
 		if err != nil {
 			t.Fatal(err)
@@ -103,7 +103,7 @@ func TestBrokenStateStopsAllUntilStart(t *testing.T) {
 func TestStopDoesNotWaitForHeldLock(t *testing.T) {
 	t.Parallel()
 	home := usedHome(t)
-	lock, err := filelock.OpenLocked(reservePath(home), filelock.Lock)
+	lock, err := filelock.OpenLocked(reserveFilePath(home), filelock.Lock)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,19 +19,19 @@ const (
 // diskSpace is the size and free space of a disk in bytes and inodes. inodes is 0 where their number is not fixed.
 type diskSpace struct{ total, free, inodes, freeInodes uint64 }
 
-func reservePath(home string) string { return filepath.Join(home, "stopped.reserve") }
+func reserveFilePath(home string) string { return filepath.Join(home, "stopped.reserve") }
 
-// reserveSize returns the size of the reserve file for a disk of total bytes; 0 if total is unknown.
-func reserveSize(total uint64) int64 { return int64(min(maxReserve, total/8)) } //nolint:gosec // at most 32 MB
+// reserveFileSize returns the size of the reserve file for a disk of total bytes; 0 if total is unknown.
+func reserveFileSize(total uint64) int64 { return int64(min(maxReserve, total/8)) } //nolint:gosec // at most 32 MB
 
 // reserveSpace allocates the reserve file. Too little space is no error, because [CheckFreeSpace] then prevents
 // commands.
 func reserveSpace(home string) error {
-	size := reserveSize(readDiskSpace(home).total)
-	if info, err := os.Stat(reservePath(home)); err == nil && info.Size() == size {
+	size := reserveFileSize(readDiskSpace(home).total)
+	if info, err := os.Stat(reserveFilePath(home)); err == nil && info.Size() == size {
 		return nil
 	}
-	file, err := openLockedReserve(home)
+	file, err := openLockedReserveFile(home)
 	if err != nil {
 		return fmt.Errorf("set space aside for the kill switch: %w", err)
 	}
@@ -70,7 +70,7 @@ func (e *LowSpaceError) Error() string {
 // CheckFreeSpace returns a *LowSpaceError while the home's disk has less free space than a stop may need.
 func CheckFreeSpace(home string) error {
 	disk := readDiskSpace(home)
-	if size := reserveSize(disk.total); disk.free < uint64(size) { //nolint:gosec // never negative
+	if size := reserveFileSize(disk.total); disk.free < uint64(size) { //nolint:gosec // never negative
 		return &LowSpaceError{home, fmt.Sprint(disk.free>>10, " KB"), fmt.Sprint(size>>10, " KB")}
 	}
 	if least := min(maxInodes, disk.inodes/8); disk.freeInodes < least {

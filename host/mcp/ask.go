@@ -27,7 +27,7 @@ const (
 	formName   = "answer"
 )
 
-// askFunc sends questions to a call's client and returns the responses. The names identify the questions of one call.
+// askFunc sends questions to a call's client and returns the responses. The map keys identify the questions.
 type askFunc func(ctx context.Context, requests mcp.InputRequestMap) (mcp.InputResponseMap, error)
 
 // withClientQuestions returns a context whose calls send their questions to the client through ask: approvals and forms
@@ -128,8 +128,8 @@ func missingCapabilities(req *mcp.CallToolRequest, requests mcp.InputRequestMap)
 	return missing
 }
 
-// newDuringCallAsker returns a function that sends questions to the client during the call, in its MCP session.
-func newDuringCallAsker(s *mcp.ServerSession) askFunc {
+// newSessionAsker returns a function that sends questions to the client during the call, in its MCP session.
+func newSessionAsker(s *mcp.ServerSession) askFunc {
 	return func(ctx context.Context, requests mcp.InputRequestMap) (mcp.InputResponseMap, error) {
 		responses := mcp.InputResponseMap{}
 		for _, name := range slices.Sorted(maps.Keys(requests)) {
@@ -167,9 +167,9 @@ func questionName(f session.ElicitationForm) string {
 // identifier matches the form titles that can be names of questions.
 var identifier = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`)
 
-// completeFormValues checks the values of a form that a user accepted, and adds default values. The SDK does the same
+// checkAndCompleteForm checks the values of a form that a user accepted, and adds default values. The SDK does the same
 // for elicitation during a call.
-func completeFormValues(form *mcp.ElicitParams, result *mcp.ElicitResult) error {
+func checkAndCompleteForm(form *mcp.ElicitParams, result *mcp.ElicitResult) error {
 	if result.Action != "accept" || result.Content == nil {
 		return nil
 	}

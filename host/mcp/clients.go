@@ -29,9 +29,9 @@ func newClientSet(s toolProvider) *clientSet {
 	return &clientSet{session: s, all: make(map[*mcp.ServerSession]*clientState)}
 }
 
-// clientStateOf returns the state of a client. It creates a missing state, and removes it when the client's session
+// getOrCreateClientState returns the state of a client. It creates a missing state, and removes it when the client's session
 // ends.
-func (c *clientSet) clientStateOf(s *mcp.ServerSession) *clientState {
+func (c *clientSet) getOrCreateClientState(s *mcp.ServerSession) *clientState {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if known := c.all[s]; known != nil {

@@ -11,14 +11,14 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// idPreserver preserves request ids that the SDK would change: it parses a number as float64 and drops its fraction.
+// requestIDPreserver preserves request ids that the SDK would change: it parses a number as float64 and drops its fraction.
 // Such a number passes through the SDK as a string that starts with a random prefix.
-type idPreserver struct{ prefix []byte }
+type requestIDPreserver struct{ prefix []byte }
 
-func newIDPreserver() idPreserver { return idPreserver{[]byte(rand.Text() + ":")} }
+func newIDPreserver() requestIDPreserver { return requestIDPreserver{[]byte(rand.Text() + ":")} }
 
-// quoteIDs returns a message with ids as strings that the SDK would change: its own, and that of a request to cancel.
-func (e idPreserver) quoteIDs(message []byte) []byte {
+// quoteIDs quotes the ids that the SDK would change, as strings: the message's own, and that of a cancelled request.
+func (e requestIDPreserver) quoteIDs(message []byte) []byte {
 	if !hasInexactID(message) {
 		return message
 	}
@@ -45,7 +45,7 @@ func (e idPreserver) quoteIDs(message []byte) []byte {
 }
 
 // restoreIDs returns data of the SDK with the numbers that quoteIDs replaced.
-func (e idPreserver) restoreIDs(data []byte) []byte {
+func (e requestIDPreserver) restoreIDs(data []byte) []byte {
 	for len(e.prefix) > 0 {
 		start := bytes.Index(data, append([]byte{'"'}, e.prefix...))
 		if start < 0 {

@@ -16,7 +16,7 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// resourceProvider provides resources and prompts, as *session.Session does. Calls read them.
+// resourceProvider lists resources and prompts, as *session.Session does. Its Call reads them.
 type resourceProvider interface {
 	toolProvider
 	ResourcesAndPrompts() []session.ResourceOrPrompt
@@ -101,7 +101,7 @@ func promptArguments(s *pluginpb.ToolSpec) (all []*mcp.PromptArgument) {
 	return all
 }
 
-// methodOfCall returns the MCP method for a name that a call can have: of a tool, resource or prompt.
+// methodOfCall returns the MCP method for the name of a called tool, resource or prompt.
 func methodOfCall(name string) string {
 	switch kind, _, _ := strings.Cut(name, ":"); kind {
 	case pluginpb.ResourceKind:

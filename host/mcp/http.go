@@ -77,11 +77,11 @@ type sessionLimiter struct {
 	stateful, stateless http.Handler
 	limiter             requestLimiter
 	large               *semaphore.Weighted // of maxLargeBytes
-	ids                 idPreserver
+	ids                 requestIDPreserver
 
 	mu       sync.Mutex
-	reserved int                   // requests that may create sessions, and subscriptions
-	uses     map[string]sessionUse // by session id
+	reserved int                        // requests that may create sessions, and subscriptions
+	uses     map[string]sessionActivity // by session id
 }
 
 // sessionHeader is the HTTP header with the id of an MCP session.
@@ -110,11 +110,11 @@ func (h *sessionLimiter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodDelete && id != "" {
 		h.server.clients.cancelSessionCalls(id) // otherwise ending the session would wait for its calls
 	}
-	h.addSessionUse(id, 1)
+	h.addInFlightRequests(id, 1)
 	h.stateful.ServeHTTP(answer, r)
-	h.addSessionUse(id, -1)
+	h.addInFlightRequests(id, -1)
 	if id == "" {
-		h.addSessionUse(w.Header().Get(sessionHeader), 0) // a new session
+		h.addInFlightRequests(w.Header().Get(sessionHeader), 0) // a new session
 	}
 }
 
@@ -147,7 +147,7 @@ func (h *sessionLimiter) admitRequest(w *errorRewriter, r *http.Request) (done f
 	}
 	body = h.ids.quoteIDs(body)
 	w.request, r.Body, r.ContentLength = body, io.NopCloser(bytes.NewReader(body)), int64(len(body))
-	if !needsSession(r, body) {
+	if !needsSessionSlot(r, body) {
 		return release, true
 	}
 	if !h.reserveSession() {
@@ -229,7 +229,7 @@ func writeError(w http.ResponseWriter, status int, text string) {
 // and restores request ids.
 type errorRewriter struct {
 	http.ResponseWriter
-	ids     idPreserver
+	ids     requestIDPreserver
 	request []byte // the message being answered
 	isError bool   // the response is a plain-text error
 }

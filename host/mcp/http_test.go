@@ -178,7 +178,7 @@ func TestLongestIdleSessionGivesWay(t *testing.T) {
 	setUse := func(n, requests int, idle time.Duration) {
 		limiter.mu.Lock()
 		defer limiter.mu.Unlock()
-		limiter.uses[sessions[n]] = sessionUse{requests, time.Now().Add(-idle)}
+		limiter.uses[sessions[n]] = sessionActivity{requests, time.Now().Add(-idle)}
 	}
 	setUse(0, 1, 3*minSessionIdle) // listens to a stream
 	setUse(1, 0, minSessionIdle/2)

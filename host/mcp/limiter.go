@@ -44,7 +44,7 @@ func (l *requestLimiter) acquireSlot(bytes int) error {
 	return nil
 }
 
-// releaseSlot uncounts a request of acquireSlot.
+// releaseSlot frees the slot of a request.
 func (l *requestLimiter) releaseSlot(bytes int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

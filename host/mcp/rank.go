@@ -8,8 +8,8 @@ import (
 	"unicode"
 )
 
-// rankTools returns the deferred tools that have words in common with a query, the best match first.
-func (ts *toolset) rankTools(query string, limit int) []*offeredTool {
+// rankDeferredTools returns the deferred tools that have words in common with a query, the best match first.
+func (ts *toolset) rankDeferredTools(query string, limit int) []*offeredTool {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	points := map[*offeredTool]int{}
@@ -51,13 +51,13 @@ func scoreTool(t *offeredTool, name, query string) int {
 	}
 	points := 0
 	for _, word := range splitWords(query) {
-		if matchesWord(names, word) {
+		if containsMatchingWord(names, word) {
 			points += 4
 		}
-		if matchesWord(docs, word) {
+		if containsMatchingWord(docs, word) {
 			points += 2
 		}
-		if matchesWord(fields, word) {
+		if containsMatchingWord(fields, word) {
 			points++
 		}
 	}
@@ -67,9 +67,9 @@ func scoreTool(t *offeredTool, name, query string) int {
 // minStem is the minimum length of a word that matches as a part of another word.
 const minStem = 3
 
-// matchesWord reports whether a word matches a word of a text: one of them equals, contains or begins the other. So
+// containsMatchingWord reports whether a word matches a word of a text: one of them equals, contains or begins the other. So
 // "file" matches "files" and "filesystem", and "files" matches "file".
-func matchesWord(text []string, word string) bool {
+func containsMatchingWord(text []string, word string) bool {
 	return slices.ContainsFunc(text, func(w string) bool {
 		return w == word || len(word) >= minStem && strings.Contains(w, word) ||
 			len(w) > minStem && strings.HasPrefix(word, w)

@@ -153,7 +153,7 @@ func detailsMissingInText(r *session.Result) any {
 	return json.RawMessage(append(kept, '}'))
 }
 
-// textContainsValue reports whether the text contains a string, or presents a list of objects.
+// textContainsValue reports whether text contains a string value, or value is a list of objects.
 func textContainsValue(value jsontext.Value, text string) bool {
 	switch value.Kind() {
 	case '"':

@@ -24,8 +24,8 @@ import (
 // rootsTimeout is the time for a client to list its roots.
 const rootsTimeout = 10 * time.Second
 
-// clientRoots tracks the roots of a client. Roots inside the agent's allowed directories restrict the session to them.
-// Other roots have no effect, and without a local workspace no roots have.
+// clientRoots tracks the roots of a client. Roots inside the agent's allowed directories restrict the session to them,
+// if it has a local workspace; other roots have no effect.
 type clientRoots struct {
 	unnarrowed toolProvider
 
@@ -115,8 +115,7 @@ func narrowToRoots(s localSession, listed []*mcp.Root) (toolProvider, error) {
 	return rootNarrowedSession{narrower}, nil
 }
 
-// rootNarrowedSession is a session that is restricted to the client's roots, while the agent's own policy restricts no
-// paths within the workspace.
+// rootNarrowedSession is a session that is restricted to the client's roots, and says so in refusals of other paths.
 type rootNarrowedSession struct{ toolProvider }
 
 // ruleConstraint is the guard's rule that refuses paths outside the allowed directories.

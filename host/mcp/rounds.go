@@ -142,7 +142,7 @@ func (c *suspendedCall) askClient(ctx context.Context, requests mcp.InputRequest
 			if !ok {
 				continue
 			}
-			if err := completeFormValues(form, responses[name].(*mcp.ElicitResult)); err != nil {
+			if err := checkAndCompleteForm(form, responses[name].(*mcp.ElicitResult)); err != nil {
 				return nil, err
 			}
 		}
@@ -188,13 +188,13 @@ func (c *suspendedCall) awaitQuestionOrResult(ctx context.Context, answer mcp.In
 	}
 }
 
-// startOrContinueCall starts a call, or continues a suspended call. The outcome is a question if the policy requires
-// approval or the tool asks one. The end of life cancels the call.
+// startOrContinueCall starts a call, or continues a suspended call, and returns its result or a question. The call is
+// cancelled when life is done.
 func (r *questionRounds) startOrContinueCall(ctx, life context.Context, s toolProvider, t session.Tool, req *mcp.CallToolRequest) (
 	*callOutcome, error,
 ) {
 	call := newCallHash(r.agent, r.token, t.Name, req.Params.Arguments)
-	c, answer, err := r.resumeCall(req.Params, call)
+	c, answer, err := r.takeSuspendedCall(req.Params, call)
 	if err != nil {
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams,
 			Message: err.Error() + "; repeat the call without requestState and inputResponses"}
@@ -242,9 +242,9 @@ func missingCapabilityError(missing []string, text string) error {
 	return &jsonrpc.Error{Code: mcp.CodeMissingRequiredClientCapabilities, Message: text, Data: data}
 }
 
-// resumeCall returns the suspended call that a request continues, with the answer to the call's question. For other
-// requests it returns a new call that has not started. The answer is nil if the request has none.
-func (r *questionRounds) resumeCall(p *mcp.CallToolParamsRaw, call callHash) (*suspendedCall, mcp.InputResponseMap, error) {
+// takeSuspendedCall returns the suspended call that a request continues, with the client's answer or nil. For other
+// requests it returns a new call that has not started.
+func (r *questionRounds) takeSuspendedCall(p *mcp.CallToolParamsRaw, call callHash) (*suspendedCall, mcp.InputResponseMap, error) {
 	if p.RequestState == "" {
 		return &suspendedCall{}, nil, nil
 	}

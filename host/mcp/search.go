@@ -69,7 +69,7 @@ func (ts *toolset) searchTools(_ context.Context, req *mcp.CallToolRequest) (*mc
 	}
 	found := []toolSearchResult{}
 	var names []string
-	for _, t := range ts.rankTools(query, limit) {
+	for _, t := range ts.rankDeferredTools(query, limit) {
 		p, schemaErr := t.schemas()
 		if schemaErr != nil {
 			continue // tools without a valid schema are not listed either
@@ -81,7 +81,7 @@ func (ts *toolset) searchTools(_ context.Context, req *mcp.CallToolRequest) (*mc
 	if len(found) == 0 {
 		return toToolResult(&session.Result{Text: "No unlisted tool matches. Try other words."}, false), nil
 	}
-	if !hasSingleCallSession(req) && ts.clients.clientStateOf(req.Session).addListedTools(names) {
+	if !hasSingleCallSession(req) && ts.clients.getOrCreateClientState(req.Session).addListedTools(names) {
 		ts.notifyListChanged()
 	}
 	text, err := json.Marshal(map[string]any{"tools": found})
@@ -152,7 +152,7 @@ func (ts *toolset) hideUnlistedTools(req mcp.Request, tools []*mcp.Tool) []*mcp.
 	if !ok {
 		return tools
 	}
-	client := ts.clients.clientStateOf(sess)
+	client := ts.clients.getOrCreateClientState(sess)
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	if !ts.searchable {

@@ -63,7 +63,7 @@ func NewServer(s toolProvider, version, instructions string) *Server {
 		SubscribeHandler:   func(_ context.Context, req *mcp.SubscribeRequest) error { return checkSubscription(s, req.Params.URI) },
 		UnsubscribeHandler: func(context.Context, *mcp.UnsubscribeRequest) error { return nil },
 		RootsListChangedHandler: func(_ context.Context, req *mcp.RootsListChangedRequest) {
-			all.clientStateOf(req.Session).roots.markRootsChanged()
+			all.getOrCreateClientState(req.Session).roots.markRootsChanged()
 		},
 		// Tool lists depend on the client's searches, so shared caches must not store them.
 		SetCacheable: func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) { c.CacheScope = "private" },

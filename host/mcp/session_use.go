@@ -9,29 +9,29 @@ import (
 // minSessionIdle is the time without requests after which a session may be ended to make room for a new one.
 const minSessionIdle = time.Minute
 
-// sessionUse is the use of an HTTP session by its client.
-type sessionUse struct {
+// sessionActivity is the use of an HTTP session by its client.
+type sessionActivity struct {
 	requests int       // in progress, including streams that the client listens to
 	last     time.Time // begin or end of the latest request
 }
 
-// addSessionUse adds n to the requests in progress of a session. It ignores an empty id.
-func (h *sessionLimiter) addSessionUse(id string, n int) {
+// addInFlightRequests adds n to a session's requests in progress. It ignores an empty id.
+func (h *sessionLimiter) addInFlightRequests(id string, n int) {
 	if id == "" {
 		return
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.uses == nil || len(h.uses) > 2*h.maxSessions { // clients may send any id
-		h.dropEndedUses()
+		h.pruneEndedSessions()
 	}
-	h.uses[id] = sessionUse{h.uses[id].requests + n, time.Now()}
+	h.uses[id] = sessionActivity{h.uses[id].requests + n, time.Now()}
 }
 
-// dropEndedUses forgets the use of sessions that have ended. The caller holds mu.
-func (h *sessionLimiter) dropEndedUses() {
+// pruneEndedSessions forgets sessions that have ended. The caller holds mu.
+func (h *sessionLimiter) pruneEndedSessions() {
 	all := h.uses
-	h.uses = make(map[string]sessionUse)
+	h.uses = make(map[string]sessionActivity)
 	for s := range h.server.Sessions() {
 		if use, ok := all[s.ID()]; ok {
 			h.uses[s.ID()] = use

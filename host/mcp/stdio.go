@@ -54,7 +54,7 @@ type streamConn struct {
 	out       *bufio.Writer // protected by writeMu
 
 	arguments *largeArgumentStore
-	ids       idPreserver
+	ids       requestIDPreserver
 
 	mu      sync.Mutex
 	pending map[jsonrpc.ID]string // requests without a response, with their keys in arguments
@@ -144,16 +144,16 @@ func (c *streamConn) readMessages(r *bufio.Reader) {
 			return
 		case !whole:
 			c.sendErrorResponse(findMessageID(line), jsonrpc.CodeInvalidRequest, errTooLong)
-		case len(line) > 0 && !c.handleLine(line):
+		case len(line) > 0 && !c.deliverMessageLine(line):
 			return
 		}
 		runtime.Gosched() // let the message's handler start before the next read blocks
 	}
 }
 
-// handleLine passes the message of a line to Read, or answers an invalid line with an error. It returns false when the
+// deliverMessageLine passes the message of a line to Read, or answers an invalid line with an error. It returns false when the
 // connection is closed.
-func (c *streamConn) handleLine(line []byte) bool {
+func (c *streamConn) deliverMessageLine(line []byte) bool {
 	key, text := c.arguments.storeArguments(line)
 	message, err := decodeMessage(c.ids.quoteIDs(text))
 	if err == nil {

@@ -63,7 +63,7 @@ type toolset struct {
 type offeredTool struct {
 	tool     session.Tool
 	specText string // JSON of the tool's specification
-	schemas  func() (*clientSchemas, error)
+	schemas  func() (*toolSchemas, error)
 }
 
 // refreshTools offers the session's current tools, removes others, and notifies clients of changes.
@@ -81,7 +81,7 @@ func (ts *toolset) refreshTools() {
 		if known := ts.listed[name]; known != nil && known.specText == string(text) {
 			continue
 		}
-		ts.listed[name] = &offeredTool{t, string(text), sync.OnceValues(func() (*clientSchemas, error) { return schemasWithoutClaims(t) })}
+		ts.listed[name] = &offeredTool{t, string(text), sync.OnceValues(func() (*toolSchemas, error) { return schemasWithoutClaims(t) })}
 		ts.server.AddTool(newToolDefinition(t), ts.newToolHandler(t))
 	}
 	if names := slices.Collect(maps.Keys(removed)); len(names) > 0 {
@@ -115,7 +115,7 @@ func (ts *toolset) newToolHandler(t session.Tool) mcp.ToolHandler {
 
 // callForClient makes a call for a client, or continues a suspended call.
 func (ts *toolset) callForClient(ctx context.Context, t session.Tool, req *mcp.CallToolRequest) (*callOutcome, error) {
-	client := ts.clients.clientStateOf(req.Session)
+	client := ts.clients.getOrCreateClientState(req.Session)
 	ctx, cancel := client.callContext(ctx)
 	defer cancel()
 	s, err := client.roots.narrowedSession(ctx, req.Session)
@@ -129,7 +129,7 @@ func (ts *toolset) callForClient(ctx context.Context, t session.Tool, req *mcp.C
 		return ts.rounds.startOrContinueCall(ctx, client.ctx, s, t, req)
 	}
 	if c := req.ClientCapabilities(); clientSupportsForms(req) || c != nil && (c.Sampling != nil || c.RootsV2 != nil) {
-		ctx = withClientQuestions(ctx, req, newDuringCallAsker(req.Session), new([]string))
+		ctx = withClientQuestions(ctx, req, newSessionAsker(req.Session), new([]string))
 	}
 	arguments := req.Params.Arguments
 	req.Params.Arguments = nil // the SDK holds the request until the call's end
@@ -243,12 +243,12 @@ func (ts *toolset) completeToolLists(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// clientSchemas are the schemas of a tool in the form that clients get.
-type clientSchemas struct{ input, output json.RawMessage }
+// toolSchemas are the schemas of a tool in the form that clients get.
+type toolSchemas struct{ input, output json.RawMessage }
 
 // schemasWithoutClaims returns the schemas of a tool without claims, which only the host needs.
-func schemasWithoutClaims(t session.Tool) (*clientSchemas, error) {
-	var p clientSchemas
+func schemasWithoutClaims(t session.Tool) (*toolSchemas, error) {
+	var p toolSchemas
 	var err error
 	if p.input, err = t.Spec.Input.WithoutClaims(); err != nil {
 		return nil, err

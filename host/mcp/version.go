@@ -65,8 +65,8 @@ func isStatelessRequest(r *http.Request, message []byte) bool {
 	return version >= statelessSince
 }
 
-// needsSession reports whether an HTTP request needs room for a session: it may create one, or is a subscription.
-func needsSession(r *http.Request, message []byte) bool {
+// needsSessionSlot reports whether an HTTP request needs room for a session: it may create one, or is a subscription.
+func needsSessionSlot(r *http.Request, message []byte) bool {
 	if isStatelessRequest(r, message) {
 		return parseEnvelope(message).Method == "subscriptions/listen"
 	}

@@ -51,8 +51,8 @@ const (
 // programID is the id of picoclaw's plugin that runs MCP servers.
 const programID = "mcp"
 
-// BuildPackage fetches a server's package, asks the server for its tools, and builds a plugin package. Neither step
-// can access an agent's data. shadows returns the plugin that has another tool with the same name.
+// BuildPackage builds a plugin package from a server's package and tools, without access to agents' data. shadows
+// returns the plugin that has another tool with the same name.
 func (m *PackageBuilder) BuildPackage(ctx context.Context, id string, s *ServerSpec, shadows func(string) string) (*store.StagedPackage, *PackageReview, error) {
 	if err := s.Validate(); err != nil {
 		return nil, nil, err
@@ -61,7 +61,7 @@ func (m *PackageBuilder) BuildPackage(ctx context.Context, id string, s *ServerS
 		return nil, nil, err
 	}
 	r := &PackageReview{}
-	p, err := m.Store.BuildPackage(s.DisplaySource(), func(p *store.StagedPackage) error {
+	p, err := m.Store.StagePackageFunc(s.SourceForDisplay(), func(p *store.StagedPackage) error {
 		p.Program = programID
 		return m.buildPackageDir(ctx, p.StagingDir(), id, s, r)
 	})
@@ -94,7 +94,7 @@ func (m *PackageBuilder) buildPackageDir(ctx context.Context, dir, id string, s 
 			return err
 		}
 		if plan.fetch != nil {
-			command, fetched, err := m.fetchPackage(ctx, plan.fetch, s, data)
+			command, fetched, err := m.installPackage(ctx, plan.fetch, s, data)
 			if err != nil {
 				return err
 			}
@@ -175,8 +175,8 @@ func writeManifestFiles(dir string, manifest *pluginpb.Manifest, d *serverDefini
 	return os.WriteFile(filepath.Join(dir, pluginpb.ManifestFile), append(offered, '\n'), 0o400)
 }
 
-// fetchPackage installs a package in the directory data with a package manager. It returns the server's command and the version.
-func (m *PackageBuilder) fetchPackage(
+// installPackage installs a package in the directory data with a package manager. It returns the server's command and the version.
+func (m *PackageBuilder) installPackage(
 	ctx context.Context, f *packageSource, s *ServerSpec, data string,
 ) (command []string, version string, err error) {
 	m.Progress(fmt.Sprintf("fetching %s by %s", f.spec, f.manager))
@@ -216,7 +216,7 @@ func (m *PackageBuilder) fetchPackage(
 	if said, err := m.runSandboxed(ctx, f.manager, args, env, nil, session.OperatorProgram{
 		ReadWrite: []string{data}, HostsFrom: []string{f.manager},
 	}, data, io.Discard); err != nil {
-		return nil, "", fmt.Errorf("fetch %s: %w%s", f.spec, err, m.summariseManagerOutput(f.manager, said))
+		return nil, "", fmt.Errorf("fetch %s: %w%s", f.spec, err, m.logAndSummariseOutput(f.manager, said))
 	}
 	if err := removeSymlinks(data); err != nil { // such as node_modules/.bin, which install scripts need
 		return nil, "", err

@@ -75,7 +75,7 @@ func FuzzImport(f *testing.F) {
 	f.Add([]byte(`{"servers": {"x": {"command": ["a", "b"], "url": "https://x"}, "X": {"httpUrl": ""}}}`))
 	f.Add([]byte(`{"context_servers": {"": {"command": {}}}}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		all, wrong, err := ImportServers(text)
+		all, wrong, err := ParseClientConfig(text)
 		if err == nil && len(all)+len(wrong) == 0 {
 			t.Error("it has no servers, and that is no error")
 		}

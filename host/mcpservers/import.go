@@ -10,9 +10,9 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// ImportServers returns the enabled servers in the settings of an MCP client by name. failed has the errors of servers
+// ParseClientConfig returns the enabled servers in the settings of an MCP client by name. failed has the errors of servers
 // that can't be imported.
-func ImportServers(text []byte) (servers map[string]ServerSpec, failed map[string]error, err error) {
+func ParseClientConfig(text []byte) (servers map[string]ServerSpec, failed map[string]error, err error) {
 	standard, err := hujson.Standardize(bytes.TrimPrefix(text, []byte("\ufeff"))) // editors on Windows write a byte order mark
 	if err != nil {
 		return nil, nil, err

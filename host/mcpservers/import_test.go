@@ -11,7 +11,7 @@ import (
 
 // Variables of clients are what they mean here, or why a server can't be had; one that is switched off stays so.
 func TestImportClientVariables(t *testing.T) {
-	found, wrong, err := ImportServers([]byte(`{"inputs": [{"id": "key"}], "servers": {
+	found, wrong, err := ParseClientConfig([]byte(`{"inputs": [{"id": "key"}], "servers": {
 		"root": {"command": "a", "args": ["${workspaceFolder}/x", "${workspaceRoot}", "$HOME"], "env": {"AT": "${workspaceFolder}"}},
 		"env": {"command": "a", "env": {"KEY": "${env:KEY}"}},
 		"input": {"command": "a", "args": ["--key=${input:key}"]},
@@ -42,10 +42,10 @@ func TestImportClientVariables(t *testing.T) {
 	if len(wrong) > 0 {
 		t.Error(wrong)
 	}
-	if found, _, err = ImportServers([]byte("\ufeff" + `{"servers": {"on": {"command": "a"}}}`)); err != nil || len(found) != 1 {
+	if found, _, err = ParseClientConfig([]byte("\ufeff" + `{"servers": {"on": {"command": "a"}}}`)); err != nil || len(found) != 1 {
 		t.Errorf("a file with a byte order mark: %v, %v", found, err)
 	}
-	if _, _, err := ImportServers([]byte(`{"servers": {"off": {"command": "a", "disabled": true}}}`)); err == nil {
+	if _, _, err := ParseClientConfig([]byte(`{"servers": {"off": {"command": "a", "disabled": true}}}`)); err == nil {
 		t.Error("a file with nothing that is switched on is read")
 	}
 }

@@ -23,7 +23,7 @@ const minToolName = 10
 var notInNames = lazyregexp.New(`[^a-z0-9_]+`)
 
 // normalizeToolName returns picoclaw's name for a server's tool, in a-z, 0-9 and "_"; empty if that name is in taken.
-func normalizeToolName(id, name string, taken map[string]acceptedDefinition) string {
+func normalizeToolName(id, name string, taken map[string]acceptedToolDefinition) string {
 	var spaced strings.Builder // printEnv becomes print_env
 	for i, r := range name {
 		if r >= 'A' && r <= 'Z' && i > 0 && name[i-1] >= 'a' && name[i-1] <= 'z' {
@@ -49,7 +49,7 @@ func normalizeToolName(id, name string, taken map[string]acceptedDefinition) str
 // builtManifest collects the manifest of a new package.
 type builtManifest struct {
 	manifest *pluginpb.Manifest
-	tools    map[string]acceptedDefinition
+	tools    map[string]acceptedToolDefinition
 	leftOut  []string // tools that are not offered, with reasons
 	claims   map[string]string
 }
@@ -59,13 +59,13 @@ func buildManifest(id string, s *ServerSpec, info *ServerInfo, programs []string
 	if maxID := maxClientName - 1 - minToolName; len(id) > maxID {
 		return nil, fmt.Errorf("the name %s is too long for tool names; use at most %d characters", id, maxID)
 	}
-	b := &builtManifest{tools: map[string]acceptedDefinition{}, claims: map[string]string{}}
+	b := &builtManifest{tools: map[string]acceptedToolDefinition{}, claims: map[string]string{}}
 	doc := info.Title
 	if doc == "" {
 		doc = info.Name
 	}
 	b.manifest = &pluginpb.Manifest{
-		ID: id, Doc: fmt.Sprintf("The MCP server %s: %s", shortenLine(doc), s.DisplaySource()), FullNames: true,
+		ID: id, Doc: fmt.Sprintf("The MCP server %s: %s", shortenLine(doc), s.SourceForDisplay()), FullNames: true,
 		Protocol: pluginpb.CurrentProtocol(),
 		Grants:   s.buildGrants(programs),
 	}
@@ -83,7 +83,7 @@ func buildManifest(id string, s *ServerSpec, info *ServerInfo, programs []string
 			b.leftOut = append(b.leftOut, fmt.Sprintf("%s: %v", shortenLine(name), err))
 			continue
 		}
-		b.tools[spec.Name] = acceptedDefinition{Name: name, Hash: tool.Hash}
+		b.tools[spec.Name] = acceptedToolDefinition{Name: name, Hash: tool.Hash}
 		b.manifest.Tools = append(b.manifest.Tools, *spec)
 	}
 	for at := range unused {
@@ -133,12 +133,12 @@ func (b *builtManifest) convertTool(id string, s *ServerSpec, d *ToolDescription
 		}
 	}
 	var err error
-	if out.Input, err = parseSchema(input); err != nil {
+	if out.Input, err = schemaFromMap(input); err != nil {
 		return nil, err
 	}
 	if d.Output != nil {
 		removeUntrustedKeys(d.Output)
-		if out.Output, err = parseSchema(d.Output); err != nil {
+		if out.Output, err = schemaFromMap(d.Output); err != nil {
 			return nil, err
 		}
 	}
@@ -148,8 +148,8 @@ func (b *builtManifest) convertTool(id string, s *ServerSpec, d *ToolDescription
 	return out, nil
 }
 
-// parseSchema converts a JSON schema that was decoded to a map.
-func parseSchema(value map[string]any) (*pluginpb.Schema, error) {
+// schemaFromMap converts a JSON schema that was decoded to a map.
+func schemaFromMap(value map[string]any) (*pluginpb.Schema, error) {
 	text, err := json.Marshal(value)
 	if err != nil {
 		return nil, err
@@ -270,7 +270,7 @@ func (b *builtManifest) addResourceOrPrompt(id, name string, listed *ListedTool)
 	if strings.TrimSpace(d.Name) == "" {
 		return errors.New("it has no name")
 	}
-	taken := map[string]acceptedDefinition{}
+	taken := map[string]acceptedToolDefinition{}
 	for known, tool := range b.tools {
 		if short, ok := strings.CutPrefix(known, pluginpb.CallNamePrefix(listed.Kind)); ok {
 			taken[short] = tool
@@ -301,14 +301,14 @@ func (b *builtManifest) addResourceOrPrompt(id, name string, listed *ListedTool)
 		}
 	}
 	var err error
-	if spec.Input, err = parseSchema(map[string]any{"type": "object", "properties": properties, "required": required,
+	if spec.Input, err = schemaFromMap(map[string]any{"type": "object", "properties": properties, "required": required,
 		"additionalProperties": false}); err != nil {
 		return err
 	}
 	if err = spec.CheckSchemas(); err != nil {
 		return err
 	}
-	b.tools[pluginpb.CallNamePrefix(listed.Kind)+spec.Name] = acceptedDefinition{Name: name, Hash: listed.Hash}
+	b.tools[pluginpb.CallNamePrefix(listed.Kind)+spec.Name] = acceptedToolDefinition{Name: name, Hash: listed.Hash}
 	if listed.Kind == pluginpb.ResourceKind {
 		b.manifest.Resources = append(b.manifest.Resources, spec)
 		return nil

@@ -19,9 +19,9 @@ func outputSuffix(output string) string {
 	return "; its output:\n" + strings.ToValidUTF8(output, "\uFFFD")
 }
 
-// summariseManagerOutput returns the error lines in a package manager's output for an error message, and logs all
+// logAndSummariseOutput returns the error lines in a package manager's output for an error message, and logs all
 // output to a file.
-func (m *PackageBuilder) summariseManagerOutput(manager, output string) string {
+func (m *PackageBuilder) logAndSummariseOutput(manager, output string) string {
 	summary := selectErrorLines(output)
 	if summary == output {
 		return outputSuffix(output)

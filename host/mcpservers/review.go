@@ -115,8 +115,8 @@ func collectStrings(v any) (out []string) {
 	return out
 }
 
-// ChangeGrants builds a package with the files and tools of an installed version, without a fetch, and spec's grants.
-func ChangeGrants(s *store.Store, id string, pin *store.InstalledPlugin, spec *ServerSpec) (*store.StagedPackage, error) {
+// RebuildWithGrants builds a package with the files and tools of an installed version, without a fetch, and spec's grants.
+func RebuildWithGrants(s *store.Store, id string, pin *store.InstalledPlugin, spec *ServerSpec) (*store.StagedPackage, error) {
 	if err := spec.Validate(); err != nil {
 		return nil, err
 	}
@@ -140,13 +140,13 @@ func ChangeGrants(s *store.Store, id string, pin *store.InstalledPlugin, spec *S
 	fetched, _, _ := strings.Cut(d.Package, " ")
 	known, err := lookupKnownServer(fetched)
 	for i := range manifest.Tools { // paths need claims as soon as there is a workspace
-		err = errors.Join(err, d.claimArguments(&manifest.Tools[i], known.Claims))
+		err = errors.Join(err, d.addArgumentClaims(&manifest.Tools[i], known.Claims))
 	}
 	if err != nil {
 		return nil, err
 	}
 	version, _, _ := strings.Cut(manifest.Version, "+")
-	p, err := s.BuildPackage(spec.DisplaySource(), func(p *store.StagedPackage) error {
+	p, err := s.StagePackageFunc(spec.SourceForDisplay(), func(p *store.StagedPackage) error {
 		p.Program = programID
 		if pin.Data != "" {
 			from := filepath.Join(s.VersionDir(id, pin.Version), store.DataDir)
@@ -167,8 +167,8 @@ func ChangeGrants(s *store.Store, id string, pin *store.InstalledPlugin, spec *S
 	return p, nil
 }
 
-// claimArguments adds the claims that the server's spec implies to an accepted tool's schema.
-func (d *serverDefinition) claimArguments(t *pluginpb.ToolSpec, known map[string]string) error {
+// addArgumentClaims adds the claims that the server's spec implies to an accepted tool's schema.
+func (d *serverDefinition) addArgumentClaims(t *pluginpb.ToolSpec, known map[string]string) error {
 	text, err := json.Marshal(t.Input)
 	if err != nil {
 		return err
@@ -183,6 +183,6 @@ func (d *serverDefinition) claimArguments(t *pluginpb.ToolSpec, known map[string
 			setSchemaClaim(description.Input, strings.Split(field, "."), claim)
 		}
 	}
-	t.Input, err = parseSchema(description.Input)
+	t.Input, err = schemaFromMap(description.Input)
 	return err
 }

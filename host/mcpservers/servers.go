@@ -45,8 +45,8 @@ type ServerSpec struct {
 // secretVariable matches a placeholder of a secret in a header.
 var secretVariable = lazyregexp.New(`\$\{([^}]*)\}`)
 
-// DisplaySource returns the server's command line or URL for display.
-func (s *ServerSpec) DisplaySource() string {
+// SourceForDisplay returns the server's command line or URL for display.
+func (s *ServerSpec) SourceForDisplay() string {
 	if s.URL != "" {
 		return s.URL
 	}
@@ -102,7 +102,7 @@ func (s *ServerSpec) allowedHosts() []string {
 		return nil
 	}
 	port, _ := strconv.ParseUint(u.Port(), 10, 16)
-	return append([]string{egress.AllowEntry(u.Hostname(), uint16(port))}, s.Network...)
+	return append([]string{egress.FormatAllowEntry(u.Hostname(), uint16(port))}, s.Network...)
 }
 
 // buildGrants returns the permissions of the server. programs are the programs that its command needs.
@@ -165,18 +165,18 @@ type ToolDescription struct {
 
 // serverDefinition is the content of server.json. Asked and Package are kept for later updates of the package.
 type serverDefinition struct {
-	Command []string                      `json:"command,omitempty"`
-	Env     map[string]string             `json:"env,omitempty"`
-	URL     string                        `json:"url,omitempty"`
-	Headers map[string]string             `json:"headers,omitempty"`
-	Roots   bool                          `json:"roots,omitempty"`
-	Tools   map[string]acceptedDefinition `json:"tools"`
-	Asked   *ServerSpec                   `json:"asked"`
-	Package string                        `json:"package,omitempty"` // fetched package with its version
+	Command []string                          `json:"command,omitempty"`
+	Env     map[string]string                 `json:"env,omitempty"`
+	URL     string                            `json:"url,omitempty"`
+	Headers map[string]string                 `json:"headers,omitempty"`
+	Roots   bool                              `json:"roots,omitempty"`
+	Tools   map[string]acceptedToolDefinition `json:"tools"`
+	Asked   *ServerSpec                       `json:"asked"`
+	Package string                            `json:"package,omitempty"` // fetched package with its version
 }
 
-// acceptedDefinition identifies a tool definition that the operator accepted.
-type acceptedDefinition struct {
+// acceptedToolDefinition identifies a tool definition that the operator accepted.
+type acceptedToolDefinition struct {
 	Name string `json:"name"`
 	Hash string `json:"hash"`
 }

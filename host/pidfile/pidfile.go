@@ -1,6 +1,6 @@
 // Package pidfile prevents two daemons in one home, and tells others where the daemon serves.
 //
-// A daemon writes its process id with [WritePidFile] and holds a lock on the file as long as it lives. The kernel
+// A daemon writes its process id with [AcquirePidFile] and holds a lock on the file as long as it lives. The kernel
 // releases the lock, however the daemon ends. So the number alone never decides: a file without a lock is stale,
 // whether its process has ended, its id was reused, it comes from another container (where it is always 1), or it is
 // invalid.
@@ -64,10 +64,10 @@ type PidFile struct {
 	path string
 }
 
-// WritePidFile registers this process as the only daemon of a PICOCLAW_HOME, and replaces a stale file. If another
+// AcquirePidFile registers this process as the only daemon of a PICOCLAW_HOME, and replaces a stale file. If another
 // daemon runs, the error is a *RunningError. The caller sets Address and Version of data. The result holds the lock
 // until Close.
-func WritePidFile(home string, data DaemonInfo) (*PidFile, error) {
+func AcquirePidFile(home string, data DaemonInfo) (*PidFile, error) {
 	path := filepath.Join(home, FileName)
 	file, err := filelock.OpenLocked(path, lockWithRetry)
 	if errors.Is(err, filelock.ErrLocked) {

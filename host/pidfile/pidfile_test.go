@@ -20,7 +20,7 @@ func TestMain(m *testing.M) {
 	if home == "" {
 		os.Exit(m.Run())
 	}
-	file, err := WritePidFile(home, DaemonInfo{Address: "here"})
+	file, err := AcquirePidFile(home, DaemonInfo{Address: "here"})
 	if err != nil {
 		fmt.Println(err)
 		os.Exit(1)
@@ -65,7 +65,7 @@ func TestOneDaemonAtATime(t *testing.T) {
 		t.Errorf("%+v %v", data, err)
 	}
 	var running *RunningError
-	if _, err := WritePidFile(home, DaemonInfo{}); !errors.As(err, &running) || running.Data.PID != first.Process.Pid {
+	if _, err := AcquirePidFile(home, DaemonInfo{}); !errors.As(err, &running) || running.Data.PID != first.Process.Pid {
 		t.Errorf("a second one may start: %v", err)
 	}
 	if _, said := daemon(t, home); !strings.Contains(said, "process "+strconv.Itoa(first.Process.Pid)) ||
@@ -79,7 +79,7 @@ func TestOneDaemonAtATime(t *testing.T) {
 	if _, err := ReadPidFileWithCheck(home); !errors.As(err, &stale) {
 		t.Errorf("of one that was killed: %v", err)
 	}
-	file, err := WritePidFile(home, DaemonInfo{})
+	file, err := AcquirePidFile(home, DaemonInfo{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +121,7 @@ func TestWhatNobodyHoldsIsStale(t *testing.T) {
 			if _, err := ReadPidFileWithCheck(home); !errors.As(err, &stale) {
 				t.Errorf("reading: %v", err)
 			}
-			file, err := WritePidFile(home, DaemonInfo{})
+			file, err := AcquirePidFile(home, DaemonInfo{})
 			if err != nil {
 				t.Fatalf("it is in the way: %v", err)
 			}
@@ -138,7 +138,7 @@ func TestWhatNobodyHoldsIsStale(t *testing.T) {
 // A running daemon whose file says 1 is in another container: it keeps others away, and its number is of no use here.
 func TestProcess1IsNobodysNumber(t *testing.T) {
 	home := t.TempDir()
-	file, err := WritePidFile(home, DaemonInfo{})
+	file, err := AcquirePidFile(home, DaemonInfo{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +151,7 @@ func TestProcess1IsNobodysNumber(t *testing.T) {
 		t.Errorf("reading: %v", err)
 	}
 	var running *RunningError
-	if _, err := WritePidFile(home, DaemonInfo{}); !errors.As(err, &running) {
+	if _, err := AcquirePidFile(home, DaemonInfo{}); !errors.As(err, &running) {
 		t.Errorf("a second daemon may start: %v", err)
 	}
 }
@@ -164,7 +164,7 @@ func TestConcurrentStarts(t *testing.T) {
 		var got []*PidFile
 		for range 8 {
 			wg.Go(func() {
-				if file, err := WritePidFile(home, DaemonInfo{}); err == nil {
+				if file, err := AcquirePidFile(home, DaemonInfo{}); err == nil {
 					mu.Lock()
 					got = append(got, file)
 					mu.Unlock()
@@ -199,7 +199,7 @@ func TestReadersAreInNobodysWay(t *testing.T) {
 		})
 	}
 	for range 40 {
-		file, err := WritePidFile(home, DaemonInfo{})
+		file, err := AcquirePidFile(home, DaemonInfo{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -216,10 +216,10 @@ func TestWhatIsInTheWay(t *testing.T) {
 	if err := os.Symlink(filepath.Join(home, "elsewhere"), filepath.Join(home, FileName)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := WritePidFile(home, DaemonInfo{}); err == nil || !strings.Contains(err.Error(), "move it away") {
+	if _, err := AcquirePidFile(home, DaemonInfo{}); err == nil || !strings.Contains(err.Error(), "move it away") {
 		t.Errorf("a link: %v", err)
 	}
-	if _, err := WritePidFile(filepath.Join(home, "missing"), DaemonInfo{}); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := AcquirePidFile(filepath.Join(home, "missing"), DaemonInfo{}); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("no home: %v", err)
 	}
 }

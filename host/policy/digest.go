@@ -11,9 +11,9 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard"
 )
 
-// computeDigest sets the digest, as the last step of creating a policy. The order of lists, and explanations such as
+// setDigest sets the digest, as the last step of creating a policy. The order of lists, and explanations such as
 // the agent's id and origins, do not change the digest.
-func (p *Policy) computeDigest() (*Policy, error) {
+func (p *Policy) setDigest() (*Policy, error) {
 	g := cloneGuardPolicy(p.guard)
 	for _, l := range []*[]string{&g.AllowReadPaths, &g.AllowWritePaths, &g.Paths, &g.Protected, &g.Unprotected,
 		&g.WorkspaceDeny, &g.WorkspaceAsk,
@@ -39,7 +39,7 @@ func (p *Policy) computeDigest() (*Policy, error) {
 		Network   bool
 		Exposed   []isolation.ExposedPath
 		Rules     []string `json:",omitempty"`
-		Undo      UndoLimits
+		Undo      UndoSettings
 		Reached   *NetworkRules            `json:",omitempty"`
 		Secrets   map[string]config.Secret `json:",omitempty"`
 	}{1, p.home, p.file, g, p.tools, p.plugins, p.limits, p.execEnv, p.isolation.Enabled, p.isolation.Network, exposed,

@@ -11,8 +11,8 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// KernelPaths are the absolute paths that the kernel layer opens with everything below them. They need not exist.
-type KernelPaths struct {
+// KernelLayerPaths are the absolute paths that the kernel layer opens with everything below them. They need not exist.
+type KernelLayerPaths struct {
 	// ReadWrite and ReadOnly are sorted; the deepest path decides. Open paths inside the home are listed even below a
 	// wider open path.
 	ReadWrite []string
@@ -26,22 +26,22 @@ type KernelPaths struct {
 	Unanchored []string
 }
 
-// KernelPaths returns the paths that the kernel layer must open for all accesses that the guard allows.
-func (p *Policy) KernelPaths() KernelPaths { return p.computeKernelPaths(false) }
+// KernelLayerPaths returns the paths that the kernel layer must open for all accesses that the guard allows.
+func (p *Policy) KernelPaths() KernelLayerPaths { return p.computeKernelPaths(false) }
 
-// SandboxKernelPaths returns the KernelPaths for a sandbox with a private /tmp, which every plugin with the exec grant
+// SandboxKernelPaths returns the KernelLayerPaths for a sandbox with a private /tmp, which every plugin with the exec grant
 // has. A whitelist's prefix does not open the host's /tmp there. Paths listed below /tmp are visible.
-func (p *Policy) SandboxKernelPaths() KernelPaths { return p.computeKernelPaths(true) }
+func (p *Policy) SandboxKernelPaths() KernelLayerPaths { return p.computeKernelPaths(true) }
 
-func (p *Policy) computeKernelPaths(ownTmp bool) KernelPaths {
+func (p *Policy) computeKernelPaths(ownTmp bool) KernelLayerPaths {
 	g := p.guard
-	var k KernelPaths
+	var k KernelLayerPaths
 	switch {
 	case !g.Restrict:
 		k.ReadWrite = []string{"/", g.Workspace}
 	default:
-		k.ReadWrite = append([]string{g.Workspace}, k.literalPrefixes(g.AllowWritePaths)...)
-		k.ReadOnly = k.literalPrefixes(g.AllowReadPaths)
+		k.ReadWrite = append([]string{g.Workspace}, k.collectLiteralPrefixes(g.AllowWritePaths)...)
+		k.ReadOnly = k.collectLiteralPrefixes(g.AllowReadPaths)
 		if g.AllowReadOutside {
 			k.ReadOnly = []string{"/"}
 		}
@@ -68,8 +68,8 @@ func (p *Policy) agentControlPaths() []string {
 	return []string{p.home, p.file}
 }
 
-// literalPrefixes returns the literal path prefixes of patterns. It records patterns without a prefix as unanchored.
-func (k *KernelPaths) literalPrefixes(patterns []string) []string {
+// collectLiteralPrefixes returns the literal path prefixes of patterns. It records patterns without a prefix as unanchored.
+func (k *KernelLayerPaths) collectLiteralPrefixes(patterns []string) []string {
 	var out []string
 	for _, pattern := range patterns {
 		path, _ := LiteralPathPrefix(pattern)
@@ -83,7 +83,7 @@ func (k *KernelPaths) literalPrefixes(patterns []string) []string {
 
 // hideControlPaths hides the home and the configuration file if a restricted agent's whitelist opens them. An agent
 // that may read everywhere can read them, but never write.
-func (k *KernelPaths) hideControlPaths(p *Policy) {
+func (k *KernelLayerPaths) hideControlPaths(p *Policy) {
 	if !p.guard.Restrict || p.guard.Workspace == "/" {
 		return
 	}
@@ -98,7 +98,7 @@ func (k *KernelPaths) hideControlPaths(p *Policy) {
 }
 
 // LimitWorkspaceAccess returns the paths for a plugin with this access to the workspace: none, ro or rw.
-func (k KernelPaths) LimitWorkspaceAccess(access string) KernelPaths {
+func (k KernelLayerPaths) LimitWorkspaceAccess(access string) KernelLayerPaths {
 	switch access {
 	case pluginpb.ReadWriteWorkspace:
 		return k
@@ -107,7 +107,7 @@ func (k KernelPaths) LimitWorkspaceAccess(access string) KernelPaths {
 		k.ReadWrite = nil
 		return k
 	default:
-		return KernelPaths{}
+		return KernelLayerPaths{}
 	}
 }
 

@@ -34,14 +34,14 @@ func (p *Policy) NarrowPolicy(child PathRestriction) (*Policy, error) {
 	if child.Paths != nil {
 		out.narrowing.Paths = out.guard.Paths
 	}
-	return out.computeDigest()
+	return out.setDigest()
 }
 
 // PathRestriction returns the restrictions of this policy relative to the agent's own policy, with resolved paths.
 func (p *Policy) PathRestriction() PathRestriction { return p.narrowing }
 
-// NarrowLike returns p with the restrictions of the policy like.
-func (p *Policy) NarrowLike(like *Policy) (*Policy, error) {
+// WithRestrictionsOf returns p with the restrictions of like.
+func (p *Policy) WithRestrictionsOf(like *Policy) (*Policy, error) {
 	dirs := like.narrowing.allowedDirs()
 	if dirs == nil {
 		return p, nil

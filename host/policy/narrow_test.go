@@ -106,7 +106,7 @@ func TestNarrowingCanBeReapplied(t *testing.T) {
 		if err != nil || again.Digest() != child.Digest() || !reflect.DeepEqual(again.PathRestriction(), child.PathRestriction()) {
 			t.Errorf("%s: again it is %+v, %v; want %+v", name, again, err, child)
 		}
-		like, err := parent.NarrowLike(child)
+		like, err := parent.WithRestrictionsOf(child)
 		if err != nil || !child.PathRestriction().Includes(like.PathRestriction()) || parent.PathRestriction().allowedDirs() != nil {
 			t.Errorf("%s: like it is %+v, %v", name, like, err)
 		}
@@ -116,11 +116,11 @@ func TestNarrowingCanBeReapplied(t *testing.T) {
 		t.Fatal(err)
 	}
 	inside := must(t, `{"agents": {"defaults": {"workspace": "`+filepath.Join(parent.WorkspacePath(), "a/b")+`"}}}`)
-	if like, err := inside.NarrowLike(child); err != nil || like.WorkspacePath() != inside.WorkspacePath() ||
+	if like, err := inside.WithRestrictionsOf(child); err != nil || like.WorkspacePath() != inside.WorkspacePath() ||
 		!slices.Equal(like.GuardPolicy().Paths, []string{inside.WorkspacePath()}) {
 		t.Errorf("an agent inside: %+v, %v", like, err)
 	}
-	if like, err := must(t, `{}`).NarrowLike(child); err == nil {
+	if like, err := must(t, `{}`).WithRestrictionsOf(child); err == nil {
 		t.Errorf("an agent elsewhere: %+v", like.GuardPolicy())
 	}
 }

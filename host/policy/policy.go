@@ -1,11 +1,11 @@
 // Package policy resolves the configuration of each agent into one immutable value: the agent's permissions.
 //
 // All three layers use this value. Guard and workspace use [Policy.GuardPolicy]; the kernel layer uses
-// [Policy.KernelPaths], which opens at least what the guard allows, and as little more as mounts permit.
+// [Policy.KernelLayerPaths], which opens at least what the guard allows, and as little more as mounts permit.
 // [Policy.NarrowPolicy] creates the policies of child sessions; nothing widens one.
 //
 // The kernel opens directories, not patterns, so a whitelist pattern for a directory should end in (/|$): then all
-// layers open the same paths. KernelPaths hides the home where a whitelist would open it.
+// layers open the same paths. KernelLayerPaths hides the home where a whitelist would open it.
 //
 // The package resolves the workspace, creates a default one, and does no other I/O. It must not know how plugins start,
 // which tools exist, or who calls them.
@@ -38,7 +38,7 @@ type Policy struct {
 	deferred     []string // sorted names and globs of tools clients must search for; not a restriction
 	plugins      pluginRules
 	limits       CallLimits
-	undo         UndoLimits
+	undo         UndoSettings
 	execEnv      []string
 	isolation    IsolationOptions
 	network      *NetworkRules // nil for the host's
@@ -61,8 +61,8 @@ type CallLimits struct {
 // defaultResultSize is more than a model can read, and small enough for many concurrent calls.
 const defaultResultSize = 16 << 20
 
-// UndoLimits configure the undo history of the agent, which all its sessions share.
-type UndoLimits struct {
+// UndoSettings configure the undo history of the agent, which all its sessions share.
+type UndoSettings struct {
 	Enabled bool
 	MaxSize int64 // bytes
 	MaxAge  time.Duration
@@ -78,7 +78,7 @@ type IsolationOptions struct {
 // AgentID returns the id of the agent.
 func (p *Policy) AgentID() string { return p.agent }
 
-// HomePath returns the absolute path of the home. Agents can write to no other directories in it than workspaces.
+// HomePath returns the absolute path of the home, where agents can write only to workspaces.
 func (p *Policy) HomePath() string { return p.home }
 
 // WorkspacePath returns the absolute, resolved path of the agent's workspace.
@@ -98,8 +98,8 @@ func (p *Policy) GuardPolicy() guard.Policy { return cloneGuardPolicy(p.guard) }
 // CallLimits returns the limits of calls.
 func (p *Policy) CallLimits() CallLimits { return p.limits }
 
-// UndoLimits returns the limits of the undo history.
-func (p *Policy) UndoLimits() UndoLimits { return p.undo }
+// UndoSettings returns the limits of the undo history.
+func (p *Policy) UndoLimits() UndoSettings { return p.undo }
 
 // CommandEnvNames returns the sorted names of the host's variables that commands get.
 func (p *Policy) CommandEnvNames() []string { return slices.Clone(p.execEnv) }

@@ -90,7 +90,7 @@ type literalMatchPrefix struct {
 func requiredPrefixOf(re *syntax.Regexp) literalMatchPrefix {
 	switch re.Op {
 	case syntax.OpLiteral:
-		text, whole := unambiguousRunes(re)
+		text, whole := unambiguousPrefix(re)
 		return literalMatchPrefix{text: text, whole: whole}
 	case syntax.OpCapture:
 		return requiredPrefixOf(re.Sub[0])
@@ -158,9 +158,9 @@ func startsWithSlash(list []*syntax.Regexp) bool {
 	}
 }
 
-// unambiguousRunes returns the runes of a literal up to the first ambiguous rune: a case-insensitive letter, or U+FFFD,
+// unambiguousPrefix returns the runes of a literal up to the first ambiguous rune: a case-insensitive letter, or U+FFFD,
 // which also matches invalid UTF-8.
-func unambiguousRunes(re *syntax.Regexp) (literal string, whole bool) {
+func unambiguousPrefix(re *syntax.Regexp) (literal string, whole bool) {
 	var b strings.Builder
 	for _, r := range re.Rune {
 		if r == utf8.RuneError || re.Flags&syntax.FoldCase != 0 && unicode.SimpleFold(r) != r {

@@ -117,7 +117,7 @@ func (w *world) child() PathRestriction {
 
 // kernelAccess is what k gives at path, in words that are in order by their letters: the deepest of its paths decides,
 // and hidden paths go before open ones.
-func kernelAccess(k KernelPaths, path string) string {
+func kernelAccess(k KernelLayerPaths, path string) string {
 	access, depth := "none", -1
 	for _, list := range []struct {
 		paths []string

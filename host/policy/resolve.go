@@ -38,7 +38,7 @@ func PreviewPolicy(cfg *config.Config, agentID string) (*Policy, error) {
 }
 
 // buildPolicy returns the policy of an agent. provide checks or creates the agent's workspace.
-func buildPolicy(cfg *config.Config, agentID string, provide workspaceChecker) (*Policy, error) {
+func buildPolicy(cfg *config.Config, agentID string, provide workspacePreparer) (*Policy, error) {
 	agent, err := cfg.ResolveAgent(agentID)
 	if err != nil {
 		return nil, err
@@ -86,7 +86,7 @@ func buildPolicy(cfg *config.Config, agentID string, provide workspaceChecker) (
 			return nil, fmt.Errorf("secrets.%s: %w", name, err)
 		}
 	}
-	workspace, err := p.resolveWorkspace(cfg, agent, provide)
+	workspace, err := p.prepareWorkspace(cfg, agent, provide)
 	if err != nil {
 		return nil, fmt.Errorf("agent %q: %w", agent.ID, err)
 	}
@@ -122,7 +122,7 @@ func buildPolicy(cfg *config.Config, agentID string, provide workspaceChecker) (
 	if err := p.addModuleConstraints(agent); err != nil {
 		return nil, fmt.Errorf("agent %q: %w", agent.ID, err)
 	}
-	return p.computeDigest()
+	return p.setDigest()
 }
 
 // parseCommandLimits converts the process limits of a command or program. key is the name of their section.
@@ -159,12 +159,12 @@ func toQuotaLimits(s config.QuotaLimits) quota.AgentLimits {
 	}
 }
 
-func parseUndoLimits(u config.Undo) (UndoLimits, error) {
+func parseUndoLimits(u config.Undo) (UndoSettings, error) {
 	size, err := config.ParseSize(u.MaxSize)
 	if err != nil {
-		return UndoLimits{}, fmt.Errorf("tools.undo.max_size: %w", err)
+		return UndoSettings{}, fmt.Errorf("tools.undo.max_size: %w", err)
 	}
-	return UndoLimits{Enabled: u.Enabled, MaxSize: size, MaxAge: time.Duration(u.MaxAgeDays) * 24 * time.Hour}, nil
+	return UndoSettings{Enabled: u.Enabled, MaxSize: size, MaxAge: time.Duration(u.MaxAgeDays) * 24 * time.Hour}, nil
 }
 
 func newGuardPolicy(agent *config.AgentConfig, workspace string) guard.Policy {

@@ -61,10 +61,10 @@ func (p *Policy) AllowsTool(plugin, tool string, sets []string) bool {
 // DecideTool is like [Policy.AllowsTool], but returns a decision with the deciding setting and a hint.
 func (p *Policy) DecideTool(plugin, tool string, sets []string) guard.Decision {
 	if rule, ok := p.plugins.checkPluginEnabled(plugin); !ok {
-		return p.denyTool(rule, fmt.Sprintf("plugin %s is not enabled for agent %s", plugin, p.agent), plugin)
+		return p.newToolDenial(rule, fmt.Sprintf("plugin %s is not enabled for agent %s", plugin, p.agent), plugin)
 	}
 	if rule, ok := p.tools.checkToolEnabled(plugin, tool, sets); !ok {
-		d := p.denyTool(rule, fmt.Sprintf("tool %s.%s is not enabled for agent %s", plugin, tool, p.agent), tool)
+		d := p.newToolDenial(rule, fmt.Sprintf("tool %s.%s is not enabled for agent %s", plugin, tool, p.agent), tool)
 		switch rule {
 		case "tools.set":
 			d.Hint = fmt.Sprintf("set tools.set (%s) to %s", p.origins[rule],
@@ -81,14 +81,14 @@ func (p *Policy) DecideTool(plugin, tool string, sets []string) guard.Decision {
 // it.
 func (p *Policy) DecideResourceOrPrompt(kind, plugin, name string) guard.Decision {
 	if rule, ok := p.plugins.checkPluginEnabled(plugin); !ok {
-		return p.denyTool(rule, fmt.Sprintf("plugin %s is not enabled for agent %s", plugin, p.agent), plugin)
+		return p.newToolDenial(rule, fmt.Sprintf("plugin %s is not enabled for agent %s", plugin, p.agent), plugin)
 	}
 	rule, patterns := "tools.resources", p.tools.Resources
 	if kind == pluginpb.PromptKind {
 		rule, patterns = "tools.prompts", p.tools.Prompts
 	}
 	if !matchesAnyPattern(patterns, name, plugin+"."+name) {
-		return p.denyTool(rule, fmt.Sprintf("%s %s.%s is not enabled for agent %s", kind, plugin, name, p.agent), plugin+"."+name)
+		return p.newToolDenial(rule, fmt.Sprintf("%s %s.%s is not enabled for agent %s", kind, plugin, name, p.agent), plugin+"."+name)
 	}
 	return guard.Decision{Verdict: guard.Allow, Rule: rule}
 }
@@ -98,8 +98,8 @@ func (p *Policy) AllowsSampling(plugin, tool string) bool {
 	return matchesAnyPattern(p.tools.Sampling, tool, plugin+"."+tool)
 }
 
-// denyTool returns a refusal that names the deciding setting and its location.
-func (p *Policy) denyTool(rule, reason, name string) guard.Decision {
+// newToolDenial returns a refusal that names the deciding setting and its location.
+func (p *Policy) newToolDenial(rule, reason, name string) guard.Decision {
 	hint := fmt.Sprintf("%s (%s) would have to allow %s", rule, p.origins[rule], name)
 	return guard.Decision{Verdict: guard.Deny, Rule: rule, Reason: reason, Hint: hint}
 }

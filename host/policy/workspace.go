@@ -24,12 +24,12 @@ var reservedNames = []string{
 // userEnvDir is the directory of the home with the HOME directories of commands, which can write there.
 const userEnvDir = "runtime-user-env"
 
-// workspaceChecker is a function that checks a workspace, and may create it. named describes the workspace in errors.
-type workspaceChecker func(path, named string, mayCreate bool) error
+// workspacePreparer is a function that checks a workspace, and may create it. named describes the workspace in errors.
+type workspacePreparer func(path, named string, mayCreate bool) error
 
-// resolveWorkspace resolves the agent's workspace, creates it if needed, and checks that it does not expose the home.
+// prepareWorkspace resolves the agent's workspace, creates it if needed, and checks that it does not expose the home.
 // It sets p.home.
-func (p *Policy) resolveWorkspace(cfg *config.Config, agent *config.AgentConfig, provide workspaceChecker) (string, error) {
+func (p *Policy) prepareWorkspace(cfg *config.Config, agent *config.AgentConfig, provide workspacePreparer) (string, error) {
 	home, err := filepath.Abs(cfg.Home().Path)
 	if err == nil {
 		p.home, err = resolveExistingPart(home)

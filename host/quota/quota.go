@@ -94,8 +94,8 @@ func (l *UsageLedger) Usage() map[string]AgentUsage {
 	return all
 }
 
-// countersOf returns the counters of an agent, and creates missing ones. The caller holds mu.
-func (l *UsageLedger) countersOf(agent string) *agentCounters {
+// getOrCreateCounters returns the counters of an agent, and creates missing ones. The caller holds mu.
+func (l *UsageLedger) getOrCreateCounters(agent string) *agentCounters {
 	a := l.agents[agent]
 	if a == nil {
 		a = &agentCounters{}
@@ -129,7 +129,7 @@ func adjustLimiter(r *rate.Limiter, perMinute int) *rate.Limiter {
 func (l *UsageLedger) WaitForRate(ctx context.Context, agent string, limits AgentLimits, maxWait time.Duration,
 	notify func(reason string)) error {
 	l.mu.Lock()
-	a := l.countersOf(agent)
+	a := l.getOrCreateCounters(agent)
 	a.calls, a.output = adjustLimiter(a.calls, limits.PerMinute), adjustLimiter(a.output, limits.Output)
 	now := time.Now()
 	call, output := a.calls.ReserveN(now, 1), a.output.ReserveN(now, 0)
@@ -186,14 +186,14 @@ func (a *agentCounters) countWaitingCall() {
 	a.waited++
 }
 
-// CountOutput counts output of a call. It returns the delay of the output that keeps the agent within its limit.
+// CountOutput counts output of a call, and returns how long to delay it to keep the agent's limit.
 func (l *UsageLedger) CountOutput(agent string, limits AgentLimits, bytes int) time.Duration {
 	if limits.Output <= 0 {
 		return 0
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	a := l.countersOf(agent)
+	a := l.getOrCreateCounters(agent)
 	a.output = adjustLimiter(a.output, limits.Output)
 	now := time.Now()
 	var delay time.Duration

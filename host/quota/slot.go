@@ -51,7 +51,7 @@ type slotKey struct{}
 func (l *UsageLedger) AcquireSlot(ctx context.Context, agent string, limits AgentLimits, maxWait time.Duration,
 	notify func(reason string)) (context.Context, *CallSlot, error) {
 	l.mu.Lock()
-	a := l.countersOf(agent)
+	a := l.getOrCreateCounters(agent)
 	l.mu.Unlock()
 	t, deadline := &CallSlot{ledger: l}, time.Now().Add(maxWait)
 	if limits.Commands > 0 { // first: a waiting command holds no slot of other calls
@@ -113,7 +113,7 @@ func (l *UsageLedger) enterGate(ctx context.Context, a *agentCounters, g *admiss
 	return err
 }
 
-// releaseGates frees the slot n times at its gates. A negative n takes the slot again.
+// releaseGates frees the slot n times at its gates; a negative n takes it again.
 func (t *CallSlot) releaseGates(n int) {
 	t.ledger.mu.Lock()
 	defer t.ledger.mu.Unlock()

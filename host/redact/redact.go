@@ -32,7 +32,7 @@ func IsSecretName(name string) bool {
 	return secretName().MatchString(name[strings.LastIndexByte(name, '.')+1:])
 }
 
-// RedactValue returns a copy of the value v without secrets. A secret's name makes the whole value a secret.
+// RedactValue returns a copy of v without secrets. If name is a secret's, it replaces whole strings.
 func RedactValue(name string, v any) any {
 	switch v := v.(type) {
 	case string:
@@ -121,17 +121,17 @@ func RedactText(s string) string {
 	}
 	for _, shape := range secretPatterns() {
 		if has(shape.hints) {
-			s = replaceMatches(s, shape.pattern, func(at []int) (int, int) { return at[len(at)-2], at[len(at)-1] })
+			s = redactMatches(s, shape.pattern, func(at []int) (int, int) { return at[len(at)-2], at[len(at)-1] })
 		}
 	}
 	if has(nameHints) {
-		s = replaceMatches(s, namedPattern(), func(at []int) (int, int) { return namedSecretRange(s, at) })
+		s = redactMatches(s, namedPattern(), func(at []int) (int, int) { return namedSecretRange(s, at) })
 	}
 	return s
 }
 
-// replaceMatches replaces a part of each match by Mark. value returns the range of that part; an empty range is kept.
-func replaceMatches(s string, pattern *regexp.Regexp, value func(match []int) (from, to int)) string {
+// redactMatches replaces a part of each match by Mark. value returns the range of that part, empty for none.
+func redactMatches(s string, pattern *regexp.Regexp, value func(match []int) (from, to int)) string {
 	var b strings.Builder
 	end := 0
 	for _, match := range pattern.FindAllStringSubmatchIndex(s, -1) {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// terminalEscapeFilter removes escape sequences from a program's output that read the clipboard, write much to it, set
+// terminalEscapeFilter removes from a program's output escape sequences that read the clipboard, write much to it, set
 // long titles, or save files. It tracks the terminal's modes, so that they can be reset.
 type terminalEscapeFilter struct {
 	state   escapeFilterState
@@ -79,7 +79,7 @@ func (f *terminalEscapeFilter) filterByte(out []byte, c byte) []byte {
 	case inControl:
 		f.held = append(f.held, c)
 		if c >= 0x40 && c <= 0x7e {
-			return f.endControlSequence(out)
+			return f.filterControlSequence(out)
 		}
 		if len(f.held) > maxControl || c == escape {
 			return f.releaseHeld(out)
@@ -87,13 +87,13 @@ func (f *terminalEscapeFilter) filterByte(out []byte, c byte) []byte {
 		return out
 	case commandEscape:
 		if c == '\\' {
-			return f.endOSCSequence(out, []byte{escape, '\\'})
+			return f.filterOSCSequence(out, []byte{escape, '\\'})
 		}
 		f.state = inCommand
 	}
 	switch c {
 	case bell:
-		return f.endOSCSequence(out, []byte{bell})
+		return f.filterOSCSequence(out, []byte{bell})
 	case escape:
 		f.state = commandEscape
 	case 0x18, 0x1a: // cancelled
@@ -114,9 +114,9 @@ func (f *terminalEscapeFilter) releaseHeld(out []byte) []byte {
 	return append(out, f.held...)
 }
 
-// endControlSequence handles a complete control sequence. It records private modes. It drops requests for the title,
+// filterControlSequence filters a complete control sequence and records private modes. It drops requests for the title,
 // which the terminal would answer as input.
-func (f *terminalEscapeFilter) endControlSequence(out []byte) []byte {
+func (f *terminalEscapeFilter) filterControlSequence(out []byte) []byte {
 	text := string(f.held[2:])
 	switch last := text[len(text)-1]; {
 	case last == 't' && (strings.HasPrefix(text, "20") || strings.HasPrefix(text, "21")):
@@ -133,8 +133,8 @@ func (f *terminalEscapeFilter) endControlSequence(out []byte) []byte {
 	return f.releaseHeld(out)
 }
 
-// endOSCSequence handles a complete operating system command, such as a title or clipboard text.
-func (f *terminalEscapeFilter) endOSCSequence(out, terminator []byte) []byte {
+// filterOSCSequence filters a complete operating system command, such as a title or clipboard text.
+func (f *terminalEscapeFilter) filterOSCSequence(out, terminator []byte) []byte {
 	f.state = inText
 	if f.dropped {
 		return out
@@ -178,8 +178,8 @@ func (f *terminalEscapeFilter) setTitlePrefix(text string) []byte {
 	return []byte("\x1b]2;" + text + f.title + "\a")
 }
 
-// resetSequences returns the sequences that reset the terminal modes that the program set.
-func (f *terminalEscapeFilter) resetSequences() []byte {
+// modeResetSequences returns the sequences that reset the terminal modes that the program set.
+func (f *terminalEscapeFilter) modeResetSequences() []byte {
 	var out strings.Builder
 	if f.state != inText {
 		out.WriteString("\x18") // ends a sequence that is not complete

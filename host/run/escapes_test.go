@@ -44,10 +44,10 @@ func TestPrivateModesAreReset(t *testing.T) {
 	t.Parallel()
 	var f terminalEscapeFilter
 	f.filterOutput([]byte("\x1b[?1049h\x1b[?25l\x1b[?1000;1006h\x1b[?1000l\x1b]2;half"))
-	if got, want := string(f.resetSequences()), "\x18\x1b[?1006l\x1b[?25h\x1b[?1049l\x1b[0m"; got != want {
+	if got, want := string(f.modeResetSequences()), "\x18\x1b[?1006l\x1b[?25h\x1b[?1049l\x1b[0m"; got != want {
 		t.Errorf("reset is %q, want %q", got, want)
 	}
-	if got := string(f.resetSequences()); !strings.HasSuffix(got, "\x1b[0m") || strings.Contains(got, "?") {
+	if got := string(f.modeResetSequences()); !strings.HasSuffix(got, "\x1b[0m") || strings.Contains(got, "?") {
 		t.Errorf("a second reset is %q", got)
 	}
 }

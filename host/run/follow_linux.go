@@ -16,8 +16,8 @@ import (
 // stopGrace limits how long a program may run after a signal to end.
 const stopGrace = 5 * time.Second
 
-// serveProgram starts the program through the supervisor, and handles messages and signals until the program ends.
-func (a *activeRun) serveProgram(ctx context.Context, start wire.StartMessage) (*wire.RunOutcome, error) {
+// startAndFollowProgram starts the program through the supervisor, and handles messages and signals until the program ends.
+func (a *activeRun) startAndFollowProgram(ctx context.Context, start wire.StartMessage) (*wire.RunOutcome, error) {
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, syscall.SIGWINCH, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT)
 	defer signal.Stop(signals)
@@ -53,7 +53,7 @@ func (a *activeRun) serveProgram(ctx context.Context, start wire.StartMessage) (
 	for {
 		select {
 		case e := <-events:
-			if ended, err := a.handleMessage(ctx, e); ended != nil || err != nil {
+			if ended, err := a.handleSupervisorMessage(ctx, e); ended != nil || err != nil {
 				return ended, err
 			}
 		case err := <-failed:
@@ -86,8 +86,8 @@ type supervisorMessage struct {
 	file *os.File
 }
 
-// handleMessage handles a message of the supervisor. It returns the outcome when the program has ended.
-func (a *activeRun) handleMessage(ctx context.Context, e supervisorMessage) (*wire.RunOutcome, error) {
+// handleSupervisorMessage handles a message of the supervisor. It returns the outcome when the program has ended.
+func (a *activeRun) handleSupervisorMessage(ctx context.Context, e supervisorMessage) (*wire.RunOutcome, error) {
 	switch {
 	case e.Failed != "":
 		return nil, errors.New(e.Failed)

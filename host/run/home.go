@@ -14,7 +14,7 @@ import (
 
 // prepareProgramHome writes the preset's settings and the person's git identity to the program's HOME. It follows no
 // symlinks, since the program can write there.
-func prepareProgramHome(dir string, v presetPlaceholders, p *ProgramPreset) error {
+func prepareProgramHome(dir string, v presetVariables, p *ProgramPreset) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard"
 )
 
-// hookAnswer is the host's decision for a hook inside the sandbox.
-type hookAnswer struct {
+// hookDecision is the host's decision for a hook inside the sandbox.
+type hookDecision struct {
 	Verdict string `json:"verdict"`
 	Rule    string `json:"rule"`
 	Reason  string `json:"reason"`
@@ -41,7 +41,7 @@ func AskHostForDecision(call *session.ClientToolCall) (guard.Decision, error) {
 		return guard.Decision{}, fmt.Errorf("reach the run's supervisor: %w", err)
 	}
 	defer func() { _ = conn.Close() }()
-	var answer hookAnswer
+	var answer hookDecision
 	if err = json.NewEncoder(conn).Encode(small); err == nil {
 		err = json.NewDecoder(conn).Decode(&answer)
 	}

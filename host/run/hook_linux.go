@@ -26,13 +26,13 @@ func (a *activeRun) newClientToolGuard() (*session.ClientToolGuard, error) {
 
 // answerHook decides on a call that the program's hook asks about, and sends the answer.
 func (a *activeRun) answerHook(ctx context.Context, question *wire.HookMessage) {
-	answer := hookAnswer{Verdict: guard.Deny.String(), Rule: "hook", Reason: "the hook's question is no call"}
+	answer := hookDecision{Verdict: guard.Deny.String(), Rule: "hook", Reason: "the hook's question is no call"}
 	var call session.ClientToolCall
 	if json.Unmarshal(question.Data, &call) == nil && isClientToolName(call.Tool) {
 		deciding, cancel := context.WithTimeout(ctx, hookTimeout)
 		defer cancel()
 		d := a.tools.Decide(deciding, call)
-		answer = hookAnswer{Verdict: d.Verdict.String(), Rule: d.Rule, Reason: d.Reason, Hint: d.Hint}
+		answer = hookDecision{Verdict: d.Verdict.String(), Rule: d.Rule, Reason: d.Reason, Hint: d.Hint}
 	}
 	if text, err := json.Marshal(answer); err == nil {
 		_ = a.socket.Send(wire.ControlMessage{Hook: &wire.HookMessage{ID: question.ID, Data: text}}, nil)

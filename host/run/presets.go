@@ -91,20 +91,20 @@ func FindPreset(program string) (*ProgramPreset, error) {
 	return generic, nil
 }
 
-// presetPlaceholders are the values of ${project} and ${hook} in a preset.
-type presetPlaceholders struct{ project, hook string }
+// presetVariables are the values of ${project} and ${hook} in a preset.
+type presetVariables struct{ project, hook string }
 
 // hookCommand returns the command line of the hook that a preset installs.
 func (p *ProgramPreset) hookCommand(self string) string {
 	return "'" + strings.ReplaceAll(self, "'", `'\''`) + "' hook " + p.Name
 }
 
-func (v presetPlaceholders) expandText(text string) string {
+func (v presetVariables) expandText(text string) string {
 	return strings.NewReplacer("${project}", v.project, "${hook}", v.hook).Replace(text)
 }
 
 // escapeForQuotes returns the variables escaped for quoted strings in JSON and TOML.
-func (v presetPlaceholders) escapeForQuotes() presetPlaceholders {
+func (v presetVariables) escapeForQuotes() presetVariables {
 	escape := func(text string) string {
 		quoted, err := json.Marshal(text)
 		if err != nil {
@@ -112,11 +112,11 @@ func (v presetPlaceholders) escapeForQuotes() presetPlaceholders {
 		}
 		return string(quoted[1 : len(quoted)-1])
 	}
-	return presetPlaceholders{escape(v.project), escape(v.hook)}
+	return presetVariables{escape(v.project), escape(v.hook)}
 }
 
 // expandValue replaces the variables in a preset's value.
-func (v presetPlaceholders) expandValue(value any) any {
+func (v presetVariables) expandValue(value any) any {
 	switch t := value.(type) {
 	case string:
 		return v.expandText(t)
@@ -138,7 +138,7 @@ func (v presetPlaceholders) expandValue(value any) any {
 }
 
 // programArguments returns the preset's arguments, followed by the person's own.
-func (p *ProgramPreset) programArguments(own []string, v presetPlaceholders) []string {
+func (p *ProgramPreset) programArguments(own []string, v presetVariables) []string {
 	for _, arg := range own {
 		if flag, _, _ := strings.Cut(arg, "="); slices.Contains(p.Unless, flag) {
 			return own

@@ -22,9 +22,9 @@ var toolDirsText []byte
 // systemDirs are the system directories that every sandbox shows.
 var systemDirs = []string{"/usr", "/bin", "/sbin", "/lib", "/lib64", "/nix/store"}
 
-// toolDir is a directory of installed programs below the user's home, such as .cargo or .nvm. Programs in the sandbox
+// toolchainDir is a directory of installed programs below the user's home, such as .cargo or .nvm. Programs in the sandbox
 // have another HOME and find the directory through its environment variable, if it has one.
-type toolDir struct {
+type toolchainDir struct {
 	Dir      string `json:"dir"`
 	Variable string `json:"variable"`
 	Root     string `json:"root"`
@@ -32,7 +32,7 @@ type toolDir struct {
 
 // toolDirs returns the existing tool directories of a home, without symlinks, and their environment variables.
 func toolDirs(userHome string) (dirs []string, env map[string]string, err error) {
-	var all []toolDir
+	var all []toolchainDir
 	if err := json.Unmarshal(toolDirsText, &all); err != nil {
 		return nil, nil, err
 	}

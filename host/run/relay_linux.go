@@ -182,7 +182,7 @@ func (r *terminalRelay) writeResetSequences() {
 	if r.out != nil {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		_, _ = r.out.Write(r.filter.resetSequences())
+		_, _ = r.out.Write(r.filter.modeResetSequences())
 	}
 }
 

@@ -44,7 +44,7 @@ type RunPlan struct {
 	Env      map[string]string
 
 	id        string
-	variables presetPlaceholders
+	variables presetVariables
 }
 
 // RunResult says how a run ended.
@@ -79,10 +79,10 @@ func NewPlan(o Options) (*RunPlan, error) {
 	if err = os.MkdirAll(runsDir(policy.HomePath()), 0o700); err != nil {
 		return nil, err
 	}
-	p.variables = presetPlaceholders{policy.WorkspacePath(), preset.hookCommand(o.Supervisor[0])}
+	p.variables = presetVariables{policy.WorkspacePath(), preset.hookCommand(o.Supervisor[0])}
 	p.Args = preset.programArguments(o.Program[1:], p.variables)
 	p.Home = isolation.UserEnvDir(policy.HomePath(), programHomeName(o.Program[0], policy.WorkspacePath()))
-	p.ReadOnly = slices.Concat(existingPaths(preset.ReadOnly), tools, needs, preset.guidanceFiles(policy.WorkspacePath()))
+	p.ReadOnly = slices.Concat(existingRealPaths(preset.ReadOnly), tools, needs, preset.guidanceFiles(policy.WorkspacePath()))
 	p.Hosts = slices.Concat(preset.hostNames(), o.Hosts)
 	if p.Secrets, err = presetAPIKeys(o.Session, preset, policy.HomePath()); err != nil {
 		return nil, err
@@ -94,8 +94,8 @@ func NewPlan(o Options) (*RunPlan, error) {
 	return p, nil
 }
 
-// existingPaths returns the paths that exist and contain no symlinks.
-func existingPaths(all []string) []string {
+// existingRealPaths returns the paths that exist and contain no symlinks.
+func existingRealPaths(all []string) []string {
 	return slices.DeleteFunc(slices.Clone(all), func(path string) bool {
 		real, err := filepath.EvalSymlinks(path)
 		return err != nil || real != path

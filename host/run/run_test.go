@@ -59,7 +59,7 @@ func TestArgumentsOfPreset(t *testing.T) {
 		{"--settings=mine.json", "--settings=mine.json"},
 		{"-c x=-s", "--settings {/p} -c x=-s"},
 	} {
-		if got := strings.Join(p.programArguments(strings.Fields(c.own), presetPlaceholders{project: "/p"}), " "); got != c.want {
+		if got := strings.Join(p.programArguments(strings.Fields(c.own), presetVariables{project: "/p"}), " "); got != c.want {
 			t.Errorf("%s: %s", c.own, got)
 		}
 	}
@@ -69,7 +69,7 @@ func TestArgumentsOfPreset(t *testing.T) {
 func TestHookIsQuotedInArguments(t *testing.T) {
 	t.Parallel()
 	p := &ProgramPreset{Name: "x", Args: []string{`{"command":"${hook}"}`}}
-	v := presetPlaceholders{hook: p.hookCommand(`/opt/a "b" c's/pico\claw`)}
+	v := presetVariables{hook: p.hookCommand(`/opt/a "b" c's/pico\claw`)}
 	var got struct{ Command string }
 	if err := json.Unmarshal([]byte(p.programArguments(nil, v)[0]), &got); err != nil || got.Command != v.hook || got.Command != `'/opt/a "b" c'\''s/pico\claw' hook x` {
 		t.Errorf("%q, %v", got.Command, err)
@@ -125,7 +125,7 @@ func TestSettingsAreMerged(t *testing.T) {
 	if err := os.WriteFile(file, []byte("\ufeff"+`{"own":1,"trust":{"/other":true}}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := prepareProgramHome(dir, presetPlaceholders{project: "/p"}, p); err != nil {
+	if err := prepareProgramHome(dir, presetVariables{project: "/p"}, p); err != nil {
 		t.Fatal(err)
 	}
 	got, err := os.ReadFile(file)
@@ -142,7 +142,7 @@ func TestSettingsAreMerged(t *testing.T) {
 	if err := os.Symlink(outside, file); err != nil {
 		t.Fatal(err)
 	}
-	if err := prepareProgramHome(dir, presetPlaceholders{project: "/p"}, p); err == nil {
+	if err := prepareProgramHome(dir, presetVariables{project: "/p"}, p); err == nil {
 		t.Error("the program's symlink is followed")
 	}
 	if text, _ := os.ReadFile(outside); string(text) != "{}" {

@@ -39,7 +39,7 @@ func presetAPIKeys(s *session.Session, p *ProgramPreset, home string) ([]session
 	if len(found) == 0 {
 		return nil, nil
 	}
-	key, err := placeholderKey(home)
+	key, err := loadOrCreatePlaceholderKey(home)
 	if err != nil {
 		return nil, err
 	}
@@ -66,8 +66,8 @@ func secretPlaceholder(key []byte, name, prefix string, length int) string {
 	return text.String()[:max(length, minPlaceholder)]
 }
 
-// placeholderKey returns the key from which placeholders are derived. The first call creates it.
-func placeholderKey(home string) ([]byte, error) {
+// loadOrCreatePlaceholderKey returns the key from which placeholders are derived. The first call creates it.
+func loadOrCreatePlaceholderKey(home string) ([]byte, error) {
 	path := filepath.Join(runsDir(home), "placeholder.key")
 	key, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {

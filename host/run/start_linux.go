@@ -90,7 +90,7 @@ func (a *activeRun) runProgram(ctx context.Context) (*RunResult, error) {
 		size := terminalSize(terminal)
 		start.Terminal = &size
 	}
-	ended, err := a.serveProgram(ctx, start)
+	ended, err := a.startAndFollowProgram(ctx, start)
 	if err != nil {
 		return nil, errors.Join(err, a.running.LogRunEnd("", err.Error()))
 	}

@@ -115,8 +115,8 @@ func (j *Job) Validate() error {
 	return j.Schedule.Validate()
 }
 
-// updateNextRun validates a changed job and computes its next run.
-func (j *Job) updateNextRun(now time.Time) error {
+// validateAndReschedule validates a changed job and computes its next run.
+func (j *Job) validateAndReschedule(now time.Time) error {
 	if err := j.Validate(); err != nil {
 		return err
 	}

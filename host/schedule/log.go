@@ -62,7 +62,7 @@ func (s *Store) appendRecord(r RunRecord) error {
 		return err
 	}
 	_, err = f.Write(append(line, '\n'))
-	return errors.Join(err, f.Close(), statefiles.AddFile(s.home, current))
+	return errors.Join(err, f.Close(), statefiles.AddToList(s.home, current))
 }
 
 // redactLogText removes secrets from text and shortens it for the log.
@@ -79,7 +79,7 @@ func redactLogText(text string) string {
 func (s *Store) RecentRuns(job string, limit int) ([]RunRecord, error) {
 	rotated, current := s.logPaths()
 	var runs []RunRecord
-	broken := statefiles.CheckFile(s.home, current)
+	broken := statefiles.CheckNotMissing(s.home, current)
 	for _, path := range []string{rotated, current} {
 		f, err := os.Open(path)
 		if errors.Is(err, fs.ErrNotExist) {

@@ -114,8 +114,8 @@ func (j *Job) advanceIfDue(now int64, active *activeRun) (run bool, record *RunR
 	return true, record
 }
 
-// startHeartbeat starts a heartbeat if it is due and HEARTBEAT.md has tasks.
-func (s *Scheduler) startHeartbeat(runCtx context.Context) {
+// startHeartbeatIfDue starts a heartbeat if it is due and HEARTBEAT.md has tasks.
+func (s *Scheduler) startHeartbeatIfDue(runCtx context.Context) {
 	interval := s.currentSettings().Heartbeat
 	s.heartbeat.Enabled, s.heartbeat.Schedule.EveryMs = interval > 0, interval.Milliseconds()
 	if !s.heartbeat.Enabled {

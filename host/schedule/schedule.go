@@ -121,9 +121,8 @@ func (s *Schedule) parseCron() (*cronExpr, error) {
 	return &cronExpr{s.Expr, zone, !strings.Contains(fields[2], "*")}, nil
 }
 
-// nextMatch returns the next match in local time. With fixed hours, a local time that daylight saving skips runs at
-// the change, and a local time that occurs twice runs the first time. Expressions with an asterisk for the hour follow
-// elapsed time. The search goes from one change of the UTC offset to the next.
+// nextMatch returns the next match in local time. With fixed hours, a time that occurs twice counts once, and a time
+// that the clock change skips counts at the change; otherwise elapsed time counts.
 func (c *cronExpr) nextMatch(after time.Time) (time.Time, error) {
 	t, including := after.In(c.zone), false
 	for {

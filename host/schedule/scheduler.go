@@ -117,7 +117,7 @@ func (s *Scheduler) Run(ctx context.Context) {
 	s.setError(s.saveAndStartRuns(nil))
 }
 
-// nowMillis returns the time in milliseconds. It has no monotonic clock, so it follows changes of the system clock.
+// nowMillis returns the wall-clock time in milliseconds, which follows the system clock.
 func (s *Scheduler) nowMillis() int64 { return s.options.Now().UnixMilli() }
 
 // startDueRuns starts the due runs, and returns the time until the next check.
@@ -125,7 +125,7 @@ func (s *Scheduler) startDueRuns(runCtx context.Context) time.Duration {
 	if s.options.Paused != nil && s.options.Paused() {
 		return pollInterval
 	}
-	s.startHeartbeat(runCtx)
+	s.startHeartbeatIfDue(runCtx)
 	now := s.nowMillis()
 	clockSetBack := now < s.lastCheck
 	s.lastCheck = now

@@ -41,8 +41,8 @@ type Store struct {
 // OpenStore returns the job store of an agent.
 func OpenStore(home, agent string) *Store { return &Store{home: home, dir: StoreDir(home, agent)} }
 
-// FilterJobs returns a view of the store with only the jobs for which visible returns true.
-func (s *Store) FilterJobs(visible func(Job) bool) *Store { return &Store{s.home, s.dir, visible} }
+// FilteredView returns a view of the store with only the jobs for which visible returns true.
+func (s *Store) FilteredView(visible func(Job) bool) *Store { return &Store{s.home, s.dir, visible} }
 
 // jobFile is the content of jobs.json.
 type jobFile struct {
@@ -109,8 +109,8 @@ func (s *Store) jobsPath() string { return filepath.Join(s.dir, "jobs.json") }
 
 // readJobs reads jobs.json. The file info is nil if the file does not exist.
 func (s *Store) readJobs() (*jobFile, fs.FileInfo, error) {
-	text, info, err := smallfile.ReadStat(s.jobsPath(), maxFileBytes)
-	if missing := statefiles.CheckFile(s.home, s.jobsPath()); missing != nil {
+	text, info, err := smallfile.ReadWithInfo(s.jobsPath(), maxFileBytes)
+	if missing := statefiles.CheckNotMissing(s.home, s.jobsPath()); missing != nil {
 		return nil, nil, fmt.Errorf("read the jobs: %w", missing)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
@@ -150,7 +150,7 @@ func (s *Store) updateJobs(change func(*jobFile) (changed bool, err error)) (inf
 		err = atomicfile.WriteFile(s.jobsPath(), text, 0o600)
 	}
 	if err == nil {
-		err = statefiles.AddFile(s.home, s.jobsPath())
+		err = statefiles.AddToList(s.home, s.jobsPath())
 	}
 	if err == nil {
 		info, err = os.Stat(s.jobsPath())
@@ -194,7 +194,7 @@ func (s *Store) AddJob(j Job, now time.Time) (Job, error) {
 	j.Payload.Kind = AgentTurn
 	j.CreatedAtMs = now.UnixMilli()
 	j.DeleteAfterRun = j.Schedule.Kind == At
-	if err := j.updateNextRun(now); err != nil {
+	if err := j.validateAndReschedule(now); err != nil {
 		return Job{}, err
 	}
 	_, err := s.updateJobs(func(f *jobFile) (bool, error) {
@@ -215,7 +215,7 @@ func (s *Store) UpdateJob(name string, now time.Time, change func(*Job)) (update
 			return false, findErr
 		}
 		change(j)
-		if nextErr := j.updateNextRun(now); nextErr != nil {
+		if nextErr := j.validateAndReschedule(now); nextErr != nil {
 			return false, nextErr
 		}
 		updated = *j

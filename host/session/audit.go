@@ -79,7 +79,7 @@ func (a *auditWriter) writeEntry(r audit.Record) error {
 		return err
 	}
 	if a.home != "" && !a.listed.Load() {
-		a.listed.Store(statefiles.AddFile(a.home, a.path) == nil) // the next record tries again
+		a.listed.Store(statefiles.AddToList(a.home, a.path) == nil) // the next record tries again
 	}
 	a.witness.CountEntry()
 	return nil
@@ -90,7 +90,7 @@ func (a *auditWriter) checkWritable() error {
 	if err != nil {
 		return err
 	}
-	return log.CheckWritable()
+	return log.EnsureWritable()
 }
 
 // Close closes the log and sends its last hash to the witness, a server that remembers such hashes.

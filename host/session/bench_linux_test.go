@@ -145,7 +145,7 @@ func BenchmarkTelemetry(b *testing.B) {
 	defer hanging.Close()
 	var cases []measure.BenchCase
 	for _, c := range []struct{ name, endpoint string }{{"off", ""}, {"on", taking.URL}, {"hanging", hanging.URL}} {
-		exporter, err := telemetry.OpenTelemetry(telemetry.Options{Endpoint: c.endpoint, Sample: 1})
+		exporter, err := telemetry.StartTelemetry(telemetry.Options{Endpoint: c.endpoint, Sample: 1})
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -103,15 +103,15 @@ func TestBuiltinToolsAreCheckedAndLogged(t *testing.T) {
 type hooks struct {
 	verdict session.HookVerdict
 	after   string
-	asked   []session.HookCall
+	asked   []session.HookedCall
 }
 
-func (h *hooks) Before(_ context.Context, _ *session.Session, c session.HookCall) session.HookVerdict {
+func (h *hooks) Before(_ context.Context, _ *session.Session, c session.HookedCall) session.HookVerdict {
 	h.asked = append(h.asked, c)
 	return h.verdict
 }
 
-func (h *hooks) After(context.Context, *session.Session, session.HookCall, *session.Result) string {
+func (h *hooks) After(context.Context, *session.Session, session.HookedCall, *session.Result) string {
 	return h.after
 }
 

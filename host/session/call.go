@@ -20,7 +20,7 @@ import (
 // callGrace is added to a command's timeout for the rest of its call, such as the start of the plugin.
 const callGrace = 30 * time.Second
 
-// callArguments are the decoded arguments of a call, and the sites of the arguments that the guard checks.
+// callArguments are the decoded arguments of a call, with the locations of those that the guard checks.
 type callArguments struct {
 	*pluginpb.Arguments
 	claims []pluginpb.ClaimedArgument
@@ -49,8 +49,8 @@ func invalidArgumentError(t *catalog.Tool, err error) *Error {
 	return e
 }
 
-// commandTimeout returns the timeout of a call's command, and its key in the configuration. A call waits as long for
-// the agent's quota.
+// commandTimeout returns the timeout of a call's command and its configuration key. It also limits the wait for the
+// agent's quota.
 func (s *Session) commandTimeout() (time.Duration, string) {
 	limits := s.policy.CallLimits()
 	if s.origin == Cron && limits.CronTimeout > 0 {

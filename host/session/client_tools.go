@@ -108,7 +108,7 @@ func (c *ClientToolGuard) Decide(ctx context.Context, call ClientToolCall) guard
 	if runtime == nil {
 		return d
 	}
-	if refused := s.logCallBegin(runtime.audit, record.Shortened()); refused != nil {
+	if refused := s.logCallBegin(runtime.audit, record.RedactedAndShortened()); refused != nil {
 		return guard.Decision{Verdict: guard.Deny, Rule: refused.Err.Rule, Reason: refused.Err.Message, Hint: refused.Err.Hint}
 	}
 	return d

@@ -18,7 +18,7 @@ func (s *Session) configureCommandSandbox(settings *exec.CommandSettings, worksp
 	open := s.kernelPaths(true).LimitWorkspaceAccess(workspace)
 	settings.Confine = s.policy.GuardPolicy().Restrict
 	settings.Unwalled = s.guardIsOnlyLayer()
-	settings.ReadOnly, settings.ReadWrite = existingPaths(open.ReadOnly), existingPaths(open.ReadWrite)
+	settings.ReadOnly, settings.ReadWrite = existingRealPaths(open.ReadOnly), existingRealPaths(open.ReadWrite)
 	settings.ReadWrite = append(settings.ReadWrite, isolation.UserEnvDir(s.policy.HomePath(), userEnv))
 	in := s.policy.IsolationOptions()
 	if settings.Sandboxed = in.Enabled; in.Enabled {
@@ -37,8 +37,8 @@ func (s *Session) configureCommandSandbox(settings *exec.CommandSettings, worksp
 	settings.Limits.Memory = commandMemoryLimit(settings.Limits)
 }
 
-// commandsCanWriteTo reports whether commands can write to a directory of the home that their plugin can write to.
-// Landlock alone keeps commands out of the directory only if none of their paths contains it.
+// commandsCanWriteTo reports whether commands that the kernel confines can write to a directory of the home. Landlock
+// alone keeps them out only if none of their paths contains it.
 func (s *Session) commandsCanWriteTo(settings *exec.CommandSettings, dir string) bool {
 	opened := settings.ReadWrite
 	if s.policy.IsolationOptions().Enabled || !s.policy.GuardPolicy().AllowReadOutside {
@@ -98,7 +98,7 @@ func (s *Session) guardPolicy() guard.Policy {
 	p.Exec.Home = isolation.UserEnvDir(s.policy.HomePath(), s.commandHomeID())
 	if iso := s.policy.IsolationOptions(); iso.Enabled {
 		open := s.policy.SandboxKernelPaths()
-		p.Exec.Private, p.Exec.Shared = isolation.PrivateDirs(), existingPaths(slices.Concat(open.ReadWrite, open.ReadOnly))
+		p.Exec.Private, p.Exec.Shared = isolation.PrivateDirs(), existingRealPaths(slices.Concat(open.ReadWrite, open.ReadOnly))
 		p.Exec.Shared = slices.DeleteFunc(p.Exec.Shared, func(path string) bool { return !paths.WithinAny(p.Exec.Private, path) })
 		for _, exposed := range iso.ExposePaths {
 			p.Exec.Shared = append(p.Exec.Shared, exposed.Target)
@@ -133,7 +133,7 @@ func (s *Session) LoggedCommandWithoutUndo(r audit.Record) string {
 		if site.Claim != pluginpb.ClaimCommand {
 			continue
 		}
-		for _, at := range valuesAtSite(r.Args, site.Path) {
+		for _, at := range valuesAtPropertyPath(r.Args, site.Path) {
 			if text, ok := at.value.(string); ok {
 				return text
 			}

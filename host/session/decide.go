@@ -54,12 +54,12 @@ func (s *Session) decideClaims(p *catalog.Plugin, args *callArguments) guard.Dec
 	strictest := guard.Decision{Verdict: guard.Allow, Rule: "tools"}
 	for _, site := range args.claims {
 		if site.Claim == pluginpb.ClaimProtected {
-			if d := s.decideOnNamedProtectedFiles(valuesAtSite(args.Values, site.Path)); d.Verdict > strictest.Verdict {
+			if d := s.decideOnNamedProtectedFiles(valuesAtPropertyPath(args.Values, site.Path)); d.Verdict > strictest.Verdict {
 				strictest = d
 			}
 			continue
 		}
-		for _, at := range valuesAtSite(args.Values, site.Path) {
+		for _, at := range valuesAtPropertyPath(args.Values, site.Path) {
 			d := s.decideClaim(p, args.claims, site, at)
 			if d.Verdict > strictest.Verdict {
 				strictest = d
@@ -100,7 +100,7 @@ func (s *Session) decideClaim(p *catalog.Plugin, claims []pluginpb.ClaimedArgume
 	}
 	switch site.Claim {
 	case pluginpb.ClaimCommand:
-		c := s.commandAtSite(claims, site, at, text)
+		c := s.commandFromArgument(claims, site, at, text)
 		c.Undoable = s.policy.GuardPolicy().Exec.UndoableDeletes && s.undoCoversCommands(p)
 		return s.guard.DecideCommand(c)
 	case pluginpb.ClaimCwd, pluginpb.ClaimList:
@@ -110,8 +110,8 @@ func (s *Session) decideClaim(p *catalog.Plugin, claims []pluginpb.ClaimedArgume
 	return s.decidePath(p, guard.AccessKind(site.Claim), text)
 }
 
-// decidePath decides on a path argument. A third-party plugin may read the text as a file URI. So the path in such a
-// URI is decided on too.
+// decidePath decides on a path argument. For a third-party plugin, which may read the text as a file URI, it also
+// decides on the URI's path.
 func (s *Session) decidePath(p *catalog.Plugin, a guard.AccessKind, text string) guard.Decision {
 	strictest := s.guard.DecidePath(a, text)
 	if p.Kind == catalog.BundledPlugin {
@@ -161,14 +161,14 @@ func fileURIPaths(text string) (paths []string, ok bool) {
 	return slices.Compact(paths), true
 }
 
-// commandAtSite returns the command in an argument, with the working directory and environment from its siblings.
-func (s *Session) commandAtSite(claims []pluginpb.ClaimedArgument, site pluginpb.ClaimedArgument, at claimedArgument, text string) guard.Command {
+// commandFromArgument returns the command in an argument, with the working directory and environment from its siblings.
+func (s *Session) commandFromArgument(claims []pluginpb.ClaimedArgument, site pluginpb.ClaimedArgument, at claimedArgument, text string) guard.Command {
 	c := guard.Command{Text: text, Env: s.commandEnv()}
 	if shell, err := guard.FindShell(); err == nil {
 		c.Dialect = shell.Dialect
 	}
 	for _, other := range claims {
-		if !areSiblingSites(site.Path, other.Path) {
+		if !areSiblingProperties(site.Path, other.Path) {
 			continue
 		}
 		value := at.object[other.Path[len(other.Path)-1]]
@@ -187,8 +187,8 @@ func (s *Session) commandAtSite(claims []pluginpb.ClaimedArgument, site pluginpb
 	return c
 }
 
-// areSiblingSites reports whether two sites are properties of the same object.
-func areSiblingSites(a, b []string) bool {
+// areSiblingProperties reports whether two sites are properties of the same object.
+func areSiblingProperties(a, b []string) bool {
 	if len(a) != len(b) || len(a) == 0 {
 		return false
 	}
@@ -206,8 +206,8 @@ type claimedArgument struct {
 	object map[string]any
 }
 
-// valuesAtSite returns the argument values at a site; none if an optional argument is absent.
-func valuesAtSite(object map[string]any, path []string) []claimedArgument {
+// valuesAtPropertyPath returns the argument values at a site; none if an optional argument is absent.
+func valuesAtPropertyPath(object map[string]any, path []string) []claimedArgument {
 	value, ok := object[path[0]]
 	if !ok {
 		return nil
@@ -230,7 +230,7 @@ func descendToValues(at claimedArgument, path []string) []claimedArgument {
 		}
 		return all
 	case map[string]any:
-		return valuesAtSite(value, path)
+		return valuesAtPropertyPath(value, path)
 	}
 	return nil
 }

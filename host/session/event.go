@@ -44,8 +44,8 @@ var logLevels = map[pluginpb.Log_Level]slog.Level{
 	pluginpb.Log_LEVEL_ERROR:   slog.LevelError,
 }
 
-// logAttributes returns a message's attributes, nil if they are not valid JSON.
-func logAttributes(l *pluginpb.Log) json.RawMessage {
+// attributesOfLog returns a message's attributes, nil if they are not valid JSON.
+func attributesOfLog(l *pluginpb.Log) json.RawMessage {
 	if text := l.GetAttributes(); len(text) > 0 && json.Valid(text) {
 		return text
 	}
@@ -68,7 +68,7 @@ func newEventTranslator(events func(CallEvent)) func(*pluginpb.CallEvent) {
 			events(CallEvent{Changed: c.GetUri()})
 		}
 		if l := e.GetLog(); l != nil {
-			events(CallEvent{Log: &LogMessage{Level: logLevels[l.GetLevel()], Message: l.GetMessage(), Attributes: logAttributes(l)}})
+			events(CallEvent{Log: &LogMessage{Level: logLevels[l.GetLevel()], Message: l.GetMessage(), Attributes: attributesOfLog(l)}})
 		}
 	}
 }

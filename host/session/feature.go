@@ -59,7 +59,7 @@ func (f *ResourceOrPrompt) MatchURI(uri string) (arguments json.RawMessage, ok b
 	return arguments, err == nil
 }
 
-// filePathOfURITemplate returns the path in a file: URI template, after it has inserted the variables' values.
+// filePathOfURITemplate inserts values into a file: URI template and returns the path in it.
 func filePathOfURITemplate(uri string, values map[string]any) (path string, ok bool) {
 	scheme, path, _ := strings.Cut(uri, ":")
 	if !strings.EqualFold(scheme, "file") {

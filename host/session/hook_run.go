@@ -12,13 +12,13 @@ import (
 // Hooks run before and after calls. They can only restrict: a call that the policy refuses never reaches them.
 type Hooks interface {
 	// Before runs before a call that the policy allows or wants approved.
-	Before(ctx context.Context, s *Session, c HookCall) HookVerdict
+	Before(ctx context.Context, s *Session, c HookedCall) HookVerdict
 	// After runs after a call. Its text is appended to the caller's result.
-	After(ctx context.Context, s *Session, c HookCall, r *Result) string
+	After(ctx context.Context, s *Session, c HookedCall, r *Result) string
 }
 
-// HookCall describes a tool call to hooks.
-type HookCall struct {
+// HookedCall describes a tool call to hooks.
+type HookedCall struct {
 	Tool string          // full name
 	Args json.RawMessage // as passed to the tool
 	ID   string          // unique per call
@@ -50,8 +50,8 @@ func (s *Session) newCallHookRunner(t *catalog.Tool) *callHookRunner {
 	return h
 }
 
-func (h *callHookRunner) newHookCall(args *callArguments) HookCall {
-	return HookCall{Tool: h.tool.FullName(), Args: args.Canonical, ID: h.id}
+func (h *callHookRunner) newHookCall(args *callArguments) HookedCall {
+	return HookedCall{Tool: h.tool.FullName(), Args: args.Canonical, ID: h.id}
 }
 
 // runBefore runs the hooks before the call. Without hooks, it returns the zero verdict.

@@ -82,17 +82,17 @@ type Host struct {
 	reloadMu   sync.Mutex                     // held while plugins are reloaded
 	withdrawn  withdrawnTools                 // tools their plugins no longer offer
 
-	initRuntime func() (*callRuntime, error)
+	initRuntime func() (*callDependencies, error)
 	mu          sync.Mutex
-	runtime     *callRuntime // set by initRuntime
+	runtime     *callDependencies // set by initRuntime
 
 	networkMu sync.Mutex                   // held while a network is created, which may run programs
 	networks  map[string]*sandboxNetwork   // by name; created on first use
 	authority *egress.CertificateAuthority // created with the first network that terminates TLS
 }
 
-// callRuntime holds the parts of a host that calls need.
-type callRuntime struct {
+// callDependencies holds the parts of a host that calls need.
+type callDependencies struct {
 	isolation  *isolation.Starter
 	supervisor *supervise.Supervisor
 	audit      *auditWriter
@@ -118,7 +118,7 @@ func OpenHost(o HostOptions) (*Host, error) {
 	}
 	h.stops.home = o.Config.Home().Path
 	if !o.Config.Home().Fallback {
-		h.store = store.OpenStore(o.Config.Home().Path)
+		h.store = store.NewStore(o.Config.Home().Path)
 	}
 	first, err := h.loadPlugins()
 	if err != nil {
@@ -141,19 +141,19 @@ func bundledPluginDir() (string, error) {
 	return filepath.Join(filepath.Dir(exe), "plugins"), nil
 }
 
-// PrepareForCalls tests the isolation layer and opens the audit log. The first call does the same. A server calls
-// PrepareForCalls to fail before it accepts clients.
+// PrepareForCalls tests the isolation layer and opens the audit log, as the first tool call otherwise does. A server
+// calls it to fail before it accepts clients.
 func (h *Host) PrepareForCalls() error {
 	_, err := h.initRuntime()
 	return err
 }
 
-func (h *Host) newCallRuntime() (*callRuntime, error) {
+func (h *Host) newCallRuntime() (*callDependencies, error) {
 	home := h.config.Home().Path
-	m := &callRuntime{}
+	m := &callDependencies{}
 	agent, err := h.config.ResolveAgent("")
 	if err != nil {
-		return nil, &StartError{err}
+		return nil, &HostStartError{err}
 	}
 	m.isolation, err = isolation.NewStarter(isolation.Config{
 		Enabled:     h.config.IsolationEnabled(),
@@ -162,19 +162,19 @@ func (h *Host) newCallRuntime() (*callRuntime, error) {
 		UseCgroups:  true,
 	}, h.logger.Named("isolation"))
 	if err != nil {
-		return nil, &StartError{err}
+		return nil, &HostStartError{err}
 	}
 	if err = h.runSandboxSelfTest(m.isolation, agent.Isolation.Network && agent.Network == nil); err != nil {
-		return nil, errors.Join(&StartError{err}, m.isolation.Close())
+		return nil, errors.Join(&HostStartError{err}, m.isolation.Close())
 	}
 	if err = h.createStateFiles(home); err != nil {
-		return nil, errors.Join(&StartError{err}, m.isolation.Close())
+		return nil, errors.Join(&HostStartError{err}, m.isolation.Close())
 	}
 	if m.audit, err = openAuditWriter(h.config, h.logger, h.witness); err != nil {
-		return nil, errors.Join(&StartError{err}, m.isolation.Close())
+		return nil, errors.Join(&HostStartError{err}, m.isolation.Close())
 	}
 	if h.stops.host, err = killswitch.RegisterHost(home); err != nil {
-		return nil, errors.Join(&StartError{fmt.Errorf("register for the kill switch: %w", err)}, m.audit.Close(), m.isolation.Close())
+		return nil, errors.Join(&HostStartError{fmt.Errorf("register for the kill switch: %w", err)}, m.audit.Close(), m.isolation.Close())
 	}
 	plugins := supervise.Options{
 		Isolation: m.isolation,
@@ -188,7 +188,7 @@ func (h *Host) newCallRuntime() (*callRuntime, error) {
 	}
 	m.supervisor, err = supervise.New(plugins)
 	if err != nil {
-		return nil, errors.Join(&StartError{err}, h.stops.host.Close(), m.audit.Close(), m.isolation.Close())
+		return nil, errors.Join(&HostStartError{err}, h.stops.host.Close(), m.audit.Close(), m.isolation.Close())
 	}
 	h.mu.Lock()
 	h.runtime = m
@@ -210,20 +210,20 @@ func (h *Host) createStateFiles(home string) error {
 		return err
 	}
 	if file := h.config.FilePath(); file != "" {
-		if err := statefiles.AddFile(home, file); err != nil {
+		if err := statefiles.AddToList(home, file); err != nil {
 			return err
 		}
 	}
 	return h.store.CreateLockFile()
 }
 
-// StartError says that this machine or configuration prevents the host from making calls.
-type StartError struct{ err error }
+// HostStartError says that this machine or configuration prevents the host from making calls.
+type HostStartError struct{ err error }
 
-func (e *StartError) Error() string { return e.err.Error() }
+func (e *HostStartError) Error() string { return e.err.Error() }
 
 // Unwrap returns the cause.
-func (e *StartError) Unwrap() error { return e.err }
+func (e *HostStartError) Unwrap() error { return e.err }
 
 // CheckExposedPaths returns an *isolation.ConfigError if isolation.expose_paths prevents calls.
 func (h *Host) CheckExposedPaths() error {

@@ -30,9 +30,9 @@ var (
 // hostRefusal matches a refusal of a host that no rule names.
 var hostRefusal = lazyregexp.New(`^network: refused ([^\s,;]+)[,;].*setting network\.allow(?:, as a network such as ([^\s;]+))?`)
 
-// addMissingGrants appends the connections that were refused during a call. For a call of an MCP server, it appends the
-// grants that these connections, or else the failed call, probably lacked.
-func (r *Result) addMissingGrants(p *catalog.Plugin, refused []string) {
+// addMissingGrantHints appends the connections that were refused during a call. For a call of an MCP server, it appends
+// the grants that were probably missing.
+func (r *Result) addMissingGrantHints(p *catalog.Plugin, refused []string) {
 	if p.Pin == nil || p.Pin.Program == "" {
 		r.addNetworkRefusals(refused)
 		return
@@ -99,7 +99,7 @@ func missingHostEntry(grants pluginpb.Grant, place string) string {
 	if err == nil && granted.Decide(name, port).Verdict == egress.Allow {
 		return ""
 	}
-	return egress.AllowEntry(name, port)
+	return egress.FormatAllowEntry(name, port)
 }
 
 // FindSystemProgram returns the path of a program in the system directories, which a sandbox shows; "" for none.

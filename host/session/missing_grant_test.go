@@ -42,13 +42,13 @@ func TestFailedCallOfServerNamesMissingGrants(t *testing.T) {
 		p := &catalog.Plugin{Manifest: &pluginpb.Manifest{ID: "s"},
 			Pin: &store.InstalledPlugin{Program: "mcp", Grants: pluginpb.Grant{Programs: []string{"python3"}}}}
 		r := &Result{Err: &Error{Message: message}}
-		if r.addMissingGrants(p, nil); (r.Text != "") != (want != "") || !strings.Contains(r.Text, want) ||
+		if r.addMissingGrantHints(p, nil); (r.Text != "") != (want != "") || !strings.Contains(r.Text, want) ||
 			strings.Count(r.Text, "--network") > 1 {
 			t.Errorf("%s: %q, want %q", message, r.Text, want)
 		}
 		p.Pin.Program = ""
 		other := &Result{Err: &Error{Message: message}}
-		if other.addMissingGrants(p, nil); other.Text != "" {
+		if other.addMissingGrantHints(p, nil); other.Text != "" {
 			t.Errorf("%s: a plugin of another kind: %q", message, other.Text)
 		}
 	}
@@ -71,7 +71,7 @@ func TestRefusedHostsOfServerAreNamedAsGrants(t *testing.T) {
 		want = append(want, "network: "+host+" not granted; `picoclaw mcp grant s --network "+host+"`")
 	}
 	r := &Result{Err: &Error{Message: "dial tcp 127.0.0.1:5432: connect: connection refused, and so is ::1:5433"}}
-	r.addMissingGrants(p, refused)
+	r.addMissingGrantHints(p, refused)
 	want = append(want, "network: localhost:5433 not granted; `picoclaw mcp grant s --network localhost:5433`")
 	if got := strings.Join(want, "; "); r.Err.Hint != got {
 		t.Errorf("%s, want %s", r.Err.Hint, got)
@@ -81,7 +81,7 @@ func TestRefusedHostsOfServerAreNamedAsGrants(t *testing.T) {
 	}
 	p.Pin.Program = ""
 	other := &Result{}
-	if other.addMissingGrants(p, refused[:1]); other.Text != "["+refused[0]+"]" {
+	if other.addMissingGrantHints(p, refused[:1]); other.Text != "["+refused[0]+"]" {
 		t.Errorf("a plugin of another kind: %s", other.Text)
 	}
 }

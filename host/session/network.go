@@ -262,7 +262,7 @@ func (n *sandboxNetwork) serveSandboxListeners(l isolation.NetworkListeners) (en
 		l.Close()
 		return func() {}
 	}
-	proxy.Serve(egress.Listeners{Proxy: l.Proxy, Web: l.Ports, Names: l.Names})
+	proxy.StartServing(egress.Listeners{Proxy: l.Proxy, Web: l.Ports, Names: l.Names})
 	return func() { _ = proxy.Close() }
 }
 

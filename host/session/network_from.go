@@ -54,12 +54,12 @@ func allowEntryOfURL(text string) string {
 		return ""
 	}
 	port, _ := strconv.ParseUint(u.Port(), 10, 16)
-	return egress.AllowEntry(u.Hostname(), uint16(port))
+	return egress.FormatAllowEntry(u.Hostname(), uint16(port))
 }
 
 // goProxyURLs returns the module proxies and checksum database from `go env`.
 func goProxyURLs() ([]string, error) {
-	out, err := programOutput("go", "env", "-json", "GOPROXY", "GOSUMDB")
+	out, err := runProgramInRootDir("go", "env", "-json", "GOPROXY", "GOSUMDB")
 	if err != nil {
 		return nil, err
 	}
@@ -181,14 +181,14 @@ func aptSourceURLs() ([]string, error) {
 // gitRemoteURLs returns the URLs of the workspace's remotes, after the rewrites in git's settings.
 func gitRemoteURLs(workspace string) ([]string, error) {
 	file := filepath.Join(workspace, ".git", "config")
-	out, err := programOutput("git", "config", "--file", file, "--no-includes", "-z", "--get-regexp", `^remote\..*\.url$`)
+	out, err := runProgramInRootDir("git", "config", "--file", file, "--no-includes", "-z", "--get-regexp", `^remote\..*\.url$`)
 	if err != nil {
 		return nil, nil //nolint:nilerr // no repository, or no remotes
 	}
 	var urls []string
 	for setting := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
 		name, remote, _ := strings.Cut(setting, "\n")
-		rewritten, err := programOutput("git", "ls-remote", "--get-url", "--", remote)
+		rewritten, err := runProgramInRootDir("git", "ls-remote", "--get-url", "--", remote)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
@@ -200,8 +200,8 @@ func gitRemoteURLs(workspace string) ([]string, error) {
 // settingsTimeout limits the run time of a program that prints its settings.
 const settingsTimeout = 20 * time.Second
 
-// programOutput runs a program in the root directory, where agents can't put settings, and returns its output.
-func programOutput(name string, args ...string) ([]byte, error) {
+// runProgramInRootDir runs a program in the root directory, where agents can't put settings, and returns its output.
+func runProgramInRootDir(name string, args ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), settingsTimeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, name, args...)

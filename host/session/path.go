@@ -48,7 +48,7 @@ func (s *Session) kernelAccess(path string) (layers []LayerAccess, err error) {
 			continue
 		}
 		grants := given.Grants.Intersect(p.Manifest.Grants)
-		layer, err := s.pluginAccess("kernel, plugin "+p.Manifest.ID, s.sandboxProfile(p, grants), path)
+		layer, err := s.kernelAccessOfPlugin("kernel, plugin "+p.Manifest.ID, s.sandboxProfile(p, grants), path)
 		if err != nil {
 			return nil, err
 		}
@@ -81,7 +81,7 @@ func (s *Session) workspaceAccess(path string) (access LayerAccess, real string,
 		return LayerAccess{Layer: "workspace", Why: err.Error()}, filepath.Clean(abs), nil
 	}
 	if err != nil {
-		return access, "", &StartError{err}
+		return access, "", &HostStartError{err}
 	}
 	defer func() { _ = w.Close() }()
 	abs, err := w.AbsPath(path)
@@ -113,7 +113,7 @@ func asWorkspaceRefusal(err error) error {
 	return nil
 }
 
-func (s *Session) pluginAccess(name string, profile isolation.Profile, path string) (LayerAccess, error) {
+func (s *Session) kernelAccessOfPlugin(name string, profile isolation.Profile, path string) (LayerAccess, error) {
 	in := s.policy.IsolationOptions()
 	reach, err := isolation.AccessOf(isolation.Config{
 		Enabled: in.Enabled, Home: s.policy.HomePath(), ExposePaths: in.ExposePaths,

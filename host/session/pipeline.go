@@ -30,9 +30,9 @@ type call struct {
 	maxWait time.Duration  // rest of the timeout that the call may wait for a slot; set by limitRate
 	work    *stoppableWork // cancels ctx
 
-	runtime     *callRuntime  // set by prepareHost
-	tool        *catalog.Tool // set by findTool, with builtin and hooks
-	builtin     *BuiltinTool  // nil for a plugin's tool
+	runtime     *callDependencies // set by prepareHost
+	tool        *catalog.Tool     // set by findTool, with builtin and hooks
+	builtin     *BuiltinTool      // nil for a plugin's tool
 	hooks       *callHookRunner
 	arguments   *callArguments  // set by decodeArguments, and by applyBeforeHooks if a hook changes them
 	decision    guard.Decision  // set by decideByGuard and applyBeforeHooks
@@ -77,11 +77,11 @@ func (s *Session) newCall(ctx context.Context, name string, raw json.RawMessage,
 
 // runSteps runs the steps in the order of docs/architecture.md. logEnd runs last, whichever step ends the call.
 func (c *call) runSteps() *Result {
-	result := runUntilResult(c.prepareHost, c.limitRate, c.findTool, c.decodeArguments, c.decideByGuard, c.applyBeforeHooks, c.awaitApproval)
+	result := runUntilResult(c.prepareHost, c.limitRate, c.findTool, c.decodeArguments, c.decideByGuard, c.applyBeforeHooks, c.enforceDecision)
 	if result != nil {
 		return result
 	}
-	result = runUntilResult(c.admitCall, c.prepareInstance, c.logBegin, c.callTool, c.limitResult)
+	result = runUntilResult(c.acquireCallSlot, c.prepareInstanceSpec, c.logBegin, c.callTool, c.convertResult)
 	if c.slot != nil {
 		c.slot.Release()
 	}
@@ -147,7 +147,7 @@ func (c *call) decodeArguments() *Result {
 	return nil
 }
 
-// decideByGuard asks the guard about every claimed argument. It sets decision, which awaitApproval enforces.
+// decideByGuard asks the guard about every claimed argument. It sets decision for enforceDecision.
 func (c *call) decideByGuard() *Result {
 	c.decidingCtx, c.endDeciding = c.session.traceStep(c.ctx, Deciding)
 	c.setDecision(c.session.decideCall(c.tool, c.arguments))
@@ -189,8 +189,8 @@ func (c *call) applyBeforeHooks() *Result {
 	return nil
 }
 
-// awaitApproval ends a call that guard or hooks deny, and asks a person if the call needs approval.
-func (c *call) awaitApproval() *Result {
+// enforceDecision ends a denied call, and asks a person if the call needs approval.
+func (c *call) enforceDecision() *Result {
 	d := c.decision
 	consent := c.session.requestApprovalWithProgress(c.ctx, ApprovalQuestion{Tool: c.tool.FullName(), Args: c.arguments.Values, Decision: d},
 		c.events)
@@ -213,9 +213,9 @@ func (c *call) awaitApproval() *Result {
 	return &Result{Err: refused}
 }
 
-// admitCall waits for a slot among the agent's concurrent calls, and for a call with a command also among its commands.
+// acquireCallSlot waits for a slot among the agent's concurrent calls, and for a call with a command also among its commands.
 // Built-in tools need no slot.
-func (c *call) admitCall() *Result {
+func (c *call) acquireCallSlot() *Result {
 	c.admittedCtx = c.ctx
 	if c.builtin != nil {
 		return nil
@@ -223,7 +223,7 @@ func (c *call) admitCall() *Result {
 	s := c.session
 	limits := s.account.limits
 	if !slices.ContainsFunc(c.arguments.claims, func(site pluginpb.ClaimedArgument) bool {
-		return site.Claim == pluginpb.ClaimCommand && len(valuesAtSite(c.arguments.Values, site.Path)) > 0
+		return site.Claim == pluginpb.ClaimCommand && len(valuesAtPropertyPath(c.arguments.Values, site.Path)) > 0
 	}) {
 		limits.Commands = 0
 	}
@@ -237,8 +237,8 @@ func (c *call) admitCall() *Result {
 	return nil
 }
 
-// prepareInstance sets the specification of the plugin instance. The supervisor starts the instance on first use.
-func (c *call) prepareInstance() *Result {
+// prepareInstanceSpec sets the specification of the plugin instance. The supervisor starts the instance on first use.
+func (c *call) prepareInstanceSpec() *Result {
 	if c.builtin != nil {
 		return nil
 	}
@@ -258,7 +258,7 @@ func (c *call) prepareInstance() *Result {
 // logBegin writes the audit entry of the call's begin. If that fails, the call is refused.
 func (c *call) logBegin() *Result {
 	c.record.Call = fmt.Sprintf("%s-%d", c.session.id, c.session.calls.Add(1))
-	c.record = c.record.Shortened()
+	c.record = c.record.RedactedAndShortened()
 	begin := c.record
 	begin.State, begin.Millis = audit.Begun, toMilliseconds(time.Since(c.began))
 	refused := c.session.logCallBegin(c.runtime.audit, begin)
@@ -283,7 +283,7 @@ func (c *call) callTool() *Result {
 		Agreed: c.approved, NoOutput: c.events == nil || !ReadsOutputEvents(c.ctx)}
 	c.arguments.Values = nil // large ones need not stay until the plugin answers
 	started, endTrace := s.tracePluginCall(ctx, request)
-	outcome, err := c.runtime.supervisor.Call(ctx, c.spec, request, supervise.CallListener{
+	outcome, err := c.runtime.supervisor.Call(ctx, c.spec, request, supervise.CallCallbacks{
 		Ready: started, Event: newEventTranslator(s.countAndDelayOutput(c.admittedCtx, c.events)), Answer: s.newElicitationHandler(ctx, c.tool),
 	})
 	endTrace(err)
@@ -295,15 +295,15 @@ func (c *call) callTool() *Result {
 	return nil
 }
 
-// limitResult converts the plugin's result and enforces size limits.
-func (c *call) limitResult() *Result {
+// convertResult converts the plugin's result and enforces size limits.
+func (c *call) convertResult() *Result {
 	s := c.session
 	result := s.convertPluginResult(c.tool, c.answer)
 	result.undoID = undoIDOf(c.spec.Policy, c.answer)
 	if result.Err != nil && result.Err.Code == pluginpb.CodeWithdrawn {
 		s.quarantineTool(c.tool, result.Err.Message)
 	}
-	result.addMissingGrants(c.tool.Plugin, c.refused)
+	result.addMissingGrantHints(c.tool.Plugin, c.refused)
 	s.host.shares.CountOutput(s.account.agent, s.account.limits, result.byteSize())
 	return result
 }

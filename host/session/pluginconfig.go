@@ -31,8 +31,8 @@ func (h *Host) CheckPluginConfig(id string) error {
 	return nil
 }
 
-// checkSettingsAtStart checks the operator's settings for a plugin that is about to start against its schema.
-func checkSettingsAtStart(m *pluginpb.Manifest, settings json.RawMessage) error {
+// checkPluginSettingsAtStart checks the operator's settings for a plugin that is about to start against its schema.
+func checkPluginSettingsAtStart(m *pluginpb.Manifest, settings json.RawMessage) error {
 	if err := checkSettingsAgainstSchema(m, settings); err != nil {
 		return fmt.Errorf("plugins.%s.config does not fit the plugin's schema: %w", m.ID, err)
 	}

@@ -118,7 +118,7 @@ func (h *Host) stopRetiredInstances(c *catalog.Catalog) {
 		}
 		// An agent's own instance ends when its last tool is disabled.
 		for _, t := range c.Tools() {
-			if t.Plugin.Digest == spec.Digest && c.DisabledBy(t, spec.Policy.Agent) == nil {
+			if t.Plugin.Digest == spec.Digest && c.FindToolDisableRule(t, spec.Policy.Agent) == nil {
 				return true
 			}
 		}
@@ -155,7 +155,7 @@ func (h *Host) WatchPluginChanges(done <-chan struct{}) <-chan struct{} {
 	return changes
 }
 
-// pluginLoadError returns the error because of which a plugin is not offered; nil if it is offered.
+// pluginLoadError returns the error that prevents offering a plugin; nil if it is offered.
 func pluginLoadError(c *catalog.Catalog, id string) error {
 	for _, p := range c.Problems() {
 		if p.Plugin == id || p.Plugin == "" {
@@ -180,7 +180,7 @@ func pluginProblemsText(c *catalog.Catalog) string {
 type PluginStatus struct {
 	Plugin  string
 	Version string
-	Kind    catalog.PluginKind
+	Kind    catalog.PluginOrigin
 	Enabled bool
 	// Grants are the grants in effect: requested, granted at install, and allowed by the agent's policy.
 	Grants pluginpb.Grant
@@ -221,7 +221,7 @@ func (s *Session) PluginStatuses() []PluginStatus {
 func (s *Session) toolDisabledReason(c *catalog.Catalog, t *catalog.Tool) (rule, reason string) {
 	d := s.policy.DecideTool(t.Plugin.Manifest.ID, t.Spec.Name, t.Spec.Sets)
 	if s.policy.AllowsTool(t.Plugin.Manifest.ID, t.Spec.Name, t.Spec.Sets) {
-		if off := c.DisabledBy(t, s.policy.AgentID()); off != nil {
+		if off := c.FindToolDisableRule(t, s.policy.AgentID()); off != nil {
 			return "plugin disable", "the operator has switched off " + off.String()
 		}
 	}

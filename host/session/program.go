@@ -33,11 +33,11 @@ func (s *Session) StartConfinedProgram(p AgentProgram) (*isolation.Process, erro
 	open := s.kernelPaths(true).LimitWorkspaceAccess(p.Workspace)
 	profile := isolation.Profile{
 		Name:      p.Name,
-		ReadOnly:  slices.Concat(existingPaths(open.ReadOnly), p.ReadOnly),
-		ReadWrite: slices.Concat(existingPaths(open.ReadWrite), p.ReadWrite),
+		ReadOnly:  slices.Concat(existingRealPaths(open.ReadOnly), p.ReadOnly),
+		ReadWrite: slices.Concat(existingRealPaths(open.ReadWrite), p.ReadWrite),
 		Hide:      open.Hidden,
 		Links:     s.policy.WorkspacePathSymlinks(),
-		Protect:   s.protectedPaths,
+		Protect:   s.readOnlyProtectedPaths,
 		Exec:      true,
 		Network:   p.Network && len(p.Hosts) == 0,
 		Terminals: true,

@@ -59,7 +59,7 @@ func (s *Session) decideLoggedCall(r audit.Record) ReplayedDecision {
 		out.Inexact = "its arguments were not recorded"
 	}
 	for _, site := range args.claims {
-		for _, at := range valuesAtSite(args.Values, site.Path) {
+		for _, at := range valuesAtPropertyPath(args.Values, site.Path) {
 			if !audit.IsArgumentWhole(at.value) {
 				out.Inexact = "its argument " + site.Path[0] + " was cut short or had a secret in it"
 			}

@@ -71,7 +71,7 @@ func (r *ProgramRun) LogRunEnd(undoID, failure string) error {
 	return r.session.logCallEnd(end, &Result{}, true).toError()
 }
 
-// StartRun logs the begin of a run and starts the program's supervisor in a sandbox. It ends with the host.
+// StartRun logs the begin of a run and starts its supervisor in a sandbox. Closing the host ends the run.
 func (s *Session) StartRun(ctx context.Context, spec ProgramRunSpec) (*ProgramRun, error) {
 	m, err := s.host.initRuntime()
 	if err != nil {
@@ -80,11 +80,11 @@ func (s *Session) StartRun(ctx context.Context, spec ProgramRunSpec) (*ProgramRu
 	if !s.policy.IsolationOptions().Enabled {
 		return nil, fmt.Errorf("%s needs a sandbox; load the configuration with one", spec.Name)
 	}
-	plugin := s.runInstanceSpec(spec)
+	plugin := s.instanceSpecForRun(spec)
 	run := &ProgramRun{Policy: plugin.Policy, session: s, record: audit.Record{
 		Time: time.Now().UTC(), Agent: s.policy.AgentID(), Session: s.id, Origin: string(s.origin), Tool: runTool, Args: spec.Args,
 		Decision: guard.Allow.String(), Call: s.id + "-run", State: audit.Begun,
-	}.Shortened()}
+	}.RedactedAndShortened()}
 	if s.pluginHasUndo(plugin.Policy.Grants, &plugin.Policy.Exec) {
 		if err = s.grantPluginUndoStore(plugin); err != nil {
 			return nil, err
@@ -121,8 +121,8 @@ func (r *Result) toError() error {
 	return r.Err
 }
 
-// runInstanceSpec describes the supervisor of a run as an instance of a plugin with the exec grant.
-func (s *Session) runInstanceSpec(spec ProgramRunSpec) *supervise.InstanceSpec {
+// instanceSpecForRun describes the supervisor of a run as an instance of a plugin with the exec grant.
+func (s *Session) instanceSpecForRun(spec ProgramRunSpec) *supervise.InstanceSpec {
 	grants := pluginpb.Grant{Workspace: pluginpb.ReadWriteWorkspace, Exec: true, Network: s.policy.IsolationOptions().Network, Takeback: true}
 	open := s.kernelPaths(true)
 	limits := s.policy.CallLimits().Run
@@ -132,11 +132,11 @@ func (s *Session) runInstanceSpec(spec ProgramRunSpec) *supervise.InstanceSpec {
 		Policy:   &pluginpolicy.Policy{Agent: s.policy.AgentID(), Guard: s.policy.GuardPolicy(), Grants: grants},
 		Profile: isolation.Profile{
 			Name:      spec.Name,
-			ReadOnly:  slices.Concat(existingPaths(open.ReadOnly), spec.ReadOnly),
-			ReadWrite: existingPaths(open.ReadWrite),
+			ReadOnly:  slices.Concat(existingRealPaths(open.ReadOnly), spec.ReadOnly),
+			ReadWrite: existingRealPaths(open.ReadWrite),
 			Hide:      open.Hidden,
 			Links:     s.policy.WorkspacePathSymlinks(),
-			Protect:   s.protectedPaths,
+			Protect:   s.readOnlyProtectedPaths,
 			Exec:      true,
 			Terminals: true,
 			Confine:   s.policy.GuardPolicy().Restrict,

@@ -44,7 +44,7 @@ func (s *Session) pluginInstanceSpec(p *catalog.Plugin) (*supervise.InstanceSpec
 	if !given.Enabled {
 		return nil, fmt.Errorf("plugin %s is not enabled for agent %s", p.Manifest.ID, s.policy.AgentID())
 	}
-	if err := checkSettingsAtStart(p.Manifest, given.Config); err != nil {
+	if err := checkPluginSettingsAtStart(p.Manifest, given.Config); err != nil {
 		return nil, err
 	}
 	grants := given.Grants.Intersect(p.Manifest.Grants)
@@ -86,7 +86,7 @@ func (s *Session) pluginInstanceSpec(p *catalog.Plugin) (*supervise.InstanceSpec
 	if p.Pin != nil {
 		if p.Pin.Data != "" {
 			policy.DataDir = filepath.Join(p.Dir, store.DataDir)
-			spec.Profile.ReadOnly = append(spec.Profile.ReadOnly, existingPaths([]string{policy.DataDir})...)
+			spec.Profile.ReadOnly = append(spec.Profile.ReadOnly, existingRealPaths([]string{policy.DataDir})...)
 			spec.Profile.Programs = resolvePackagePrograms(p.Dir, grants.Programs)
 		}
 		spec.Program = p.Pin.Binary
@@ -138,7 +138,7 @@ func (s *Session) grantPluginStateDir(spec *supervise.InstanceSpec) error {
 	if err := CheckStateDirName(spec.Manifest.ID); err != nil {
 		return err
 	}
-	dir, err := createAndAttachDir(spec, s.agentStateDir(spec.Manifest.ID))
+	dir, err := createAndGrantDir(spec, s.agentStateDir(spec.Manifest.ID))
 	if err != nil {
 		return fmt.Errorf("the state directory of plugin %s: %w", spec.Manifest.ID, err)
 	}
@@ -146,7 +146,7 @@ func (s *Session) grantPluginStateDir(spec *supervise.InstanceSpec) error {
 	return nil
 }
 
-// pluginHasUndo reports whether a plugin gets the undo store. It does not if its commands could write to the store.
+// pluginHasUndo reports whether a plugin gets the undo store. Plugins whose commands could write to it do not.
 func (s *Session) pluginHasUndo(grants pluginpb.Grant, settings *exec.CommandSettings) bool {
 	return grants.Takeback && s.policy.UndoLimits().Enabled &&
 		(!grants.Exec || settings.Confine && !s.commandsCanWriteTo(settings, s.undoDirInSandbox(grants)))
@@ -168,12 +168,12 @@ func (s *Session) UseUndoStore(dir string) { s.undoOf = dir }
 // grantPluginUndoStore creates the session's undo store, and gives a plugin access to it.
 func (s *Session) grantPluginUndoStore(spec *supervise.InstanceSpec) error {
 	home, store := s.policy.HomePath(), s.undoStoreDir()
-	if err := statefiles.CheckFile(home, store); err != nil {
+	if err := statefiles.CheckNotMissing(home, store); err != nil {
 		return err
 	}
-	dir, err := createAndAttachDir(spec, store)
+	dir, err := createAndGrantDir(spec, store)
 	if err == nil && s.undoOf == "" {
-		_ = statefiles.AddFile(home, store) // on a full disk, the next session tries again
+		_ = statefiles.AddToList(home, store) // on a full disk, the next session tries again
 	}
 	if err == nil && s.isInPrivateTemp(spec.Policy.Grants, dir) {
 		spec.Profile.ReadWrite = slices.DeleteFunc(spec.Profile.ReadWrite, func(path string) bool { return path == dir })
@@ -201,8 +201,8 @@ func (s *Session) agentStateDir(name string) string {
 	return filepath.Join(PluginStateDir(s.policy.HomePath(), name), s.policy.AgentID())
 }
 
-// createAndAttachDir creates a directory of the home, and lets a plugin write to it.
-func createAndAttachDir(spec *supervise.InstanceSpec, dir string) (string, error) {
+// createAndGrantDir creates a directory of the home, and lets a plugin write to it.
+func createAndGrantDir(spec *supervise.InstanceSpec, dir string) (string, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", err
 	}
@@ -220,8 +220,8 @@ func (s *Session) sandboxProfile(p *catalog.Plugin, g pluginpb.Grant) isolation.
 	open := s.kernelPaths(g.Exec).LimitWorkspaceAccess(g.Workspace)
 	profile := isolation.Profile{
 		Name:      p.Manifest.ID,
-		ReadOnly:  existingPaths(open.ReadOnly),
-		ReadWrite: existingPaths(open.ReadWrite),
+		ReadOnly:  existingRealPaths(open.ReadOnly),
+		ReadWrite: existingRealPaths(open.ReadWrite),
 		Hide:      open.Hidden,
 		Links:     s.policy.WorkspacePathSymlinks(),
 		Exec:      g.Exec,
@@ -233,7 +233,7 @@ func (s *Session) sandboxProfile(p *catalog.Plugin, g pluginpb.Grant) isolation.
 		UserEnvID: s.pluginCommandHomeID(p),
 	}
 	if g.Exec {
-		profile.Protect = s.protectedPaths
+		profile.Protect = s.readOnlyProtectedPaths
 	}
 	if profile.Confine || s.policy.IsolationOptions().Enabled {
 		profile.Group = cgroupLimits(s.policy.CallLimits().Exec)
@@ -244,10 +244,10 @@ func (s *Session) sandboxProfile(p *catalog.Plugin, g pluginpb.Grant) isolation.
 	return profile
 }
 
-// protectedPaths returns the protected paths to mount read-only. A mount can't have exceptions, so paths that a person
+// readOnlyProtectedPaths returns the protected paths to mount read-only. A mount can't have exceptions, so paths that a person
 // may approve are left out. Files that are protected because of their content are left out if the changes of commands
 // are checked.
-func (s *Session) protectedPaths() ([]string, error) {
+func (s *Session) readOnlyProtectedPaths() ([]string, error) {
 	p := s.policy.GuardPolicy()
 	rules, err := protect.CompileRules(p.Workspace, protect.PathLists{Deny: p.WorkspaceDeny, Ask: p.WorkspaceAsk}, nil)
 	if err != nil {
@@ -259,16 +259,16 @@ func (s *Session) protectedPaths() ([]string, error) {
 
 // kernelPaths returns the paths that the policy opens to a plugin. exec says that the plugin runs commands: then its
 // sandbox has a private /tmp, and a whitelist's prefix does not open the host's /tmp.
-func (s *Session) kernelPaths(exec bool) policy.KernelPaths {
+func (s *Session) kernelPaths(exec bool) policy.KernelLayerPaths {
 	if exec && s.policy.IsolationOptions().Enabled {
 		return s.policy.SandboxKernelPaths()
 	}
 	return s.policy.KernelPaths()
 }
 
-// existingPaths returns the paths that exist and contain no symlinks. A whitelist may serve several machines, so paths
+// existingRealPaths returns the paths that exist and contain no symlinks. A whitelist may serve several machines, so paths
 // may be missing. Whitelists match resolved paths only, so a path through a symlink never matches.
-func existingPaths(paths []string) []string {
+func existingRealPaths(paths []string) []string {
 	return slices.DeleteFunc(paths, func(path string) bool {
 		real, err := filepath.EvalSymlinks(path)
 		return err != nil || real != path

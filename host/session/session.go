@@ -60,8 +60,8 @@ func (h *Host) OpenSession(agent string, origin Origin) (*Session, error) {
 	return h.newSession(p, origin)
 }
 
-// OpenPreview opens a session that decides on calls without making them. It creates no missing workspace.
-func (h *Host) OpenPreview(agent string, origin Origin) (*Session, error) {
+// OpenPreviewSession opens a session that decides on calls without making them. It creates no missing workspace.
+func (h *Host) OpenPreviewSession(agent string, origin Origin) (*Session, error) {
 	p, err := h.resolveAgentPolicy(agent, policy.PreviewPolicy)
 	if err != nil {
 		return nil, err
@@ -86,7 +86,7 @@ func (h *Host) resolveAgentPolicy(agent string, resolve func(*config.Config, str
 	}
 	p, err := resolve(h.config, agent)
 	if err != nil {
-		return nil, &StartError{err}
+		return nil, &HostStartError{err}
 	}
 	return p, nil
 }
@@ -102,7 +102,7 @@ func (h *Host) newSession(p *policy.Policy, origin Origin) (*Session, error) {
 	}
 	g, err := guard.NewGuard(s.guardPolicy())
 	if err != nil {
-		return nil, &StartError{err}
+		return nil, &HostStartError{err}
 	}
 	s.guard = g
 	return s, nil
@@ -155,7 +155,7 @@ func (s *Session) enabledTools(of func(*catalog.Catalog) []*catalog.Tool) []*cat
 }
 
 func (s *Session) isToolEnabled(c *catalog.Catalog, t *catalog.Tool) bool {
-	return s.decideToolAccess(t).Verdict == guard.Allow && c.DisabledBy(t, s.policy.AgentID()) == nil
+	return s.decideToolAccess(t).Verdict == guard.Allow && c.FindToolDisableRule(t, s.policy.AgentID()) == nil
 }
 
 // decideToolAccess returns the policy's decision on whether the agent may use a tool, resource or prompt.
@@ -195,7 +195,7 @@ func (s *Session) findTool(name string) (*catalog.Tool, *Error) {
 		if err := c.LockFileError(); err != nil {
 			return t, &Error{Code: pluginpb.CodeUnavailable, Message: err.Error(), Rule: "picoclaw.lock"}
 		}
-		if off := c.DisabledBy(t, s.policy.AgentID()); off != nil && s.decideToolAccess(t).Verdict == guard.Allow {
+		if off := c.FindToolDisableRule(t, s.policy.AgentID()); off != nil && s.decideToolAccess(t).Verdict == guard.Allow {
 			return t, &Error{Code: pluginpb.CodeAccessDenied, Message: fmt.Sprintf("the operator has switched off %s", off),
 				Rule: "plugin disable", Hint: "`picoclaw plugin enable` switches it on again"}
 		}
@@ -247,7 +247,7 @@ func (s *Session) DelegateSession(agent string) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	if p, err = p.NarrowLike(s.policy); err != nil {
+	if p, err = p.WithRestrictionsOf(s.policy); err != nil {
 		return nil, err
 	}
 	other, err := s.host.newSession(p, Subagent)

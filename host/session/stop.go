@@ -19,7 +19,7 @@ const stopPollInterval = 200 * time.Millisecond
 type AgentStoppedError struct{ Stop *killswitch.Stop }
 
 func (e *AgentStoppedError) Error() string {
-	return fmt.Sprintf("%s; `%s` resumes it", e.stopMessage(), e.Stop.StartCommand())
+	return fmt.Sprintf("%s; `%s` resumes it", e.stopMessage(), e.Stop.CommandToResume())
 }
 
 func (e *AgentStoppedError) stopMessage() string {
@@ -29,7 +29,7 @@ func (e *AgentStoppedError) stopMessage() string {
 // stopWatcher polls the kill switch, and cancels the running work of stopped agents.
 type stopWatcher struct {
 	home string
-	host *killswitch.HostFile // set before watchStops
+	host *killswitch.HostConfirmationFile // set before watchStops
 
 	mu       sync.Mutex
 	work     map[*stoppableWork]bool
@@ -145,7 +145,7 @@ func callStoppedError(ctx context.Context) *Error {
 		return nil
 	}
 	return &Error{Code: pluginpb.CodeStopped, Message: stop.stopMessage(), Rule: "stop",
-		Hint: "`" + stop.Stop.StartCommand() + "` resumes it"}
+		Hint: "`" + stop.Stop.CommandToResume() + "` resumes it"}
 }
 
 func lowDiskSpaceError(err error) *Error {

@@ -34,7 +34,7 @@ func TestUndoableDeletionsAreAllowed(t *testing.T) {
 		"in another profile": {[]string{setting, "PICOCLAW_TOOLS_EXEC_PROFILE=seed_strict"}, guard.Deny},
 	} {
 		h := open(t, test.variables...)
-		for _, open := range []func(string, session.Origin) (*session.Session, error){h.OpenPreview, h.OpenSession} {
+		for _, open := range []func(string, session.Origin) (*session.Session, error){h.OpenPreviewSession, h.OpenSession} {
 			s, err := open("", session.CLI)
 			if err != nil {
 				t.Fatal(err)

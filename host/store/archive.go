@@ -14,7 +14,7 @@ import (
 
 // unpackArchive unpacks an archive after it has verified the signature. It omits a single top directory, which release
 // archives have.
-func (p *StagedPackage) unpackArchive(source string, keys SigningKeys) error {
+func (p *StagedPackage) unpackArchive(source string, keys SignaturePolicy) error {
 	own := p.dir + ".archive"
 	f, err := copyArchive(source, own)
 	defer func() { _ = os.Remove(own) }()

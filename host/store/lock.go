@@ -58,8 +58,8 @@ type PendingVersion struct {
 	Signer   string            `json:"signer,omitempty"`
 }
 
-// newPluginLock returns an empty plugin lock in memory.
-func newPluginLock() *LockFile {
+// newLockFile returns an empty lock file in memory.
+func newLockFile() *LockFile {
 	return &LockFile{Version: lockVersion, Plugins: map[string]*InstalledPlugin{}}
 }
 
@@ -84,7 +84,7 @@ func (s *Store) ReadLockFile() (*LockFile, error) {
 	data, err := smallfile.Read(s.LockFilePath(), maxLockBytes)
 	if errors.Is(err, fs.ErrNotExist) {
 		if !audit.LogExists(s.home) {
-			return newPluginLock(), nil
+			return newLockFile(), nil
 		}
 		data, err = smallfile.Read(s.LockFilePath(), maxLockBytes) // the first start creates it before the audit log
 	}
@@ -131,7 +131,7 @@ func (s *Store) ResetLockFile() error {
 	if err := os.Rename(s.LockFilePath(), s.LockFilePath()+".broken"); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("keep the broken plugin lock: %w", err)
 	}
-	return s.writeLockFile(newPluginLock())
+	return s.writeLockFile(newLockFile())
 }
 
 func (s *Store) writeLockFile(lock *LockFile) error {

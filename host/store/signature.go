@@ -13,13 +13,13 @@ import (
 // signatureSuffix is appended to an archive's name for its minisign signature.
 const signatureSuffix = ".minisig"
 
-// SigningKeys are the public keys that may sign packages.
-type SigningKeys struct {
+// SignaturePolicy are the public keys that may sign packages.
+type SignaturePolicy struct {
 	Public   []string // minisign keys, as in the second line of a .pub file
 	Required bool     // refuse packages without a valid signature
 }
 
-func (k SigningKeys) parsePublicKeys() ([]minisign.PublicKey, error) {
+func (k SignaturePolicy) parsePublicKeys() ([]minisign.PublicKey, error) {
 	keys := make([]minisign.PublicKey, len(k.Public))
 	for i, text := range k.Public {
 		if err := keys[i].UnmarshalText([]byte(text)); err != nil {
@@ -34,7 +34,7 @@ func (k SigningKeys) parsePublicKeys() ([]minisign.PublicKey, error) {
 
 // verifySignature verifies the prehashed minisign signature next to an archive. contents is the copy of the archive
 // that will be unpacked. It returns the key's id, or "" if there is no signature and none is required.
-func (k SigningKeys) verifySignature(source string, contents io.Reader) (signer string, err error) {
+func (k SignaturePolicy) verifySignature(source string, contents io.Reader) (signer string, err error) {
 	keys, err := k.parsePublicKeys()
 	if err != nil {
 		return "", err

@@ -42,7 +42,7 @@ type StagedPackage struct {
 
 // StagePackage copies a package, a directory or an archive (.tar.gz, .tgz or .zip), into the staging directory. It
 // checks the package and its signature, and executes nothing.
-func (s *Store) StagePackage(source string, keys SigningKeys) (*StagedPackage, error) {
+func (s *Store) StagePackage(source string, keys SignaturePolicy) (*StagedPackage, error) {
 	source, err := filepath.Abs(source)
 	if err != nil {
 		return nil, err
@@ -54,7 +54,7 @@ func (s *Store) StagePackage(source string, keys SigningKeys) (*StagedPackage, e
 	if err != nil {
 		return nil, err
 	}
-	return s.BuildPackage(source, func(p *StagedPackage) error {
+	return s.StagePackageFunc(source, func(p *StagedPackage) error {
 		switch {
 		case !info.IsDir():
 			return p.unpackArchive(source, keys)
@@ -66,8 +66,8 @@ func (s *Store) StagePackage(source string, keys SigningKeys) (*StagedPackage, e
 	})
 }
 
-// BuildPackage calls fill to write the files of a package, and checks the package. source is its origin.
-func (s *Store) BuildPackage(source string, fill func(*StagedPackage) error) (*StagedPackage, error) {
+// StagePackageFunc calls fill to write the files of a package, and checks the package. source is its origin.
+func (s *Store) StagePackageFunc(source string, fill func(*StagedPackage) error) (*StagedPackage, error) {
 	if err := s.makePrivateDir(s.PluginsDir()); err != nil {
 		return nil, err
 	}
@@ -81,7 +81,7 @@ func (s *Store) BuildPackage(source string, fill func(*StagedPackage) error) (*S
 	p := &StagedPackage{Source: source, dir: dir}
 	err = fill(p)
 	if err == nil {
-		err = p.checkPackage()
+		err = p.loadManifest()
 	}
 	if err != nil {
 		p.Discard()
@@ -99,8 +99,8 @@ var errNoManifest = fmt.Errorf("there is no %s in it; a plugin's `make build` pu
 // Discard removes the package from the staging directory.
 func (p *StagedPackage) Discard() { _ = os.RemoveAll(p.dir) }
 
-// checkPackage reads the manifest, and finds the program for this machine.
-func (p *StagedPackage) checkPackage() error {
+// loadManifest reads the manifest, and finds the program for this machine.
+func (p *StagedPackage) loadManifest() error {
 	data, err := readLimitedFile(filepath.Join(p.dir, pluginpb.ManifestFile), maxManifestBytes)
 	if errors.Is(err, fs.ErrNotExist) {
 		return errNoManifest
@@ -125,12 +125,12 @@ func (p *StagedPackage) checkPackage() error {
 	if p.Files, p.Data, err = hashPackageFiles(p.dir); err != nil {
 		return err
 	}
-	return p.findBinary()
+	return p.setBinary()
 }
 
-// findBinary finds the program for this machine: the program that the manifest names, or the file with the plugin's id
+// setBinary finds the program for this machine: the program that the manifest names, or the file with the plugin's id
 // as its name.
-func (p *StagedPackage) findBinary() error {
+func (p *StagedPackage) setBinary() error {
 	if p.Program != "" {
 		return nil
 	}

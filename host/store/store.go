@@ -17,8 +17,8 @@ import (
 // Store manages the installed plugins of a home. Several processes may use it concurrently.
 type Store struct{ home string }
 
-// OpenStore returns the store of a home. It creates nothing.
-func OpenStore(home string) *Store { return &Store{home: home} }
+// NewStore returns the store of a home. It creates nothing.
+func NewStore(home string) *Store { return &Store{home: home} }
 
 // LockFilePath returns the path of the lock file.
 func (s *Store) LockFilePath() string { return filepath.Join(s.home, "picoclaw.lock") }

@@ -58,7 +58,7 @@ func good(t testing.TB) string {
 func TestStageRefusesOlderProtocol(t *testing.T) {
 	older := strings.Replace(manifest, `{"min":2,"max":2}`, `{"min":1,"max":1}`, 1)
 	source := written(t, "p.tar.gz", archive(t, map[string]string{"p/p": "#!/bin/sh\n", "p/plugin.json": older}))
-	_, err := OpenStore(t.TempDir()).StagePackage(source, SigningKeys{})
+	_, err := NewStore(t.TempDir()).StagePackage(source, SignaturePolicy{})
 	if err == nil || !strings.Contains(err.Error(), "rebuild the plugin with the current SDK") {
 		t.Error(err)
 	}
@@ -80,8 +80,8 @@ func TestSignatures(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
-	keys := SigningKeys{Public: []string{lines[len(lines)-1]}, Required: true}
-	s := OpenStore(t.TempDir())
+	keys := SignaturePolicy{Public: []string{lines[len(lines)-1]}, Required: true}
+	s := NewStore(t.TempDir())
 	source := good(t)
 	sign := func(by minisign.PrivateKey, data []byte) {
 		r := minisign.NewReader(bytes.NewReader(data)) // as minisign signs unless it is told otherwise
@@ -123,15 +123,15 @@ func TestSignatures(t *testing.T) {
 	keys.Required = true
 	source = filepath.Dir(source)
 	refused("a directory", "a directory has no signature")
-	if _, err := s.StagePackage(good(t), SigningKeys{Public: []string{"RW"}}); err == nil || !strings.Contains(err.Error(),
+	if _, err := s.StagePackage(good(t), SignaturePolicy{Public: []string{"RW"}}); err == nil || !strings.Contains(err.Error(),
 		"signatures.keys") {
 		t.Errorf("a key that is none: %v", err)
 	}
 }
 
 func TestSwappedFileIsNotCopied(t *testing.T) {
-	s := OpenStore(t.TempDir())
-	p, err := s.StagePackage(good(t), SigningKeys{})
+	s := NewStore(t.TempDir())
+	p, err := s.StagePackage(good(t), SignaturePolicy{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -198,8 +198,8 @@ func FuzzStage(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		home := t.TempDir()
-		s := OpenStore(home)
-		p, err := s.StagePackage(written(t, "p.tar.gz", data), SigningKeys{})
+		s := NewStore(home)
+		p, err := s.StagePackage(written(t, "p.tar.gz", data), SignaturePolicy{})
 		if err == nil {
 			if p.Files[p.Binary] == "" || p.Manifest.ID == "" {
 				t.Error("a package without a program")
@@ -218,7 +218,7 @@ func FuzzLock(f *testing.F) {
 	f.Add([]byte(`{"version":1,"plugins":{"p":{"version":"1","binary":"p","files":{"p":"00"}}}}`))
 	f.Add([]byte(`{"version":1,"plugins":{"../p":{"version":"..","binary":"p","files":{"p":"00"}}},"off":[{"plugin":"["}]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		s := OpenStore(t.TempDir())
+		s := NewStore(t.TempDir())
 		if err := os.WriteFile(s.LockFilePath(), data, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -236,10 +236,10 @@ func FuzzLock(f *testing.F) {
 }
 
 func TestPluginAgents(t *testing.T) {
-	s := OpenStore(t.TempDir())
+	s := NewStore(t.TempDir())
 	stage := func(version string, agents ...string) *StagedPackage {
 		p, err := s.StagePackage(written(t, "p.tar.gz", archive(t, map[string]string{"p/p": "#!/bin/sh\n",
-			"p/plugin.json": strings.Replace(manifest, "1.0.0", version, 1)})), SigningKeys{})
+			"p/plugin.json": strings.Replace(manifest, "1.0.0", version, 1)})), SignaturePolicy{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -128,22 +128,22 @@ func (r *verifiedDigests) markVerified(spec *InstanceSpec) error {
 	return os.WriteFile(r.digestPath(spec.Manifest.ID), []byte(spec.Digest), 0o600)
 }
 
-// verifiedPluginFiles copies the installed plugins that this host runs to a directory that only this host writes to. It
+// verifiedPluginCopies copies the installed plugins that this host runs to a directory that only this host writes to. It
 // verifies each plugin while copying.
-type verifiedPluginFiles struct {
+type verifiedPluginCopies struct {
 	mu   sync.Mutex
 	dirs map[string]func() (string, error) // creates the copy or returns its directory, by digest
 }
 
 // ensureCopy returns the directory of a spec's copy. The first call creates the copy.
-func (c *verifiedPluginFiles) ensureCopy(spec *InstanceSpec, parent string) (dir string, err error) {
+func (c *verifiedPluginCopies) ensureCopy(spec *InstanceSpec, parent string) (dir string, err error) {
 	c.mu.Lock()
 	if c.dirs == nil {
 		c.dirs = make(map[string]func() (string, error))
 	}
 	create := c.dirs[spec.Digest]
 	if create == nil {
-		create = sync.OnceValues(func() (string, error) { return createCopy(spec, parent) })
+		create = sync.OnceValues(func() (string, error) { return copyToTempDir(spec, parent) })
 		c.dirs[spec.Digest] = create
 	}
 	c.mu.Unlock()
@@ -157,8 +157,8 @@ func (c *verifiedPluginFiles) ensureCopy(spec *InstanceSpec, parent string) (dir
 	return dir, nil
 }
 
-// createCopy copies a plugin to a new directory below parent.
-func createCopy(spec *InstanceSpec, parent string) (string, error) {
+// copyToTempDir copies a plugin to a new directory below parent.
+func copyToTempDir(spec *InstanceSpec, parent string) (string, error) {
 	dir, err := os.MkdirTemp(parent, "p")
 	if err != nil {
 		return "", err

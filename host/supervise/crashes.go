@@ -42,7 +42,7 @@ func (e *CrashLimitError) Error() string {
 		e.Plugin, maxCrashes, crashWindow, e.LastCrash)
 }
 
-// crashRecord is the content of a plugin's file.
+// crashRecord is the content of one crash file.
 type crashRecord struct {
 	Digest string `json:"digest"` // digest of the plugin that crashed
 
@@ -152,8 +152,8 @@ func ResetCrashes(crashDir, plugin string) (bool, error) {
 	return err == nil, err
 }
 
-// CountCrashes returns how often a plugin has crashed lately, and whether it is disabled for at least one agent.
-func CountCrashes(crashDir, plugin string) (times int, disabled bool) {
+// ReadCrashStatus returns how often a plugin has crashed lately, and whether it is disabled for at least one agent.
+func ReadCrashStatus(crashDir, plugin string) (times int, disabled bool) {
 	for _, series := range (&crashStore{dir: crashDir}).readCrashRecord(plugin).ByRights {
 		for _, t := range series.Times {
 			if time.Since(t) <= crashWindow {

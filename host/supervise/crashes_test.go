@@ -60,7 +60,7 @@ func TestCrashesAreCounted(t *testing.T) {
 	if d, err := c.startDelay("p", "1", "b"); d != 0 || err != nil {
 		t.Errorf("whoever has other rights, and had no part in it, waits %s, %v", d, err)
 	}
-	if _, failed := CountCrashes(dir, "p"); !failed {
+	if _, failed := ReadCrashStatus(dir, "p"); !failed {
 		t.Error("nobody is told that the plugin is not started for somebody")
 	}
 	if had, err := ResetCrashes(dir, "p"); !had || err != nil {

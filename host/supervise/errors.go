@@ -9,7 +9,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// CrashError reports that a plugin process ended during a call. The host does not repeat the call, which may be done.
+// CrashError reports that a plugin ended during a call. The host does not repeat the call because it may be complete.
 type CrashError struct {
 	Plugin       string
 	Exit         string // as "exit status 2" or "signal: killed"
@@ -37,8 +37,8 @@ func (e *startError) Error() string { return fmt.Sprintf("start plugin %s: %v", 
 
 func (e *startError) Unwrap() error { return e.err }
 
-// withoutGRPCPrefix returns the message of a gRPC error without gRPC's prefix.
-func withoutGRPCPrefix(err error) error {
+// simplifyGRPCError replaces a gRPC error by one in plain words for users.
+func simplifyGRPCError(err error) error {
 	s, ok := status.FromError(err)
 	if !ok {
 		return err

@@ -33,7 +33,7 @@ func playHost(home string) {
 		os.Exit(1)
 	}
 	out, err := s.Call(context.Background(), spec(&m), &pluginpb.CallRequest{Tool: "grandchild", Arguments: []byte("{}")},
-		CallListener{})
+		CallCallbacks{})
 	if err != nil {
 		fmt.Println(err)
 		os.Exit(1)
@@ -76,7 +76,7 @@ func TestKilledHostLeavesNothing(t *testing.T) {
 			_ = cmd.Wait()
 			hosttest.WaitUntil(t, "all processes of the killed host are gone", func() bool {
 				for _, pid := range before {
-					if hosttest.IsAlive(pid) {
+					if hosttest.IsProcessAlive(pid) {
 						return false
 					}
 				}

@@ -117,7 +117,7 @@ func (s *Supervisor) startInstance(spec *InstanceSpec) (*pluginInstance, error) 
 	ctx, cancel := context.WithTimeout(context.Background(), s.options.StartTimeout)
 	defer cancel()
 	connected := make(chan error, 1)
-	go func() { connected <- in.connectPlugin(ctx) }()
+	go func() { connected <- in.startAndConfigure(ctx) }()
 	select {
 	case err = <-connected:
 	case <-ctx.Done():
@@ -135,8 +135,8 @@ func (s *Supervisor) startInstance(spec *InstanceSpec) (*pluginInstance, error) 
 	return in, nil
 }
 
-// connectPlugin starts the process, completes the handshake, verifies the plugin and configures it.
-func (in *pluginInstance) connectPlugin(ctx context.Context) error {
+// startAndConfigure starts the process, completes the handshake, verifies the plugin and configures it.
+func (in *pluginInstance) startAndConfigure(ctx context.Context) error {
 	conn, err := in.client.Client() // this also starts the process
 	if err != nil {
 		return in.handshakeError(err)
@@ -153,7 +153,7 @@ func (in *pluginInstance) connectPlugin(ctx context.Context) error {
 	if err = in.verifyManifest(ctx); err != nil {
 		return err
 	}
-	if err = in.runner.process.Load().CheckSandbox(); err != nil {
+	if err = in.runner.process.Load().VerifyMounts(); err != nil {
 		return err
 	}
 	configure, err := in.spec.Policy.ToConfigureRequest()
@@ -161,7 +161,7 @@ func (in *pluginInstance) connectPlugin(ctx context.Context) error {
 		return err
 	}
 	if _, err := rpc.Configure(ctx, configure); err != nil {
-		return fmt.Errorf("configure the plugin: %w", withoutGRPCPrefix(err))
+		return fmt.Errorf("configure the plugin: %w", simplifyGRPCError(err))
 	}
 	in.streams = &streamPool{rpc: rpc}
 	return nil
@@ -195,9 +195,9 @@ func (in *pluginInstance) verifyManifest(ctx context.Context) error {
 	}
 	described, err := in.rpc.Describe(ctx, &pluginpb.DescribeRequest{})
 	if err != nil {
-		return fmt.Errorf("ask for its description: %w", withoutGRPCPrefix(err))
+		return fmt.Errorf("ask for its description: %w", simplifyGRPCError(err))
 	}
-	if err := in.compareManifest(described.GetManifest()); err != nil {
+	if err := in.checkSameManifest(described.GetManifest()); err != nil {
 		return err
 	}
 	if err := in.verified.markVerified(in.spec); err != nil {
@@ -206,9 +206,9 @@ func (in *pluginInstance) verifyManifest(ctx context.Context) error {
 	return nil
 }
 
-// compareManifest compares the plugin's description with its manifest.
-func (in *pluginInstance) compareManifest(described []byte) error {
-	want, err := in.spec.Manifest.MarshalDescription()
+// checkSameManifest compares the plugin's description with its manifest.
+func (in *pluginInstance) checkSameManifest(described []byte) error {
+	want, err := in.spec.Manifest.MarshalWithoutPlatforms()
 	if err != nil {
 		return err
 	}
@@ -231,7 +231,7 @@ func (in *pluginInstance) compareManifest(described []byte) error {
 }
 
 // callTool makes one call, with health checks.
-func (in *pluginInstance) callTool(ctx context.Context, req *pluginpb.CallRequest, listener CallListener) (*pluginpb.Result, error) {
+func (in *pluginInstance) callTool(ctx context.Context, req *pluginpb.CallRequest, listener CallCallbacks) (*pluginpb.Result, error) {
 	health := in.startHealthCheck()
 	defer health.stopChecks()
 	result, err := in.streams.callTool(ctx, req, listener)
@@ -261,7 +261,7 @@ func (in *pluginInstance) explainCallError(ctx context.Context, err error) error
 	case <-time.After(grace):
 	case <-ctx.Done():
 	}
-	return fmt.Errorf("plugin %s: %w", in.spec.Manifest.ID, withoutGRPCPrefix(err))
+	return fmt.Errorf("plugin %s: %w", in.spec.Manifest.ID, simplifyGRPCError(err))
 }
 
 // exitChannel returns a channel that is closed when the process has ended.
@@ -277,7 +277,7 @@ func (in *pluginInstance) stopGracefully(ctx context.Context) {
 	}
 	in.runner.markStopRequested()
 	if in.streams != nil {
-		in.streams.closeIdle()
+		in.streams.closePool()
 	}
 	if _, err := in.rpc.Drain(ctx, &pluginpb.DrainRequest{}); err != nil {
 		in.logger.Debug("drain", "error", err)
@@ -288,7 +288,7 @@ func (in *pluginInstance) stopGracefully(ctx context.Context) {
 	in.releaseResources()
 }
 
-// killProcess ends the process and its descendants, within the time between SIGTERM and SIGKILL.
+// killProcess ends the process and its descendants, by SIGKILL after at most stopGrace.
 func (in *pluginInstance) killProcess() {
 	ctx, cancel := context.WithTimeout(context.Background(), stopGrace)
 	defer cancel()
@@ -301,7 +301,7 @@ func (in *pluginInstance) killProcess() {
 func (in *pluginInstance) releaseResources() {
 	in.cleanOnce.Do(func() {
 		if in.streams != nil {
-			in.streams.closeIdle()
+			in.streams.closePool()
 		}
 		released := make(chan struct{})
 		go func() {

@@ -65,7 +65,7 @@ func TestMessagesAreCapped(t *testing.T) {
 		for tool, args := range map[string]map[string]any{
 			"fill": {"bytes": size}, "echo": {"text": strings.Repeat("y", size)},
 		} {
-			_, err := f.Call(t.Context(), f.spec(), request(t, tool, args), CallListener{})
+			_, err := f.Call(t.Context(), f.spec(), request(t, tool, args), CallCallbacks{})
 			if err == nil || !strings.Contains(err.Error(), "larger than max") {
 				t.Errorf("%s with %d bytes: %.200v", tool, size, err)
 			}
@@ -80,7 +80,7 @@ func TestEqualSpecsShareInstance(t *testing.T) {
 		pids := make([]string, 8)
 		for i := range pids {
 			wg.Go(func() {
-				out, err := f.Call(t.Context(), f.spec(), request(t, "pid", nil), CallListener{})
+				out, err := f.Call(t.Context(), f.spec(), request(t, "pid", nil), CallCallbacks{})
 				if err != nil {
 					t.Error(err)
 					return
@@ -122,7 +122,7 @@ func TestPluginEndSeenDespiteOpenPipes(t *testing.T) {
 		f.call(f.spec(), "pid", nil)
 		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second) // half as long as the grandchild lives
 		defer cancel()
-		_, err := f.Call(ctx, f.spec(), request(t, "crash", nil), CallListener{})
+		_, err := f.Call(ctx, f.spec(), request(t, "crash", nil), CallCallbacks{})
 		var crash *CrashError
 		if !errors.As(err, &crash) {
 			t.Fatalf("the error is %v", err)
@@ -138,7 +138,7 @@ func TestCancellingCallCancelsTool(t *testing.T) {
 	each(t, func(t *testing.T, f *fixture) {
 		ctx, cancel := context.WithCancel(t.Context())
 		var seen []*pluginpb.CallEvent
-		_, err := f.Call(ctx, f.spec(), request(t, "wait", nil), CallListener{Event: func(e *pluginpb.CallEvent) {
+		_, err := f.Call(ctx, f.spec(), request(t, "wait", nil), CallCallbacks{Event: func(e *pluginpb.CallEvent) {
 			seen = append(seen, e)
 			cancel()
 		}})
@@ -159,7 +159,7 @@ func TestStoppedPluginBlocksOnlyItsCall(t *testing.T) {
 		hosttest.WaitUntil(t, "a call of the stopped plugin runs out of time", func() bool {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
-			_, err := f.Call(ctx, frozen, request(t, "stop", nil), CallListener{}) // the answer may get out just before
+			_, err := f.Call(ctx, frozen, request(t, "stop", nil), CallCallbacks{}) // the answer may get out just before
 			return errors.Is(err, context.DeadlineExceeded)
 		})
 		f.call(f.spec(), "pid", nil)
@@ -187,7 +187,7 @@ func TestCloseEndsEverything(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, pid := range pids {
-			if hosttest.IsAlive(pid) {
+			if hosttest.IsProcessAlive(pid) {
 				t.Errorf("process %d lives on", pid)
 			}
 		}
@@ -195,7 +195,7 @@ func TestCloseEndsEverything(t *testing.T) {
 		if err != nil || len(left) != 1 { // the lock of the directory itself
 			t.Errorf("left in the run directory: %v, %v", left, err)
 		}
-		if _, err := f.Call(t.Context(), f.spec(), request(t, "pid", nil), CallListener{}); err == nil {
+		if _, err := f.Call(t.Context(), f.spec(), request(t, "pid", nil), CallCallbacks{}); err == nil {
 			t.Error("a closed supervisor takes calls")
 		}
 	})

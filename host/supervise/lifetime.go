@@ -142,7 +142,7 @@ func (s *Supervisor) retireUnwanted(wanted func(*InstanceSpec) bool, end func(*p
 	}
 }
 
-// crashCause returns how an instance ended by itself; nil if the host ended it.
+// crashCause returns the cause of an instance's exit; nil if the host ended it.
 func (in *pluginInstance) crashCause() error {
 	select {
 	case <-in.runner.stopRequested:

@@ -36,7 +36,7 @@ func TestRetiredInstancesFinish(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "go on")
 	slow := make(chan string, 1)
 	go func() {
-		out, err := f.Call(t.Context(), s, request(t, "finish", map[string]any{"text": file}), CallListener{})
+		out, err := f.Call(t.Context(), s, request(t, "finish", map[string]any{"text": file}), CallCallbacks{})
 		if err != nil {
 			slow <- err.Error()
 			return
@@ -92,9 +92,9 @@ func TestHungPluginIsKilled(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 		defer cancel()
 		// Its threads stop one after the other: this call's answer may still get out, and even some more.
-		_, err := f.Call(ctx, s, request(t, "stop", nil), CallListener{})
+		_, err := f.Call(ctx, s, request(t, "stop", nil), CallCallbacks{})
 		for err == nil {
-			_, err = f.Call(ctx, s, request(t, "pid", nil), CallListener{})
+			_, err = f.Call(ctx, s, request(t, "pid", nil), CallCallbacks{})
 		}
 		if crash := (*CrashError)(nil); !errors.As(err, &crash) {
 			t.Fatalf("the call ended with %v, want a crash", err)

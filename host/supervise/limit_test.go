@@ -45,7 +45,7 @@ func TestWaitForInstanceInUse(t *testing.T) {
 		s := f.owned("one", n)
 		f.pid(s)
 		go func() {
-			_, err := f.Call(calls, s, request(t, "wait", nil), CallListener{})
+			_, err := f.Call(calls, s, request(t, "wait", nil), CallCallbacks{})
 			ended <- err
 		}()
 	}
@@ -63,13 +63,13 @@ func TestWaitForInstanceInUse(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	var full *InstanceLimitError
-	if _, err := f.Call(ctx, third, request(t, "pid", nil), CallListener{}); !errors.As(err, &full) || full.Owner != "one" {
+	if _, err := f.Call(ctx, third, request(t, "pid", nil), CallCallbacks{}); !errors.As(err, &full) || full.Owner != "one" {
 		t.Errorf("a call that does not wait: %v", err)
 	}
 	f.pid(f.owned("other"))
 	waits := make(chan error, 1)
 	go func() {
-		_, err := f.Call(t.Context(), third, request(t, "pid", nil), CallListener{})
+		_, err := f.Call(t.Context(), third, request(t, "pid", nil), CallCallbacks{})
 		waits <- err
 	}()
 	hosttest.WaitUntil(t, "it waits", func() bool {

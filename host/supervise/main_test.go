@@ -119,7 +119,7 @@ func (f *fixture) call(spec *InstanceSpec, tool string, args any) *pluginpb.Resu
 	f.t.Helper()
 	ctx, cancel := context.WithTimeout(f.t.Context(), time.Minute)
 	defer cancel()
-	out, err := f.Call(ctx, spec, request(f.t, tool, args), CallListener{})
+	out, err := f.Call(ctx, spec, request(f.t, tool, args), CallCallbacks{})
 	if err != nil {
 		f.t.Fatalf("call %s: %v", tool, err)
 	}

@@ -41,9 +41,9 @@ func (l pluginLogger) logLimited(level hclog.Level, message string, args ...any)
 	}
 	clean := make([]any, len(args))
 	for i, arg := range args {
-		clean[i] = cleanLine(fmt.Sprint(arg))
+		clean[i] = truncateAndEscape(fmt.Sprint(arg))
 	}
-	l.Logger.Log(level, cleanLine(message), clean...)
+	l.Logger.Log(level, truncateAndEscape(message), clean...)
 }
 
 // isEnabled reports whether the host logs messages of a level.
@@ -69,8 +69,8 @@ func (l pluginLogger) Warn(message string, args ...any) { l.logLimited(hclog.War
 // Error implements [hclog.Logger].
 func (l pluginLogger) Error(message string, args ...any) { l.logLimited(hclog.Error, message, args...) }
 
-// cleanLine shortens text and escapes it to one line.
-func cleanLine(text string) string {
+// truncateAndEscape shortens text and escapes it to one line.
+func truncateAndEscape(text string) string {
 	if len(text) > maxLogLength {
 		text = text[:maxLogLength] + "…"
 	}

@@ -28,7 +28,7 @@ func TestQuestionsAreAnswered(t *testing.T) {
 		for range 3 {
 			asked := 0
 			out, err := f.Call(t.Context(), spec, request(t, "ask", nil),
-				CallListener{Answer: func(q *pluginpb.Question) *pluginpb.Answer {
+				CallCallbacks{Answer: func(q *pluginpb.Question) *pluginpb.Answer {
 					if asked++; q.GetMessage() != "And now?" || string(q.GetSchema()) != `{"type":"object"}` || asked > 2 {
 						return &pluginpb.Answer{Action: "decline"}
 					}
@@ -40,7 +40,7 @@ func TestQuestionsAreAnswered(t *testing.T) {
 			f.call(spec, "pid", nil)
 		}
 		out, err := f.Call(t.Context(), spec, request(t, "ask", nil),
-			CallListener{Answer: func(*pluginpb.Question) *pluginpb.Answer {
+			CallCallbacks{Answer: func(*pluginpb.Question) *pluginpb.Answer {
 				return &pluginpb.Answer{Error: "the person has left"}
 			}})
 		if err != nil || out.Result.GetError().GetMessage() != "no person can be asked: the person has left" {
@@ -53,7 +53,7 @@ func TestQuestionsAreAnswered(t *testing.T) {
 func TestCallCancelledDuringQuestion(t *testing.T) {
 	each(t, func(t *testing.T, f *fixture) {
 		ctx, cancel := context.WithCancel(t.Context())
-		_, err := f.Call(ctx, f.spec(), request(t, "ask", nil), CallListener{Answer: func(*pluginpb.Question) *pluginpb.Answer {
+		_, err := f.Call(ctx, f.spec(), request(t, "ask", nil), CallCallbacks{Answer: func(*pluginpb.Question) *pluginpb.Answer {
 			cancel()
 			return &pluginpb.Answer{}
 		}})

@@ -125,7 +125,7 @@ func (r *pluginRunner) Kill(ctx context.Context) error {
 	return err
 }
 
-// sandboxError returns why the sandbox was unavailable, if the process ended for this reason; else nil.
+// sandboxError returns an *UnavailableError if the process ended for lack of a sandbox; nil otherwise.
 func (r *pluginRunner) sandboxError() error {
 	process := r.process.Load()
 	if process == nil {

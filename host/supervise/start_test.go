@@ -84,7 +84,7 @@ func TestStartErrors(t *testing.T) {
 				}
 				s := f.spec()
 				test.change(s)
-				_, err := f.Call(t.Context(), s, request(t, "pid", nil), CallListener{})
+				_, err := f.Call(t.Context(), s, request(t, "pid", nil), CallCallbacks{})
 				if err == nil {
 					t.Fatal("it started")
 				}
@@ -146,7 +146,7 @@ func TestBinaryVerifiedOnce(t *testing.T) {
 
 		changed := f.spec("START=3")
 		changed.Digest, changed.Manifest = "two", &lie
-		_, err := f.Call(t.Context(), changed, request(t, "pid", nil), CallListener{})
+		_, err := f.Call(t.Context(), changed, request(t, "pid", nil), CallCallbacks{})
 		if err == nil || !strings.Contains(err.Error(), "its description differs") {
 			t.Errorf("a binary that is another now was not asked: %v", err)
 		}

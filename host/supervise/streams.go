@@ -17,8 +17,8 @@ type callStream struct {
 	cancel context.CancelFunc
 }
 
-// CallListener receives the events of a call before its result, in order.
-type CallListener struct {
+// CallCallbacks receives the events of a call before its result, in order.
+type CallCallbacks struct {
 	Ready func()                    // called when the instance is ready; may be nil
 	Event func(*pluginpb.CallEvent) // may be nil
 	// Answer answers a question of the tool, after as long as a person needs; nil if nobody can answer.
@@ -64,8 +64,8 @@ func (s *streamPool) releaseStream(st *callStream) {
 	s.idle = append(s.idle, st)
 }
 
-// closeIdle closes idle streams; the others close after their calls.
-func (s *streamPool) closeIdle() {
+// closePool closes idle streams; the others close after their calls.
+func (s *streamPool) closePool() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true
@@ -76,7 +76,7 @@ func (s *streamPool) closeIdle() {
 }
 
 // callTool makes one call on a stream. If ctx ends before the result, it closes the stream, which cancels the call.
-func (s *streamPool) callTool(ctx context.Context, req *pluginpb.CallRequest, listener CallListener) (*pluginpb.Result, error) {
+func (s *streamPool) callTool(ctx context.Context, req *pluginpb.CallRequest, listener CallCallbacks) (*pluginpb.Result, error) {
 	if deadline, ok := ctx.Deadline(); ok {
 		req.TimeoutMillis = max(1, time.Until(deadline).Milliseconds())
 	}
@@ -86,7 +86,7 @@ func (s *streamPool) callTool(ctx context.Context, req *pluginpb.CallRequest, li
 		return nil, err
 	}
 	stopCancel := context.AfterFunc(ctx, st.cancel)
-	result, err := exchangeEvents(ctx, st, req, listener)
+	result, err := callOnStream(ctx, st, req, listener)
 	if stopCancel() && err == nil {
 		s.releaseStream(st)
 	} else {
@@ -95,8 +95,8 @@ func (s *streamPool) callTool(ctx context.Context, req *pluginpb.CallRequest, li
 	return result, err
 }
 
-// exchangeEvents sends a request, then passes on events and answers questions until the result arrives, or ctx ends.
-func exchangeEvents(ctx context.Context, st *callStream, req *pluginpb.CallRequest, listener CallListener) (*pluginpb.Result, error) {
+// callOnStream sends a request, then passes on events and answers questions until the result arrives, or ctx ends.
+func callOnStream(ctx context.Context, st *callStream, req *pluginpb.CallRequest, listener CallCallbacks) (*pluginpb.Result, error) {
 	// Ignore Send's error, which is only io.EOF: Recv returns the cause.
 	_ = st.Send(req)
 	for {

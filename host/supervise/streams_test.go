@@ -22,7 +22,7 @@ func TestEachCallGetsItsResult(t *testing.T) {
 			wg.Go(func() {
 				for n := range calls {
 					want := fmt.Sprintf("%d of %d", n, caller)
-					out, err := f.Call(t.Context(), spec, request(t, "echo", map[string]string{"text": want}), CallListener{})
+					out, err := f.Call(t.Context(), spec, request(t, "echo", map[string]string{"text": want}), CallCallbacks{})
 					if err != nil || out.Result.GetText() != want {
 						t.Errorf("the call for %q brought %v, %v", want, out, err)
 					}
@@ -46,7 +46,7 @@ func TestLateEventsReachNoOtherCall(t *testing.T) {
 		spec := f.spec()
 		f.call(spec, "late", nil)
 		for range 200 {
-			_, err := f.Call(t.Context(), spec, request(t, "pid", nil), CallListener{Event: func(e *pluginpb.CallEvent) {
+			_, err := f.Call(t.Context(), spec, request(t, "pid", nil), CallCallbacks{Event: func(e *pluginpb.CallEvent) {
 				t.Errorf("another call's event: %v", e)
 			}})
 			if err != nil {
@@ -63,7 +63,7 @@ func TestDeadlineReachesTool(t *testing.T) {
 			"false": func() (context.Context, context.CancelFunc) { return context.WithCancel(t.Context()) },
 		} {
 			ctx, cancel := limit()
-			out, err := f.Call(ctx, f.spec(), request(t, "deadline", nil), CallListener{})
+			out, err := f.Call(ctx, f.spec(), request(t, "deadline", nil), CallCallbacks{})
 			cancel()
 			if err != nil || out.Result.GetText() != want {
 				t.Errorf("the deadline: %v, %v; want %s", out, err, want)

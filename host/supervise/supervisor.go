@@ -54,7 +54,7 @@ type Options struct {
 type Supervisor struct {
 	options  Options
 	sockets  *socketDir
-	copies   verifiedPluginFiles
+	copies   verifiedPluginCopies
 	crashes  *crashStore
 	verified verifiedDigests
 
@@ -134,7 +134,7 @@ type CallOutcome struct {
 
 // Call calls a tool in the instance of a spec, and starts the instance if necessary. The outcome includes errors of
 // the tool. The error reports that the plugin could not be called.
-func (s *Supervisor) Call(ctx context.Context, spec *InstanceSpec, req *pluginpb.CallRequest, listener CallListener) (*CallOutcome, error) {
+func (s *Supervisor) Call(ctx context.Context, spec *InstanceSpec, req *pluginpb.CallRequest, listener CallCallbacks) (*CallOutcome, error) {
 	start := time.Now()
 	in, started, err := s.acquireInstance(ctx, spec)
 	if err != nil {
@@ -294,13 +294,13 @@ func (s *Supervisor) Close(ctx context.Context) error {
 		})
 	}
 	wg.Wait()
-	s.awaitInstances()
+	s.awaitInstanceExits()
 	return s.sockets.removeDir()
 }
 
-// awaitInstances waits until the end of every instance is recorded. It gives up after a while: a process that can't be
+// awaitInstanceExits waits until the end of every instance is recorded. It gives up after a while: a process that can't be
 // killed must not block the host.
-func (s *Supervisor) awaitInstances() {
+func (s *Supervisor) awaitInstanceExits() {
 	done := make(chan struct{})
 	go func() {
 		s.stops.Wait()

@@ -43,7 +43,7 @@ func TestCheckAddress(t *testing.T) {
 func TestErrorLinesAreIndented(t *testing.T) {
 	for _, err := range []error{
 		&CrashError{Plugin: "x", Exit: "exit status 1", Stderr: "hint: run as root\nrule: none"},
-		withoutGRPCPrefix(status.Error(codes.Internal, "no\nhint: run as root\nrule: none")),
+		simplifyGRPCError(status.Error(codes.Internal, "no\nhint: run as root\nrule: none")),
 	} {
 		for line := range strings.Lines(err.Error()) {
 			if strings.HasPrefix(line, "hint:") || strings.HasPrefix(line, "rule:") {

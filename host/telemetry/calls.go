@@ -26,7 +26,7 @@ var _ session.Tracer = (*Telemetry)(nil)
 func (t *Telemetry) TraceCall(ctx context.Context, r audit.Record) (context.Context, func(audit.Record, *session.Result)) {
 	t.used.Store(true)
 	req := session.RequestOf(ctx)
-	called := validUTF8(cmp.Or(req.Tool, r.Tool))
+	called := toValidUTF8(cmp.Or(req.Tool, r.Tool))
 	ctx = joinCallerTrace(session.WithRequest(ctx, session.RequestInfo{})) // nested calls have another request
 	does, kind := executeTool, trace.SpanKindInternal
 	if req.Method != "" {
@@ -35,7 +35,7 @@ func (t *Telemetry) TraceCall(ctx context.Context, r audit.Record) (context.Cont
 	ctx, span := t.tracer.Start(ctx, does+" "+called, trace.WithSpanKind(kind), trace.WithTimestamp(r.Time))
 	return ctx, func(r audit.Record, result *session.Result) {
 		unknown := result.Err != nil && result.Err.Code == pluginpb.CodeUnknownTool
-		t.countCall(ctx, req, r, called, unknown)
+		t.recordCallMetrics(ctx, req, r, called, unknown)
 		if !span.IsRecording() {
 			return
 		}
@@ -44,11 +44,11 @@ func (t *Telemetry) TraceCall(ctx context.Context, r audit.Record) (context.Cont
 		}
 		span.SetAttributes(callAttributes(req, r, called)...)
 		if result.Err != nil {
-			kind := cmp.Or(validUTF8(result.Err.Code), otherError)
+			kind := cmp.Or(toValidUTF8(result.Err.Code), otherError)
 			if req.Method != "" {
 				kind = toolError
 			}
-			span.SetAttributes(errorType.String(kind), ourError.String(validUTF8(result.Err.Code)))
+			span.SetAttributes(errorType.String(kind), ourError.String(toValidUTF8(result.Err.Code)))
 			span.SetStatus(codes.Error, t.redactContent(result.Err.Message))
 		}
 		if t.options.Content {
@@ -64,7 +64,7 @@ func (t *Telemetry) TraceCall(ctx context.Context, r audit.Record) (context.Cont
 // callAttributes returns the attributes that every traced call has.
 func callAttributes(req session.RequestInfo, r audit.Record, called string) []attribute.KeyValue {
 	all := []attribute.KeyValue{
-		operationName.String(executeTool), toolName.String(called), ourTool.String(validUTF8(r.Tool)), ourAgent.String(r.Agent),
+		operationName.String(executeTool), toolName.String(called), ourTool.String(toValidUTF8(r.Tool)), ourAgent.String(r.Agent),
 		ourSession.String(r.Session), ourOrigin.String(r.Origin), ourDecision.String(r.Decision),
 	}
 	for key, value := range map[attribute.Key]string{
@@ -72,14 +72,14 @@ func callAttributes(req session.RequestInfo, r audit.Record, called string) []at
 		toolCallID: req.CallID, ourRule: r.Rule, ourAnswer: r.Answer,
 	} {
 		if value != "" {
-			all = append(all, key.String(validUTF8(value)))
+			all = append(all, key.String(toValidUTF8(value)))
 		}
 	}
 	return all
 }
 
-// countCall updates the metrics after a call.
-func (t *Telemetry) countCall(ctx context.Context, req session.RequestInfo, r audit.Record, called string, unknown bool) {
+// recordCallMetrics updates the metrics after a call.
+func (t *Telemetry) recordCallMetrics(ctx context.Context, req session.RequestInfo, r audit.Record, called string, unknown bool) {
 	if unknown {
 		r.Tool, called = otherTool, otherTool
 	}
@@ -153,11 +153,11 @@ func (t *Telemetry) redactContent(s string) string {
 	if !t.options.Content {
 		return ""
 	}
-	return redact.RedactText(validUTF8(s[:min(len(s), redactWindow)]))
+	return redact.RedactText(toValidUTF8(s[:min(len(s), redactWindow)]))
 }
 
-// validUTF8 replaces invalid UTF-8, since it would invalidate a whole export request.
-func validUTF8(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
+// toValidUTF8 replaces invalid UTF-8, since it would invalidate a whole export request.
+func toValidUTF8(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
 // redactArguments returns a call's redacted arguments.
 func redactArguments(args map[string]any) string {
@@ -172,5 +172,5 @@ func redactArguments(args map[string]any) string {
 	if err != nil {
 		return ""
 	}
-	return validUTF8(string(text))
+	return toValidUTF8(string(text))
 }

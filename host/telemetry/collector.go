@@ -52,7 +52,7 @@ func (t *Telemetry) startExport(about *resource.Resource) (metric.Reader, error)
 		return nil, fmt.Errorf("telemetry.endpoint: %w", err)
 	}
 	t.shutdownClient = spans.Shutdown
-	t.queue.SpanProcessor = sdktrace.NewBatchSpanProcessor(&countingExporter{spans, t}, sdktrace.WithMaxQueueSize(maxQueue),
+	t.queue.SpanProcessor = sdktrace.NewBatchSpanProcessor(&spanCountingExporter{spans, t}, sdktrace.WithMaxQueueSize(maxQueue),
 		sdktrace.WithMaxExportBatchSize(maxBatch), sdktrace.WithExportTimeout(sendTimeout))
 	limits := sdktrace.NewSpanLimits()
 	limits.AttributeValueLengthLimit = maxText
@@ -67,7 +67,7 @@ func (t *Telemetry) startExport(about *resource.Resource) (metric.Reader, error)
 	if err != nil {
 		return nil, fmt.Errorf("telemetry.endpoint: %w", err)
 	}
-	return metric.NewPeriodicReader(&reportingExporter{figures, t}, metric.WithTimeout(sendTimeout)), nil
+	return metric.NewPeriodicReader(&failureLoggingExporter{figures, t}, metric.WithTimeout(sendTimeout)), nil
 }
 
 // isLoopback reports whether a host name or address is this machine's loopback.
@@ -76,7 +76,7 @@ func isLoopback(host string) bool {
 	return host == "localhost" || err == nil && ip.IsLoopback()
 }
 
-// spanQueue limits and counts the spans for the exporter. OpenTelemetry's own queue drops spans without counting them.
+// spanQueue limits and counts the spans for the exporter. StartTelemetry's own queue drops spans without counting them.
 type spanQueue struct {
 	sdktrace.SpanProcessor
 	waiting, sent, failed, dropped atomic.Int64
@@ -94,15 +94,17 @@ func (q *spanQueue) OnEnd(s sdktrace.ReadOnlySpan) {
 	q.SpanProcessor.OnEnd(s)
 }
 
-// countingExporter counts exported spans.
-type countingExporter struct {
+// spanCountingExporter counts exported spans.
+type spanCountingExporter struct {
 	sdktrace.SpanExporter
 	*Telemetry
 }
 
-func (c *countingExporter) Shutdown(ctx context.Context) error { return c.SpanExporter.Shutdown(ctx) }
+func (c *spanCountingExporter) Shutdown(ctx context.Context) error {
+	return c.SpanExporter.Shutdown(ctx)
+}
 
-func (c *countingExporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
+func (c *spanCountingExporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
 	err := c.SpanExporter.ExportSpans(ctx, spans)
 	n := int64(len(spans))
 	c.queue.waiting.Add(-n)
@@ -115,13 +117,13 @@ func (c *countingExporter) ExportSpans(ctx context.Context, spans []sdktrace.Rea
 	return nil
 }
 
-// reportingExporter logs failed exports of metrics.
-type reportingExporter struct {
+// failureLoggingExporter logs failed exports of metrics.
+type failureLoggingExporter struct {
 	metric.Exporter
 	*Telemetry
 }
 
-func (e *reportingExporter) Export(ctx context.Context, m *metricdata.ResourceMetrics) error {
+func (e *failureLoggingExporter) Export(ctx context.Context, m *metricdata.ResourceMetrics) error {
 	if err := e.Exporter.Export(ctx, m); err != nil {
 		e.warnExportFailure(err)
 	}

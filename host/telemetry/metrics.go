@@ -126,8 +126,8 @@ func (t *Telemetry) TraceModel(ctx context.Context, provider, model string) (_ c
 	if !t.isExporting() {
 		return ctx, func(int64, int64, error) {}
 	}
-	ctx, span := t.tracer.Start(ctx, chat+" "+validUTF8(model), trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(
-		operationName.String(chat), providerName.String(provider), requestModel.String(validUTF8(model))))
+	ctx, span := t.tracer.Start(ctx, chat+" "+toValidUTF8(model), trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(
+		operationName.String(chat), providerName.String(provider), requestModel.String(toValidUTF8(model))))
 	return ctx, func(read, written int64, err error) {
 		if err == nil {
 			span.SetAttributes(inputTokens.Int64(read), outputTokens.Int64(written))

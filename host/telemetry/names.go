@@ -37,7 +37,7 @@ const (
 	goroutines  = "go.goroutine.count"
 )
 
-// mcpBuckets returns the bucket bounds of mcpDuration in seconds, from the semantic conventions of OpenTelemetry.
+// mcpBuckets returns the bucket bounds of mcpDuration in seconds, from the semantic conventions of StartTelemetry.
 func mcpBuckets() []float64 {
 	return []float64{0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300}
 }

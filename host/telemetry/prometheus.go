@@ -61,7 +61,7 @@ func appendCounterOrGauge[N int64 | float64](text []byte, m metricdata.Metrics, 
 	}
 	var series []string
 	for _, p := range points {
-		series = append(series, sampleLine(name, labelText(p.Attributes), float64(p.Value)))
+		series = append(series, formatSample(name, labelText(p.Attributes), float64(p.Value)))
 	}
 	return appendFamily(text, name, kind, m.Description, series)
 }
@@ -79,11 +79,11 @@ func appendHistogram(text []byte, m metricdata.Metrics, points []metricdata.Hist
 		var lines strings.Builder
 		for i, bound := range p.Bounds {
 			below += p.BucketCounts[i]
-			lines.WriteString(sampleLine(name+"_bucket", prefix+`le="`+formatFloat(bound)+`"`, float64(below)))
+			lines.WriteString(formatSample(name+"_bucket", prefix+`le="`+formatFloat(bound)+`"`, float64(below)))
 		}
-		lines.WriteString(sampleLine(name+"_bucket", prefix+`le="+Inf"`, float64(p.Count)))
-		lines.WriteString(sampleLine(name+"_sum", labels, p.Sum))
-		lines.WriteString(sampleLine(name+"_count", labels, float64(p.Count)))
+		lines.WriteString(formatSample(name+"_bucket", prefix+`le="+Inf"`, float64(p.Count)))
+		lines.WriteString(formatSample(name+"_sum", labels, p.Sum))
+		lines.WriteString(formatSample(name+"_count", labels, float64(p.Count)))
 		series = append(series, lines.String())
 	}
 	return appendFamily(text, name, "histogram", m.Description, series)
@@ -95,12 +95,12 @@ func appendFamily(text []byte, name, kind, help string, series []string) []byte 
 		return text
 	}
 	slices.Sort(series)
-	help = strings.NewReplacer(`\`, `\\`, "\n", `\n`).Replace(validUTF8(help))
+	help = strings.NewReplacer(`\`, `\\`, "\n", `\n`).Replace(toValidUTF8(help))
 	return fmt.Appendf(text, "# HELP %s %s\n# TYPE %s %s\n%s", name, help, name, kind, strings.Join(series, ""))
 }
 
-// sampleLine returns a line with name, labels and value.
-func sampleLine(name, labels string, value float64) string {
+// formatSample returns a line with name, labels and value.
+func formatSample(name, labels string, value float64) string {
 	if labels != "" {
 		name += "{" + labels + "}"
 	}
@@ -114,7 +114,7 @@ func labelText(attributes attribute.Set) string {
 	escape := strings.NewReplacer(`\`, `\\`, "\n", `\n`, `"`, `\"`)
 	labels := make([]string, 0, attributes.Len())
 	for _, a := range attributes.ToSlice() {
-		labels = append(labels, escapeName(string(a.Key))+`="`+escape.Replace(validUTF8(a.Value.String()))+`"`)
+		labels = append(labels, escapeName(string(a.Key))+`="`+escape.Replace(toValidUTF8(a.Value.String()))+`"`)
 	}
 	return strings.Join(labels, ",")
 }

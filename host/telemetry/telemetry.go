@@ -1,4 +1,4 @@
-// Package telemetry exports traces and metrics with OpenTelemetry: to a collector over OTLP/HTTP, and as a Prometheus
+// Package telemetry exports traces and metrics with StartTelemetry: to a collector over OTLP/HTTP, and as a Prometheus
 // endpoint.
 //
 // A [Telemetry] is a host's Tracer. It never delays calls: finished spans enter a bounded queue, one goroutine sends
@@ -56,8 +56,8 @@ type Telemetry struct {
 // scopeName is the instrumentation scope.
 const scopeName = "github.com/picoclaw/picoclaw"
 
-// OpenTelemetry starts telemetry; nil if the options export nothing.
-func OpenTelemetry(o Options) (*Telemetry, error) {
+// StartTelemetry starts telemetry; nil if the options export nothing.
+func StartTelemetry(o Options) (*Telemetry, error) {
 	if o.Endpoint == "" && !o.Scraped {
 		return nil, nil
 	}

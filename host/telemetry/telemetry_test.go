@@ -38,7 +38,7 @@ func open(t *testing.T, o telemetry.Options) *telemetry.Telemetry {
 		o.Sample = 1
 	}
 	o.Version = "1"
-	told, err := telemetry.OpenTelemetry(o)
+	told, err := telemetry.StartTelemetry(o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +114,7 @@ func TestACallIsPartOfWhatItsCallerTraces(t *testing.T) {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
-	if c.ReceivedText("secret-plan") || c.ReceivedText("words") {
+	if c.HasReceivedText("secret-plan") || c.HasReceivedText("words") {
 		t.Error("what a call said was sent although nobody has asked for it")
 	}
 	metrics := c.Metrics()
@@ -159,7 +159,7 @@ func TestContentIsSentOnRequestWithoutSecrets(t *testing.T) {
 	if result := got["gen_ai.tool.call.result"]; !strings.Contains(result, "and more") {
 		t.Errorf("the result is %q", result)
 	}
-	if c.ReceivedText("hunter22") || c.ReceivedText("sk-abcdef") {
+	if c.HasReceivedText("hunter22") || c.HasReceivedText("sk-abcdef") {
 		t.Error("a secret was sent")
 	}
 }
@@ -205,7 +205,7 @@ func TestAgentsAreFollowed(t *testing.T) {
 
 // With no collector nothing is sent; where metrics are served, what a caller traces is passed on as it came.
 func TestNobodyIsTold(t *testing.T) {
-	if told, err := telemetry.OpenTelemetry(telemetry.Options{}); told != nil || err != nil {
+	if told, err := telemetry.StartTelemetry(telemetry.Options{}); told != nil || err != nil {
 		t.Fatalf("%v %v", told, err)
 	}
 	told := open(t, telemetry.Options{Scraped: true})
@@ -238,7 +238,7 @@ func TestWhereItMaySend(t *testing.T) {
 	for endpoint, want := range map[string]string{
 		"http://collector.example.com:4318": "telemetry.insecure", "ftp://localhost": "http or https", "localhost:4318": "http or https",
 	} {
-		_, err := telemetry.OpenTelemetry(telemetry.Options{Endpoint: endpoint, Sample: 1})
+		_, err := telemetry.StartTelemetry(telemetry.Options{Endpoint: endpoint, Sample: 1})
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "telemetry.endpoint") {
 			t.Errorf("%s: %v", endpoint, err)
 		}
@@ -247,7 +247,7 @@ func TestWhereItMaySend(t *testing.T) {
 		open(t, telemetry.Options{Endpoint: endpoint}).Close(t.Context())
 	}
 	open(t, telemetry.Options{Endpoint: "http://collector.example.com", Insecure: true}).Close(t.Context())
-	if _, err := telemetry.OpenTelemetry(telemetry.Options{Endpoint: "http://localhost:1", Sample: 7}); err == nil ||
+	if _, err := telemetry.StartTelemetry(telemetry.Options{Endpoint: "http://localhost:1", Sample: 7}); err == nil ||
 		!strings.Contains(err.Error(), "telemetry.sample") {
 		t.Errorf("%v", err)
 	}

@@ -24,7 +24,7 @@ type CertificateAuthority struct {
 // NewKey generates an ECDSA key.
 func NewKey() (*ecdsa.PrivateKey, error) { return ecdsa.GenerateKey(elliptic.P256(), rand.Reader) }
 
-// NewAuthority creates an authority with a certificate that is valid for the duration holds.
+// NewAuthority creates a certificate authority whose certificate is valid for holds.
 func NewAuthority(name string, holds time.Duration) (*CertificateAuthority, error) {
 	key, err := NewKey()
 	if err != nil {

@@ -20,7 +20,7 @@ const (
 )
 
 func applyLock(file *os.File, how uint32) error {
-	err := withLockedByte(file, func(handle windows.Handle, far *windows.Overlapped) error {
+	err := withLockRange(file, func(handle windows.Handle, far *windows.Overlapped) error {
 		return windows.LockFileEx(handle, how, 0, 1, 0, far)
 	})
 	switch {
@@ -34,14 +34,14 @@ func applyLock(file *os.File, how uint32) error {
 
 // Unlock releases the lock on an open file.
 func Unlock(file *os.File) error {
-	return withLockedByte(file, func(handle windows.Handle, far *windows.Overlapped) error {
+	return withLockRange(file, func(handle windows.Handle, far *windows.Overlapped) error {
 		return windows.UnlockFileEx(handle, 0, 1, 0, far)
 	})
 }
 
-// withLockedByte calls f with the position of the byte to lock. The byte lies beyond the end of the file, since Windows
+// withLockRange calls f with the position of the byte to lock. The byte lies beyond the end of the file, since Windows
 // forbids reading locked bytes.
-func withLockedByte(file *os.File, f func(windows.Handle, *windows.Overlapped) error) error {
+func withLockRange(file *os.File, f func(windows.Handle, *windows.Overlapped) error) error {
 	raw, err := file.SyscallConn()
 	if err != nil {
 		return err

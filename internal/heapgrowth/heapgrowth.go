@@ -19,23 +19,23 @@ const startPercent = 400
 // minPercent is the GOGC of a large heap. It limits memory at a proportional cost.
 const minPercent = 50
 
-// SetFreeHeap lets the heap grow to free bytes without collections. Above that, the collector runs whenever the heap
+// SetGCThreshold lets the heap grow to free bytes without collections. Above that, the collector runs whenever the heap
 // has grown by half of its live size. The environment's GOGC and GOMEMLIMIT take precedence.
-func SetFreeHeap(free uint64) {
+func SetGCThreshold(free uint64) {
 	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
 		return
 	}
 	debug.SetGCPercent(startPercent)
-	adjustAfterCollection(free)
+	scheduleGCPercentUpdates(free)
 }
 
-// adjustAfterCollection sets GOGC after each collection. Its sentinel object has no references, so each collection
+// scheduleGCPercentUpdates sets GOGC after each collection. Its sentinel object has no references, so each collection
 // finalizes it.
-func adjustAfterCollection(free uint64) {
+func scheduleGCPercentUpdates(free uint64) {
 	sentinel := new([16]byte)
 	runtime.SetFinalizer(sentinel, func(*[16]byte) {
 		debug.SetGCPercent(gcPercentFor(liveHeapBytes(), free))
-		adjustAfterCollection(free)
+		scheduleGCPercentUpdates(free)
 	})
 }
 

@@ -37,9 +37,9 @@ func EscapeFunc(text string, escape func(rune) string) string {
 	return b.String()
 }
 
-// QuoteName returns a name for a line of output. It quotes a name with characters that could forge another line or hide
+// QuoteUnprintable returns a name for a line of output. It quotes a name with characters that could forge another line or hide
 // something.
-func QuoteName(name string) string {
+func QuoteUnprintable(name string) string {
 	if strings.ContainsFunc(name, IsUnprintable) {
 		return strconv.Quote(name)
 	}

@@ -31,9 +31,9 @@ func (l ProcessLimits) FullKey(key string) string {
 	return strings.TrimPrefix(l.Section+"."+key, ".")
 }
 
-// ReachedKeys returns the full keys of the limits that a process was ended for, whose description contains them, or
-// that its output reports.
-func (l ProcessLimits) ReachedKeys(ended, output string) []string {
+// ReachedLimitKeys returns the full keys of the limits that a process reached: those in ended, the reason for its end,
+// or in its output.
+func (l ProcessLimits) ReachedLimitKeys(ended, output string) []string {
 	output = strings.ReplaceAll(strings.ToLower(output), "too many open files in system", "")
 	var reached []string
 	for _, limit := range []struct {

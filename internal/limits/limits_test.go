@@ -15,14 +15,14 @@ func TestReachedKeys(t *testing.T) {
 		"OSError: [Errno 27] File too large\nToo many open files": {"s.file_size", "s.open_files"},
 		"s.memory is a key":                                       nil,
 	} {
-		if got := l.ReachedKeys("", output); !slices.Equal(got, want) {
+		if got := l.ReachedLimitKeys("", output); !slices.Equal(got, want) {
 			t.Errorf("%s: %q, want %q", output, got, want)
 		}
 	}
-	if got := l.ReachedKeys("more than 1 MB of memory (s.memory)", "EMFILE"); !slices.Equal(got, []string{"s.memory", "s.open_files"}) {
+	if got := l.ReachedLimitKeys("more than 1 MB of memory (s.memory)", "EMFILE"); !slices.Equal(got, []string{"s.memory", "s.open_files"}) {
 		t.Errorf("a limit that ended it, and another: %q", got)
 	}
-	if got := (ProcessLimits{}).ReachedKeys("", "EMFILE"); got != nil {
+	if got := (ProcessLimits{}).ReachedLimitKeys("", "EMFILE"); got != nil {
 		t.Errorf("a limit that is not set: %q", got)
 	}
 }

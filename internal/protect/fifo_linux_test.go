@@ -18,7 +18,7 @@ func TestFIFOIsNoDirectory(t *testing.T) {
 	if hits, _, err := r.FindProtectedByNewName(fifo, "HEAD"); err == nil {
 		t.Errorf("Joined finds %v", hits)
 	}
-	if hits, err := r.FindInTree(filepath.Join(fifo, "x"), filepath.Join(fifo, "x")); err == nil {
+	if hits, err := r.FindProtectedInTree(filepath.Join(fifo, "x"), filepath.Join(fifo, "x")); err == nil {
 		t.Errorf("Within finds %v", hits)
 	}
 }

@@ -36,9 +36,9 @@ var (
 	driverLine  = lazyregexp.New(`^\[(?i:filter|diff|merge)\s+"((?:[^"\\]|\\.)*)"`)
 )
 
-// findRiskyLines returns the lines of a git configuration that are not known to be harmless, each after its section.
+// findRiskyConfigLines returns the lines of a git configuration that are not known to be harmless, each after its section.
 // worktree reports whether a work tree is in the workspace.
-func findRiskyLines(text []byte, worktree func(dir string) bool) (risky []string) {
+func findRiskyConfigLines(text []byte, worktree func(dir string) bool) (risky []string) {
 	header, section := "", ""
 	lines := strings.Split(string(text), "\n")
 	for i := 0; i < len(lines); i++ {

@@ -24,16 +24,16 @@ func (h ProtectedPath) HasSameRisks(before, after []string) bool {
 	return slices.Equal(before, after)
 }
 
-// FindRisks returns the lines of a file that git acts on, except lines known to be harmless. text is nil for a missing
+// FindRiskyLines returns the lines of a file that git acts on, except lines known to be harmless. text is nil for a missing
 // file.
-func (r *Rules) FindRisks(h ProtectedPath, path string, text []byte) (risky []string) {
+func (r *Rules) FindRiskyLines(h ProtectedPath, path string, text []byte) (risky []string) {
 	if text == nil {
 		return nil
 	}
 	dir := filepath.Dir(path)
 	switch h.ContentRule {
 	case "config":
-		return findRiskyLines(text, func(to string) bool { return r.mayBeWorkTree(resolvePathInLine(dir, to), dir) })
+		return findRiskyConfigLines(text, func(to string) bool { return r.mayBeWorkTree(resolvePathInLine(dir, to), dir) })
 	case "gitlink":
 		line, ok := strings.CutPrefix(string(text), "gitdir:")
 		to := resolveSymlinkFreePath(dir, line)

@@ -84,7 +84,7 @@ func CompileRules(dir string, e PathLists, outside func(path string) bool) (*Rul
 	r := &Rules{dir: dir, outside: outside, entries: map[string][]protectEntry{}}
 	known := Defaults()
 	for i, text := range slices.Concat(e.Deny, e.Ask) {
-		if err := CheckEntry(text); err != nil {
+		if err := ValidatePattern(text); err != nil {
 			return nil, err
 		}
 		one := protectEntry{text: text, parts: strings.Split(strings.ToLower(text), "/"), ask: i >= len(e.Deny),
@@ -102,8 +102,8 @@ func CompileRules(dir string, e PathLists, outside func(path string) bool) (*Rul
 	return r, nil
 }
 
-// CheckEntry returns an error if a text is not a valid entry.
-func CheckEntry(text string) error {
+// ValidatePattern returns an error if a text is not a valid entry.
+func ValidatePattern(text string) error {
 	switch first, _, _ := strings.Cut(text, "/"); {
 	case text == "" || text != path.Clean(text) || path.IsAbs(text) || first == "." || first == "..":
 		return fmt.Errorf("%q is no path below a workspace, such as .git/hooks", text)

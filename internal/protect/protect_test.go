@@ -128,7 +128,7 @@ func TestFind(t *testing.T) {
 func TestWith(t *testing.T) {
 	d := Defaults()
 	for _, text := range slices.Concat(d.Deny, d.Ask) {
-		if err := CheckEntry(text); err != nil {
+		if err := ValidatePattern(text); err != nil {
 			t.Error(err)
 		}
 	}
@@ -153,7 +153,7 @@ func TestWith(t *testing.T) {
 		t.Errorf("a slip: %v", err)
 	}
 	for _, text := range []string{"", "/etc", "../x", "a/../b", "*/x", "a/[", "./a", "."} {
-		if CheckEntry(text) == nil {
+		if ValidatePattern(text) == nil {
 			t.Errorf("%q was taken", text)
 		}
 	}
@@ -193,14 +193,14 @@ func TestHarmlessGitConfig(t *testing.T) {
 		"[submodule \"x\"]\n\tupdate = rebase\n":       true,
 		"[user]\n\tname = a\n[core]\n\tpager = less\n": false,
 	} {
-		risky := findRiskyLines([]byte(text), func(dir string) bool { return dir == "../../../sub" })
+		risky := findRiskyConfigLines([]byte(text), func(dir string) bool { return dir == "../../../sub" })
 		if (len(risky) == 0) != want {
 			t.Errorf("%q: %q", text, risky)
 		}
 	}
 	const mixed = "[core]\n\tbare = false\n\tpager = \\\n evil\n[nonsense\n\tname = x\n[user]\n\tname = a\n"
 	want := []string{"[core] pager = evil", "[nonsense [nonsense", "[nonsense name = x"}
-	if diff := cmp.Diff(want, findRiskyLines([]byte(mixed), nil)); diff != "" {
+	if diff := cmp.Diff(want, findRiskyConfigLines([]byte(mixed), nil)); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -210,7 +210,7 @@ func FuzzHarmlessGitConfig(f *testing.F) {
 	f.Add("[core]\n\tfsmonitor = x\n")
 	f.Add("[remote \"a\"]\n url=x\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		if len(findRiskyLines([]byte(text), func(string) bool { return false })) > 0 {
+		if len(findRiskyConfigLines([]byte(text), func(string) bool { return false })) > 0 {
 			return
 		}
 		for line := range strings.Lines(strings.ToLower(text)) {

@@ -35,36 +35,36 @@ var knownInGit = sync.OnceValue(func() (g gitDirRules) {
 	return g
 })
 
-// pathForms is a path with its relative forms: one for the workspace and for each repository and git directory above
+// relativePathSet is a path with its relative forms: one for the workspace and for each repository and git directory above
 // it.
-type pathForms struct {
+type relativePathSet struct {
 	path string
-	seen []relativeForm
+	seen []relativePath
 }
 
-// relativeForm is a path relative to the workspace, to a repository or to a git directory that contains it.
-type relativeForm struct {
+// relativePath is a path relative to the workspace, to a repository or to a git directory that contains it.
+type relativePath struct {
 	top   string
 	git   bool
 	parts []string // in lower case
 }
 
-func (s pathForms) childForms(name string) pathForms {
-	next := pathForms{path: strings.TrimSuffix(s.path, string(filepath.Separator)) + string(filepath.Separator) + name}
+func (s relativePathSet) childForms(name string) relativePathSet {
+	next := relativePathSet{path: strings.TrimSuffix(s.path, string(filepath.Separator)) + string(filepath.Separator) + name}
 	for _, v := range s.seen {
-		next.seen = append(next.seen, relativeForm{v.top, v.git, append(slices.Clip(v.parts), strings.ToLower(name))})
+		next.seen = append(next.seen, relativePath{v.top, v.git, append(slices.Clip(v.parts), strings.ToLower(name))})
 	}
 	return next
 }
 
-// addFormsFrom adds the form relative to the directory s itself, if it is the top of the workspace or of a repository,
-// or a git directory. has reports whether a name exists in it.
-func (r *Rules) addFormsFrom(s *pathForms, has func(string) bool) {
+// addRelativeForms adds the forms relative to s itself, if s is the top of the workspace or of a repository, or a git
+// directory. has reports whether s contains a name.
+func (r *Rules) addRelativeForms(s *relativePathSet, has func(string) bool) {
 	if paths.Within(r.dir, s.path) && (s.path == r.dir || has(GitDir)) {
-		s.seen = append(s.seen, relativeForm{top: s.path})
+		s.seen = append(s.seen, relativePath{top: s.path})
 	}
 	if isGitDir(s.path, has) {
-		s.seen = append(s.seen, relativeForm{top: s.path, git: true})
+		s.seen = append(s.seen, relativePath{top: s.path, git: true})
 	}
 }
 
@@ -80,7 +80,7 @@ func isGitDir(dir string, has func(string) bool) bool {
 	return has("commondir") && has("HEAD")
 }
 
-// isCompleteGitDir reports whether git works in a git directory that contains certain names.
+// isCompleteGitDir reports whether a directory has all entries that git requires.
 func isCompleteGitDir(has func(string) bool) bool {
 	return has("HEAD") && (has("refs") && has("objects") || has("commondir"))
 }
@@ -104,28 +104,28 @@ func newExistsFunc(dir string) func(string) bool {
 	}
 }
 
-// newPathForms returns the forms of an absolute path whose symlinks are resolved. It returns no relative forms for a
-// path where nothing is protected.
-func (r *Rules) newPathForms(name string) pathForms {
+// newPathForms returns the absolute and the relative forms of a path without symlinks. A path where nothing is
+// protected has no relative forms.
+func (r *Rules) newPathForms(name string) relativePathSet {
 	if r == nil {
-		return pathForms{path: name}
+		return relativePathSet{path: name}
 	}
 	top, inside := r.dir, ""
 	if below, ok := paths.RelativeWithin(r.dir, name); ok {
 		inside = below
 	} else if r.outside == nil || !r.outside(name) {
-		return pathForms{path: name}
+		return relativePathSet{path: name}
 	} else {
 		top = filepath.VolumeName(name) + string(filepath.Separator)
 		inside, _ = paths.RelativeWithin(top, name)
 	}
-	s := pathForms{path: top}
+	s := relativePathSet{path: top}
 	if inside == "." {
 		return s
 	}
 	for _, part := range strings.Split(inside, string(filepath.Separator)) {
-		if d := r.dirKindAt(s.path); d.top || d.git || s.path == r.dir {
-			r.addFormsFrom(&s, newExistsFunc(s.path))
+		if d := r.classifyDir(s.path); d.top || d.git || s.path == r.dir {
+			r.addRelativeForms(&s, newExistsFunc(s.path))
 		}
 		s = s.childForms(part)
 	}
@@ -140,9 +140,9 @@ type cachedDirKind struct {
 	top, git bool
 }
 
-// dirKindAt returns the kind of a directory, from the cache if the directory is unchanged. The cache matters because
+// classifyDir returns the kind of a directory, from the cache if the directory is unchanged. The cache matters because
 // each change of a file needs the kind of every directory above it.
-func (r *Rules) dirKindAt(dir string) cachedDirKind {
+func (r *Rules) classifyDir(dir string) cachedDirKind {
 	inode, changed := inodeAndChangeTime(dir)
 	if d, ok := r.dirs.Load(dir); ok && d.(cachedDirKind).inode == inode && d.(cachedDirKind).changed == changed {
 		return d.(cachedDirKind)
@@ -173,7 +173,7 @@ func (h ProtectedPath) ProtectsOnlyFilesIn(path string, mode fs.FileMode) bool {
 }
 
 // matchPath returns the strictest entry for a path. mode is the type of the file; 0 means regular or unknown.
-func (r *Rules) matchPath(s pathForms, mode fs.FileMode) (hit ProtectedPath, ok bool) {
+func (r *Rules) matchPath(s relativePathSet, mode fs.FileMode) (hit ProtectedPath, ok bool) {
 	if r == nil {
 		return hit, false
 	}
@@ -214,7 +214,7 @@ func (r *Rules) matchPath(s pathForms, mode fs.FileMode) (hit ProtectedPath, ok 
 }
 
 // isParentOfEntry reports whether an entry is at or below a path.
-func isParentOfEntry(v relativeForm, e protectEntry) bool {
+func isParentOfEntry(v relativePath, e protectEntry) bool {
 	return len(v.parts) <= len(e.parts) && matchesPrefix(v.parts, e.parts[:len(v.parts)])
 }
 
@@ -227,7 +227,7 @@ func contentRuleOf(e protectEntry) string {
 }
 
 // matchInGitDir returns the entry for a path in a git directory.
-func (r *Rules) matchInGitDir(s pathForms, v relativeForm, mode fs.FileMode) (ProtectedPath, bool) {
+func (r *Rules) matchInGitDir(s relativePathSet, v relativePath, mode fs.FileMode) (ProtectedPath, bool) {
 	known := knownInGit()
 	parts := slices.Clone(v.parts)
 	last := &parts[len(parts)-1]
@@ -267,7 +267,7 @@ func matchesGitDirPattern(pattern, rel string, parts []string) bool {
 }
 
 // ancestorAbove returns the directory that is a number of steps above the path.
-func (s pathForms) ancestorAbove(steps int) string {
+func (s relativePathSet) ancestorAbove(steps int) string {
 	at := s.path
 	for range steps {
 		at = filepath.Dir(at)

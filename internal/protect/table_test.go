@@ -110,7 +110,7 @@ func TestJudgedFilesHaveContentRule(t *testing.T) {
 		}
 		for i, list := range [][]string{texts[kind].harmless, texts[kind].risky} {
 			for _, text := range list {
-				before, after := r.FindRisks(hit, path, nil), r.FindRisks(hit, path, []byte(text))
+				before, after := r.FindRiskyLines(hit, path, nil), r.FindRiskyLines(hit, path, []byte(text))
 				if hit.HasSameRisks(before, after) != (i == 0) {
 					t.Errorf("%s %q: %q", rel, text, after)
 				}
@@ -142,7 +142,7 @@ func TestWorkTreeIsOutsideGitDirectories(t *testing.T) {
 	} {
 		path := filepath.Join(dir, test.config)
 		hit, ok := r.Match(path)
-		risky := r.FindRisks(hit, path, []byte("[core]\n\tworktree = "+test.worktree+"\n"))
+		risky := r.FindRiskyLines(hit, path, []byte("[core]\n\tworktree = "+test.worktree+"\n"))
 		if !ok || (len(risky) == 0) != test.harmless {
 			t.Errorf("%s, work tree %s: %v, %q", test.config, test.worktree, ok, risky)
 		}
@@ -159,7 +159,7 @@ func TestWithin(t *testing.T) {
 		{"bare", "bare", "bare/hooks"}, {"bare", "n/.git", "n/.git/hooks"}, {"part", "part", ""}, {"part", "n/.git", "n/.git/evil"},
 		{"part", ".git/modules/x", ""}, {"vs", "vs", ""}, {"vs/.vscode", ".vscode", ".vscode"}, {"part/evil", ".git/evil", ".git/evil"},
 	} {
-		hits, err := r.FindInTree(filepath.Join(dir, c.at), filepath.Join(dir, c.as))
+		hits, err := r.FindProtectedInTree(filepath.Join(dir, c.at), filepath.Join(dir, c.as))
 		got := ""
 		if len(hits) > 0 {
 			got = r.RelativeName(hits[0].Path)

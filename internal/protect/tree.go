@@ -19,9 +19,9 @@ const maxHits = 10
 // maxJudged is the maximum size of a file whose content is checked, in bytes.
 const maxJudged = 1 << 20
 
-// FindInTree returns the protected paths in the file or directory at a path, as if it were at the path as. It skips git
-// directories without hooks and with harmless configuration. It returns an error if a directory can't be read.
-func (r *Rules) FindInTree(at, as string) ([]ProtectedPath, error) {
+// FindProtectedInTree returns the paths that would be protected if the file or directory at path at were at path as. It
+// skips git directories without hooks and with harmless configuration, and fails if a directory can't be read.
+func (r *Rules) FindProtectedInTree(at, as string) ([]ProtectedPath, error) {
 	if r == nil {
 		return nil, nil
 	}
@@ -64,8 +64,8 @@ func (r *Rules) FindProtectedByNewName(dir, name string) (found []ProtectedPath,
 	has := newExistsFunc(dir)
 	then := func(n string) bool { return n == name || has(n) }
 	before, after := s, s
-	r.addFormsFrom(&before, has)
-	r.addFormsFrom(&after, then)
+	r.addRelativeForms(&before, has)
+	r.addRelativeForms(&after, then)
 	if len(before.seen) == len(after.seen) && isCompleteGitDir(has) == isCompleteGitDir(then) {
 		return nil, false, nil
 	}
@@ -83,13 +83,13 @@ type treeSearch struct {
 	strict bool // fail for content-checked files that may still change
 }
 
-func (w *treeSearch) visitEntry(dir *os.Root, name string, s pathForms, info fs.FileInfo) error {
+func (w *treeSearch) visitEntry(dir *os.Root, name string, s relativePathSet, info fs.FileInfo) error {
 	hit, ok := w.rules.matchPath(s, info.Mode())
 	switch {
 	case !ok:
 	case hit.ContentRule != "" && info.Mode().IsRegular():
-		text, err := ReadJudgedFile(dir, name, w.strict)
-		if err != nil || len(w.rules.FindRisks(hit, s.path, text)) > 0 {
+		text, err := ReadCheckedFile(dir, name, w.strict)
+		if err != nil || len(w.rules.FindRiskyLines(hit, s.path, text)) > 0 {
 			w.found = append(w.found, hit)
 		}
 	case hit.ProtectsOnlyFilesIn(s.path, info.Mode()):
@@ -108,7 +108,7 @@ func (w *treeSearch) visitEntry(dir *os.Root, name string, s pathForms, info fs.
 	return w.visitDirEntries(below, s)
 }
 
-func (w *treeSearch) visitDirEntries(dir *os.Root, s pathForms) error {
+func (w *treeSearch) visitDirEntries(dir *os.Root, s relativePathSet) error {
 	handle, err := dir.Open(".")
 	if err != nil {
 		return fmt.Errorf("look into %s: %w", s.path, err)
@@ -122,7 +122,7 @@ func (w *treeSearch) visitDirEntries(dir *os.Root, s pathForms) error {
 	for _, e := range entries {
 		names[e.Name()] = true
 	}
-	w.rules.addFormsFrom(&s, func(name string) bool { return names[name] })
+	w.rules.addRelativeForms(&s, func(name string) bool { return names[name] })
 	for _, e := range entries {
 		info, err := dir.Lstat(e.Name())
 		if errors.Is(err, fs.ErrNotExist) {
@@ -138,9 +138,9 @@ func (w *treeSearch) visitDirEntries(dir *os.Root, s pathForms) error {
 	return nil
 }
 
-// ReadJudgedFile reads a file whose content is checked. With settled, it refuses a file that another program could
+// ReadCheckedFile reads a file whose content is checked. With settled, it refuses a file that another program could
 // still change: one with another hard link, or one that is open for writing.
-func ReadJudgedFile(dir *os.Root, name string, settled bool) ([]byte, error) {
+func ReadCheckedFile(dir *os.Root, name string, settled bool) ([]byte, error) {
 	f, err := dir.OpenFile(name, os.O_RDONLY|nonblock, 0)
 	if err != nil {
 		return nil, err
@@ -159,12 +159,12 @@ func ReadJudgedFile(dir *os.Root, name string, settled bool) ([]byte, error) {
 }
 
 // scanDir calls visit for the entries of a directory, and for those of subdirectories for which visit returns true.
-func (r *Rules) scanDir(s pathForms, visit func(s pathForms, e fs.DirEntry, hit ProtectedPath, ok bool) bool) {
+func (r *Rules) scanDir(s relativePathSet, visit func(s relativePathSet, e fs.DirEntry, hit ProtectedPath, ok bool) bool) {
 	entries, err := os.ReadDir(s.path)
 	if err != nil {
 		return // closed to this user, or gone
 	}
-	r.addFormsFrom(&s, newExistsFunc(s.path))
+	r.addRelativeForms(&s, newExistsFunc(s.path))
 	for _, e := range entries {
 		below := s.childForms(e.Name())
 		hit, ok := r.matchPath(below, e.Type())
@@ -174,19 +174,19 @@ func (r *Rules) scanDir(s pathForms, visit func(s pathForms, e fs.DirEntry, hit 
 	}
 }
 
-func (r *Rules) isParentOfAnyEntry(s pathForms) bool {
-	return slices.ContainsFunc(s.seen, func(v relativeForm) bool {
+func (r *Rules) isParentOfAnyEntry(s relativePathSet) bool {
+	return slices.ContainsFunc(s.seen, func(v relativePath) bool {
 		return !v.git && slices.ContainsFunc(r.entries[v.parts[0]], func(e protectEntry) bool { return isParentOfEntry(v, e) })
 	})
 }
 
-// FindAtTop returns the existing protected paths at the top of the workspace and in its git directory. It skips files
+// FindProtectedAtTop returns the existing protected paths at the top of the workspace and in its git directory. It skips files
 // whose content is checked.
-func (r *Rules) FindAtTop() (found []string) {
+func (r *Rules) FindProtectedAtTop() (found []string) {
 	if r == nil {
 		return nil
 	}
-	r.scanDir(pathForms{path: r.dir}, func(s pathForms, e fs.DirEntry, hit ProtectedPath, ok bool) bool {
+	r.scanDir(relativePathSet{path: r.dir}, func(s relativePathSet, e fs.DirEntry, hit ProtectedPath, ok bool) bool {
 		inert := ok && hit.ProtectsOnlyFilesIn(s.path, e.Type())
 		if ok && hit.ContentRule == "" && !inert {
 			found = append(found, s.path)
@@ -206,7 +206,7 @@ func (r *Rules) FindReadOnlyPaths(judged bool) (found []string) {
 	if r == nil {
 		return nil
 	}
-	r.scanDir(pathForms{path: r.dir}, func(s pathForms, e fs.DirEntry, hit ProtectedPath, ok bool) bool {
+	r.scanDir(relativePathSet{path: r.dir}, func(s relativePathSet, e fs.DirEntry, hit ProtectedPath, ok bool) bool {
 		switch {
 		case e.Type()&fs.ModeSymlink != 0:
 			return false

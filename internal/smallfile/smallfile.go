@@ -16,14 +16,14 @@ import (
 // ErrLarger is the error for a file above the size limit.
 var ErrLarger = errors.New("it is larger")
 
-// Read reads a regular file of at most that many bytes.
+// Read reads a regular file, limited to most bytes.
 func Read(path string, most int64) ([]byte, error) {
-	data, _, err := ReadStat(path, most)
+	data, _, err := ReadWithInfo(path, most)
 	return data, err
 }
 
-// ReadStat is Read and also returns the file information.
-func ReadStat(path string, most int64) ([]byte, fs.FileInfo, error) {
+// ReadWithInfo is Read and also returns the file information.
+func ReadWithInfo(path string, most int64) ([]byte, fs.FileInfo, error) {
 	file, err := os.OpenFile(path, os.O_RDONLY|filelock.NonBlock, 0) // a FIFO must not block
 	if err != nil {
 		return nil, nil, err
@@ -46,7 +46,7 @@ func ReadStat(path string, most int64) ([]byte, fs.FileInfo, error) {
 // ReadPrivate is Read for a file with a secret. It fails if other users can access the file; advice is added to that
 // error.
 func ReadPrivate(path string, most int64, advice string) ([]byte, error) {
-	data, info, err := ReadStat(path, most)
+	data, info, err := ReadWithInfo(path, most)
 	if err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
 		err = fmt.Errorf("other users can read it (mode %04o), and it contains a secret; run `chmod 600 %s`, and %s",
 			info.Mode().Perm(), path, advice)

@@ -34,20 +34,20 @@ func (e *MissingFileError) Error() string {
 	return fmt.Sprintf("%s is missing or empty; restore a copy, or remove its line from %s", e.Path, e.List)
 }
 
-// AddFile adds a file to the list of a home. It ignores a file outside the home.
-func AddFile(home, path string) error {
+// AddToList adds a file to the list of a home. It ignores a file outside the home.
+func AddToList(home, path string) error {
 	return updateList(home, path, func(l *stateFileList, name string) { l.Files = append(l.Files, name) }, false)
 }
 
-// RemoveFile removes a deliberately deleted file from the list.
-func RemoveFile(home, path string) error {
+// RemoveFromList removes a deliberately deleted file from the list.
+func RemoveFromList(home, path string) error {
 	return updateList(home, path, func(l *stateFileList, name string) {
 		l.Files = slices.DeleteFunc(l.Files, func(other string) bool { return other == name })
 	}, true)
 }
 
-// updateList locks the list and changes it. It does nothing unless the list contains the file (listed) or lacks it (not
-// listed).
+// updateList locks the list and changes it. It does nothing if the presence of the file in the list differs from
+// listed.
 func updateList(home, path string, change func(*stateFileList, string), listed bool) error {
 	name, err := relativeName(home, path)
 	if err != nil || name == "" {
@@ -69,10 +69,10 @@ func updateList(home, path string, change func(*stateFileList, string), listed b
 	slices.Sort(l.Files)
 	text, err := json.MarshalIndent(l, "", "  ")
 	if err == nil {
-		err = atomicfile.WriteFile(ListPath(home), append(text, '\n'), 0o600)
+		err = atomicfile.WriteFile(StateListPath(home), append(text, '\n'), 0o600)
 	}
 	if err == nil {
-		err = errors.Join(owner.GiveToHomeOwner(home, ListPath(home)), owner.GiveToHomeOwner(home, lock.Name()))
+		err = errors.Join(owner.GiveToHomeOwner(home, StateListPath(home)), owner.GiveToHomeOwner(home, lock.Name()))
 	}
 	if err != nil {
 		return fmt.Errorf("write the list of state files: %w", err)
@@ -80,8 +80,8 @@ func updateList(home, path string, change func(*stateFileList, string), listed b
 	return nil
 }
 
-// CheckFile returns a *MissingFileError if the home lists the file and it is missing or empty.
-func CheckFile(home, path string) error {
+// CheckNotMissing returns a *MissingFileError if the home lists the file and it is missing or empty.
+func CheckNotMissing(home, path string) error {
 	info, err := os.Stat(path)
 	if err == nil && (info.Size() > 0 || !info.Mode().IsRegular()) || err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil // opening it reports other errors
@@ -92,13 +92,13 @@ func CheckFile(home, path string) error {
 	}
 	l, err := readList(home)
 	if err == nil && slices.Contains(l.Files, name) {
-		err = &MissingFileError{path, ListPath(home)}
+		err = &MissingFileError{path, StateListPath(home)}
 	}
 	return err
 }
 
-// ListPath returns the path of the list of a home.
-func ListPath(home string) string { return filepath.Join(home, listName) }
+// StateListPath returns the path of a home's list.
+func StateListPath(home string) string { return filepath.Join(home, listName) }
 
 // relativeName returns the path of a file relative to the home, or "" if it is elsewhere.
 func relativeName(home, path string) (string, error) {
@@ -111,7 +111,7 @@ func relativeName(home, path string) (string, error) {
 
 // readList reads the list. Without a list file it returns an empty list.
 func readList(home string) (l stateFileList, err error) {
-	data, err := smallfile.Read(ListPath(home), maxBytes)
+	data, err := smallfile.Read(StateListPath(home), maxBytes)
 	if errors.Is(err, fs.ErrNotExist) {
 		return l, nil
 	}
@@ -123,7 +123,7 @@ func readList(home string) (l stateFileList, err error) {
 	}
 	if err != nil {
 		return l, fmt.Errorf("the list of state files %s can't be read: %w; restore a copy, or remove it if no file of the home is missing",
-			ListPath(home), err)
+			StateListPath(home), err)
 	}
 	return l, nil
 }

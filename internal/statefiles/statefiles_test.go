@@ -21,7 +21,7 @@ func TestMissingListedFileIsError(t *testing.T) {
 	}
 	isMissing := func() bool {
 		t.Helper()
-		err := CheckFile(home, path)
+		err := CheckNotMissing(home, path)
 		missing := (*MissingFileError)(nil)
 		if err != nil && !errors.As(err, &missing) {
 			t.Fatal(err)
@@ -33,7 +33,7 @@ func TestMissingListedFileIsError(t *testing.T) {
 	}
 	write("x")
 	for range 2 {
-		if err := errors.Join(AddFile(home, path), AddFile(home, filepath.Join(filepath.Dir(home), "elsewhere"))); err != nil {
+		if err := errors.Join(AddToList(home, path), AddToList(home, filepath.Join(filepath.Dir(home), "elsewhere"))); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -50,7 +50,7 @@ func TestMissingListedFileIsError(t *testing.T) {
 	if !isMissing() {
 		t.Error("a deleted file is not missed")
 	}
-	if err := RemoveFile(home, path); err != nil || isMissing() {
+	if err := RemoveFromList(home, path); err != nil || isMissing() {
 		t.Errorf("removed from the list: %v", err)
 	}
 }
@@ -62,14 +62,14 @@ func TestConcurrentAdd(t *testing.T) {
 	var all sync.WaitGroup
 	for _, name := range names {
 		all.Go(func() {
-			if err := AddFile(home, filepath.Join(home, name)); err != nil {
+			if err := AddToList(home, filepath.Join(home, name)); err != nil {
 				t.Error(err)
 			}
 		})
 	}
 	all.Wait()
 	for _, name := range names {
-		if CheckFile(home, filepath.Join(home, name)) == nil {
+		if CheckNotMissing(home, filepath.Join(home, name)) == nil {
 			t.Errorf("%s is not listed", name)
 		}
 	}
@@ -83,7 +83,7 @@ func TestBrokenListIsAnError(t *testing.T) {
 		if err := os.WriteFile(list, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		for what, err := range map[string]error{"add": AddFile(home, filepath.Join(home, "a")), "check": CheckFile(home, filepath.Join(home, "a"))} {
+		for what, err := range map[string]error{"add": AddToList(home, filepath.Join(home, "a")), "check": CheckNotMissing(home, filepath.Join(home, "a"))} {
 			if err == nil || !strings.Contains(err.Error(), list) || !strings.Contains(err.Error(), "restore a copy") {
 				t.Errorf("%s with %q: %v", what, text, err)
 			}

@@ -62,7 +62,7 @@ type TailBuffer struct {
 	data []byte
 }
 
-// NewTailBuffer returns a buffer that keeps the last bytes, at most that many.
+// NewTailBuffer returns a buffer that keeps the last most bytes.
 func NewTailBuffer(most int) *TailBuffer { return &TailBuffer{most: most} }
 
 // Write appends p and drops the oldest bytes beyond the maximum.

@@ -105,7 +105,7 @@ func attackEnvironments(at attackTargets) string {
 	return ""
 }
 
-// attackProcesses compares start times first: inside a sandbox, the host's process id may belong to another process.
+// attackProcesses tries to signal the host, if its start time shows that the id is not another process's.
 func attackProcesses(at attackTargets) string {
 	if host, ok := proctable.Read(at.Host); ok && host.Started == at.Started && unix.Kill(at.Host, 0) == nil {
 		return "the host can be signalled"

@@ -34,7 +34,7 @@ type Options struct {
 	Dir string
 }
 
-// ConfinementMode returns how the attacking processes are confined.
+// ConfinementMode returns the attacking processes' confinement.
 func (o Options) ConfinementMode() ConfinementMode {
 	return ConfinementMode{Sandboxed: o.Isolation.Enabled(), Network: o.Network}
 }

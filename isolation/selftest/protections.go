@@ -97,14 +97,14 @@ type AttackResult struct {
 	Got        string `json:"got,omitempty"` // what was got; empty if it held
 }
 
-// HasHeld reports whether the protection held, so that the attack failed.
-func (r AttackResult) HasHeld() bool { return r.Got == "" }
+// IsBlocked reports whether the protection held, so that the attack failed.
+func (r AttackResult) IsBlocked() bool { return r.Got == "" }
 
 // BrokenProtections returns the results of protections that this machine supports and an attack broke.
 func (r *Report) BrokenProtections(m ConfinementMode, machine isolation.KernelFeatures) []AttackResult {
 	var broken []AttackResult
 	for n, p := range Protections {
-		if result := r.Results[n]; !result.HasHeld() && p.requirementIn(m).isMet(machine) {
+		if result := r.Results[n]; !result.IsBlocked() && p.requirementIn(m).isMet(machine) {
 			broken = append(broken, result)
 		}
 	}

@@ -110,7 +110,7 @@ func TestSandboxResistsAttacks(t *testing.T) {
 				t.Errorf("%s: %s", r.Protection, r.Got)
 			}
 			for _, r := range report.Results {
-				if open := r.Protection == "network" && m.Network; open == r.HasHeld() {
+				if open := r.Protection == "network" && m.Network; open == r.IsBlocked() {
 					t.Errorf("%s: %q", r.Protection, r.Got)
 				}
 			}
@@ -154,7 +154,7 @@ func TestAttacksSucceedWithoutSandbox(t *testing.T) {
 		if err := answers.Decode(&r); err != nil {
 			t.Fatal(err)
 		}
-		if r.Protection != p.Name || r.HasHeld() && (os.Getuid() == 0 || !onlyRoot[p.Name]) {
+		if r.Protection != p.Name || r.IsBlocked() && (os.Getuid() == 0 || !onlyRoot[p.Name]) {
 			t.Errorf("%s: %+v", p.Name, r)
 		}
 	}

@@ -27,7 +27,7 @@ func newAppendFileTool(m *pluginState) sdk.Tool {
 			if err != nil {
 				return fileChangeOutput{}, err
 			}
-			return newFileChangeOutput(fmt.Sprintf("Appended to %s", hiddentext.QuoteName(in.Path)), out), nil
+			return newFileChangeOutput(fmt.Sprintf("Appended to %s", hiddentext.QuoteUnprintable(in.Path)), out), nil
 		},
 		sdk.Traits{
 			TextResult: true, Sets: []string{picoclawSet},
@@ -43,7 +43,7 @@ func newTextAppender(content string) func(*originalFile) ([]byte, error) {
 			return nil, err
 		}
 		enc, written := text.DetectEncoding(data), content
-		if !enc.IsASCIICompatible() || !text.IsBinary(data[:min(len(data), headSize)]) {
+		if !enc.IsPassthrough() || !text.IsBinary(data[:min(len(data), headSize)]) {
 			s, decodeErr := enc.Decode(data)
 			if decodeErr != nil {
 				return nil, sdk.Errorf(sdk.InvalidArgument, "failed to append to file: %v", decodeErr)

@@ -66,8 +66,8 @@ type originalFile struct {
 	path string
 }
 
-// isUnreadable reports whether the policy forbids reading the file.
-func (c *originalFile) isUnreadable() bool { return !isReadable(c.env, c.path) }
+// isReadForbidden reports whether the policy forbids reading the file.
+func (c *originalFile) isReadForbidden() bool { return !isReadAllowed(c.env, c.path) }
 
 // readBytes returns the original contents.
 func (c *originalFile) readBytes() ([]byte, error) { return c.old.Bytes() }
@@ -124,7 +124,7 @@ func (m *pluginState) applyChange(ctx context.Context, env *sdk.Environment, c c
 			return nil
 		}, edits...)
 		if err != nil {
-			return nil, c.convertError(err)
+			return nil, c.toAgentError(err)
 		}
 		return out, nil
 	}
@@ -137,7 +137,7 @@ func (m *pluginState) applyChange(ctx context.Context, env *sdk.Environment, c c
 	}, edits...)
 	if err != nil {
 		rec.finishFailed(err)
-		return nil, c.convertError(err)
+		return nil, c.toAgentError(err)
 	}
 	rec.finish(&out.Undo, &out.Notes)
 	return out, nil
@@ -188,14 +188,14 @@ func formatUndoSummary(tool string, changed []workspace.PlannedChange) string {
 	return fmt.Sprintf("%s: %s %s", tool, verb, first.Old.Path)
 }
 
-// convertError converts an error to one for the agent. It names the file if the request has several.
-func (c *changeRequest) convertError(err error) error {
+// toAgentError converts an error to one for the agent. It names the file if the request has several.
+func (c *changeRequest) toAgentError(err error) error {
 	path := c.edits[0].path
 	about := workspace.FailedFile(err)
 	if about != "" {
 		path = about
 	}
-	said := convertPathError(c.doing, path, err)
+	said := newPathFailureError(c.doing, path, err)
 	if len(c.edits) < 2 {
 		return said
 	}
@@ -204,10 +204,10 @@ func (c *changeRequest) convertError(err error) error {
 		return said // a refusal, which names the path
 	}
 	with := *own
-	if about != "" && !strings.Contains(with.Message+with.Hint, hiddentext.QuoteName(path)) {
-		with.Message += "\nthe file is " + hiddentext.QuoteName(path)
+	if about != "" && !strings.Contains(with.Message+with.Hint, hiddentext.QuoteUnprintable(path)) {
+		with.Message += "\nthe file is " + hiddentext.QuoteUnprintable(path)
 	}
-	if workspace.IsUnchanged(err) {
+	if workspace.IsNoChangeError(err) {
 		with.Message += "\nnothing was changed in any file"
 	}
 	return &with
@@ -217,7 +217,7 @@ func (c *changeRequest) convertError(err error) error {
 func (m *pluginState) computeNewContents(ctx context.Context, v *originalFile, e fileChange, doing string) ([]byte, error) {
 	if !v.old.Exists() {
 		if e.must {
-			return nil, sdk.Errorf(sdk.NotFound, "failed to %s: file not found", doing).WithHint("there is no %s", hiddentext.QuoteName(e.path))
+			return nil, sdk.Errorf(sdk.NotFound, "failed to %s: file not found", doing).WithHint("there is no %s", hiddentext.QuoteUnprintable(e.path))
 		}
 		if e.ifMatch != "" && e.ifMatch != absentEtag {
 			return nil, sdk.Errorf(sdk.Conflict, "failed to %s: the file no longer exists; nothing was changed", doing)
@@ -243,7 +243,7 @@ func (m *pluginState) checkEtag(ctx context.Context, v *originalFile, e fileChan
 	if e.ifMatch == absentEtag {
 		return sdk.Errorf(sdk.Conflict, "failed to %s: the file exists already; nothing was changed", doing)
 	}
-	return m.newConflictError(doing, e.path, e.ifMatch, etag, !v.isUnreadable(), v.readBytes)
+	return m.newConflictError(doing, e.path, e.ifMatch, etag, !v.isReadForbidden(), v.readBytes)
 }
 
 // addFiles adds descriptions of changed files to the result.
@@ -265,7 +265,7 @@ func (out *changeResult) allNotes() []string {
 	for _, f := range out.Files {
 		for _, note := range f.Notes {
 			if len(out.Files) > 1 {
-				note = hiddentext.QuoteName(f.Path) + ": " + note
+				note = hiddentext.QuoteUnprintable(f.Path) + ": " + note
 			}
 			all = append(all, note)
 		}
@@ -281,7 +281,7 @@ func withNotes(message string, notes []string) string {
 	return message
 }
 
-// isReadable reports whether the policy allows reading a path. Messages may only quote such files.
-func isReadable(env *sdk.Environment, path string) bool {
+// isReadAllowed reports whether the policy allows reading a path. Messages may only quote such files.
+func isReadAllowed(env *sdk.Environment, path string) bool {
 	return env.Guard.DecidePath(guard.Read, path).Verdict == guard.Allow
 }

@@ -45,7 +45,7 @@ func (m *pluginState) checkTreeEtag(ctx context.Context, env *sdk.Environment, t
 		return sdk.Errorf(sdk.Conflict, "failed to %s: it is not the version %s; it is %s now and nothing was changed", doing,
 			etag, describeVersion(now))
 	}
-	return m.newConflictError(doing, tree.Path, etag, now, isReadable(env, tree.Path), func() (data []byte, err error) {
+	return m.newConflictError(doing, tree.Path, etag, now, isReadAllowed(env, tree.Path), func() (data []byte, err error) {
 		err = tree.WalkTree(func(e *workspace.TreeEntry) error {
 			f, readErr := e.Open()
 			if readErr != nil {

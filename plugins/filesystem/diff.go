@@ -23,8 +23,8 @@ func formatAllDiffs(env *sdk.Environment, changed []workspace.PlannedChange) str
 	var b strings.Builder
 	for _, c := range changed {
 		name := c.Old.Path
-		if !isReadable(env, name) {
-			fmt.Fprintf(&b, "%s may not be read, so the change is not shown\n", hiddentext.QuoteName(name))
+		if !isReadAllowed(env, name) {
+			fmt.Fprintf(&b, "%s may not be read, so the change is not shown\n", hiddentext.QuoteUnprintable(name))
 			continue
 		}
 		from := name
@@ -33,7 +33,7 @@ func formatAllDiffs(env *sdk.Environment, changed []workspace.PlannedChange) str
 		}
 		old, err := c.Old.Bytes()
 		if err != nil {
-			fmt.Fprintf(&b, "%s: %v\n", hiddentext.QuoteName(name), err)
+			fmt.Fprintf(&b, "%s: %v\n", hiddentext.QuoteUnprintable(name), err)
 			continue
 		}
 		b.WriteString(formatUnifiedDiff(from, name, old, c.Data))
@@ -44,14 +44,14 @@ func formatAllDiffs(env *sdk.Environment, changed []workspace.PlannedChange) str
 // formatUnifiedDiff returns the unified diff of two versions of a file.
 func formatUnifiedDiff(from, to string, old, new []byte) string {
 	if max(len(old), len(new)) > maxDiffableBytes {
-		return fmt.Sprintf("%s: %d bytes before, %d now; too long to be compared\n", hiddentext.QuoteName(to), len(old), len(new))
+		return fmt.Sprintf("%s: %d bytes before, %d now; too long to be compared\n", hiddentext.QuoteUnprintable(to), len(old), len(new))
 	}
 	a, errA := text.DetectEncoding(old).Decode(old)
 	b, errB := text.DetectEncoding(new).Decode(new)
 	if errA != nil || errB != nil || text.IsBinary([]byte(a)) || text.IsBinary([]byte(b)) {
-		return fmt.Sprintf("%s: %d bytes before, %d now; not text\n", hiddentext.QuoteName(to), len(old), len(new))
+		return fmt.Sprintf("%s: %d bytes before, %d now; not text\n", hiddentext.QuoteUnprintable(to), len(old), len(new))
 	}
-	out := udiff.Unified(hiddentext.QuoteName(from), hiddentext.QuoteName(to), a, b)
+	out := udiff.Unified(hiddentext.QuoteUnprintable(from), hiddentext.QuoteUnprintable(to), a, b)
 	if len(out) <= maxDiffBytes {
 		return out
 	}

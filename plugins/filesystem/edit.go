@@ -96,8 +96,8 @@ func (in *editInput) parseReplacements() ([]fileTextReplacement, error) {
 	return all, nil
 }
 
-// maxReplacements converts the count argument to the count of [replace.FindReplacements]. Without a count the text
-// must occur once, because the first of several occurrences is probably the wrong one.
+// maxReplacements returns the count to pass to [replace.FindReplacements]. Without an argument it is OnlyOccurrence,
+// because the first of several occurrences is probably the wrong one.
 func maxReplacements(count *int) int {
 	if count == nil {
 		return replace.OnlyOccurrence

@@ -30,10 +30,10 @@ type editFileReplacement struct {
 func newEditFileTool(m *pluginState) sdk.Tool {
 	return sdk.NewTool("edit_file", "Edit a file by replacing old text with new text. The old text must match exactly. "+
 		"Takes path, old_text and new_text, or edits for several places.",
-		func(ctx context.Context, req *sdk.Request[editFileInput]) (editResult, error) {
+		func(ctx context.Context, req *sdk.Request[editFileInput]) (editFileOutput, error) {
 			wanted, err := req.Args.parseReplacements()
 			if err != nil {
-				return editResult{}, err
+				return editFileOutput{}, err
 			}
 			return m.applyReplacements(ctx, &req.Environment, "edit_file", wanted, req.Args.DryRun)
 		},
@@ -85,8 +85,8 @@ func editPathAndEtag(i int, own, common, ownMatch, commonMatch string) (path, ma
 	return common, commonMatch, nil
 }
 
-// editResult is the result of a tool that edits files.
-type editResult struct {
+// editFileOutput is the result of a tool that edits files.
+type editFileOutput struct {
 	changedFileInfo
 	Files []changedFileInfo `json:"files,omitempty" jsonschema:"All changed files, if several."`
 	Undo  string            `json:"undo,omitempty" jsonschema:"ID of the operation, for undo."`
@@ -97,14 +97,14 @@ type editResult struct {
 }
 
 // UndoID returns the id in the undo history.
-func (o editResult) UndoID() string { return o.Undo }
+func (o editFileOutput) UndoID() string { return o.Undo }
 
 // Text returns a message per file, and the notes.
-func (o editResult) Text() string { return o.text }
+func (o editFileOutput) Text() string { return o.text }
 
 // applyReplacements makes all replacements or none.
 func (m *pluginState) applyReplacements(ctx context.Context, env *sdk.Environment, tool string, wanted []fileTextReplacement,
-	dryRun bool) (editResult, error) {
+	dryRun bool) (editFileOutput, error) {
 	c := changeRequest{tool: tool, doing: "edit file", dryRun: dryRun}
 	matched := map[string]bool{}
 	for i := range wanted {
@@ -124,16 +124,16 @@ func (m *pluginState) applyReplacements(ctx context.Context, env *sdk.Environmen
 	}
 	out, err := m.applyChange(ctx, env, c)
 	if err != nil {
-		return editResult{}, err
+		return editFileOutput{}, err
 	}
-	result := editResult{changedFileInfo: out.Files[0], Undo: out.Undo, Diff: out.Diff, replaced: wanted}
+	result := editFileOutput{changedFileInfo: out.Files[0], Undo: out.Undo, Diff: out.Diff, replaced: wanted}
 	if len(out.Files) > 1 {
 		result.Files = out.Files
 	}
 	notes := out.allNotes()
 	var messages []string
 	for _, w := range wanted {
-		message := fmt.Sprintf("File edited: %s", hiddentext.QuoteName(w.path))
+		message := fmt.Sprintf("File edited: %s", hiddentext.QuoteUnprintable(w.path))
 		if len(messages) == 0 || messages[len(messages)-1] != message {
 			messages = append(messages, message)
 		}
@@ -156,6 +156,6 @@ func withEditIndex(err error, i int, path string) error {
 		return err
 	}
 	with := *own
-	with.Message = fmt.Sprintf("edits[%d], %s: %s", i, hiddentext.QuoteName(path), own.Message)
+	with.Message = fmt.Sprintf("edits[%d], %s: %s", i, hiddentext.QuoteUnprintable(path), own.Message)
 	return &with
 }

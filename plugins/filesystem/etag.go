@@ -92,7 +92,7 @@ func dirEtag(ctx context.Context, tree *workspace.FileTree) (string, error) {
 func joinQuotedNames(names []string) string {
 	all := make([]string, len(names))
 	for i, name := range names {
-		all[i] = hiddentext.QuoteName(name)
+		all[i] = hiddentext.QuoteUnprintable(name)
 	}
 	return strings.Join(all, ", ")
 }

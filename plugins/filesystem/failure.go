@@ -13,18 +13,18 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
-// convertPathError is like convertToolError, but names a missing file in the hint.
-func convertPathError(doing, path string, err error) error {
-	said := convertToolError(doing, err)
+// newPathFailureError is like newFailureError, but names a missing file in the hint.
+func newPathFailureError(doing, path string, err error) error {
+	said := newFailureError(doing, err)
 	var own *sdk.Error
 	if !errors.Is(err, fs.ErrNotExist) || !errors.As(said, &own) || own.Code != sdk.NotFound || own.Hint != "" {
 		return said
 	}
-	return own.WithHint("there is no %s", hiddentext.QuoteName(path))
+	return own.WithHint("there is no %s", hiddentext.QuoteUnprintable(path))
 }
 
-// convertToolError converts an error, except a refusal, to a message such as "failed to read file: file not found".
-func convertToolError(doing string, err error) error {
+// newFailureError converts an error, except a refusal, to a message such as "failed to read file: file not found".
+func newFailureError(doing string, err error) error {
 	var own *sdk.Error
 	if errors.As(err, &own) {
 		return own
@@ -38,7 +38,7 @@ func convertToolError(doing string, err error) error {
 		return sdk.Errorf(code, "failed to %s: %s", doing, escapeMessage(what))
 	}
 	switch {
-	case !workspace.IsUnchanged(err):
+	case !workspace.IsNoChangeError(err):
 		return sdk.Errorf(sdk.Failed, "%s", escapeMessage(err.Error())).
 			WithHint("check the current contents; undo reverses the change. The disk may be full or broken")
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
@@ -83,7 +83,7 @@ func convertToolError(doing string, err error) error {
 func addMissingDirHint(err error, path string, create bool) error {
 	var own *sdk.Error
 	if !create && errors.As(err, &own) && own.Code == sdk.NotFound {
-		return own.WithHint("the directory of %s may be missing; create_dirs creates it", hiddentext.QuoteName(path))
+		return own.WithHint("the directory of %s may be missing; create_dirs creates it", hiddentext.QuoteUnprintable(path))
 	}
 	return err
 }

@@ -33,7 +33,7 @@ func TestErrorMessages(t *testing.T) {
 			"failed to write file: a name in the path is too long"},
 		{&fs.PathError{Op: "open", Path: "f/x", Err: syscall.ENOTDIR}, "failed to write file: a part of the path is a file"},
 	} {
-		if got := convertToolError("write file", c.err).Error(); !strings.Contains(got, c.want) || strings.ContainsAny(got,
+		if got := newFailureError("write file", c.err).Error(); !strings.Contains(got, c.want) || strings.ContainsAny(got,
 			"\n\x1b\u202e") {
 			t.Errorf("%v: %q; want %q", c.err, got, c.want)
 		}

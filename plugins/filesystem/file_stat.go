@@ -33,7 +33,7 @@ func newFileStatTool() sdk.Tool {
 		func(_ context.Context, req *sdk.Request[fileStatInput]) (fileStatOutput, error) {
 			s, err := req.Workspace.FileStatus(req.Args.Path)
 			if err != nil {
-				return fileStatOutput{}, convertPathError("inspect file", req.Args.Path, err)
+				return fileStatOutput{}, newPathFailureError("inspect file", req.Args.Path, err)
 			}
 			out := fileStatOutput{
 				Path:        s.Path,

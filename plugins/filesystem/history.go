@@ -46,17 +46,17 @@ func (o historyOutput) Text() string {
 	}
 	var b strings.Builder
 	for _, op := range o.Operations {
-		fmt.Fprintf(&b, "%s  %s  %s", op.ID, op.Time, hiddentext.QuoteName(op.Summary))
+		fmt.Fprintf(&b, "%s  %s  %s", op.ID, op.Time, hiddentext.QuoteUnprintable(op.Summary))
 		switch {
 		case op.Undone:
 			b.WriteString("  (undone)")
 		case op.Partly:
 			b.WriteString("  (partly undone)")
 		case op.Missing != "":
-			fmt.Fprintf(&b, "  (can't be undone: %s)", hiddentext.QuoteName(op.Missing))
+			fmt.Fprintf(&b, "  (can't be undone: %s)", hiddentext.QuoteUnprintable(op.Missing))
 		}
 		for _, lost := range op.NotCovered {
-			fmt.Fprintf(&b, "\n    not covered: %s", hiddentext.QuoteName(lost))
+			fmt.Fprintf(&b, "\n    not covered: %s", hiddentext.QuoteUnprintable(lost))
 		}
 		b.WriteByte('\n')
 	}
@@ -77,7 +77,7 @@ func newHistoryTool(m *pluginState) sdk.Tool {
 				limit = 20
 			}
 			out := historyOutput{Operations: []historyEntry{}}
-			extents := undo.UndoExtents{}
+			extents := undo.UndoStatuses{}
 			err := m.store.EachOperation(func(op *undo.Operation) bool {
 				extent := extents.Add(op)
 				if !mayShowOperation(&req.Environment, op) {

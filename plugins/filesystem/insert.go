@@ -98,7 +98,7 @@ func (i *textInsertion) insertText(c *originalFile) ([]byte, error) {
 	after := s[:at] + added + s[at:]
 	i.total = text.CountLines(after)
 	i.lines = i.total - have
-	if !c.isUnreadable() {
+	if !c.isReadForbidden() {
 		i.preview = formatPreview(after, at, at+len(added), 1)
 	}
 	return data, nil

@@ -40,7 +40,7 @@ func newListDirTool() sdk.Tool {
 func formatDirListing(w *workspace.Workspace, path, after string) (string, error) {
 	page, err := w.ReadDirPage(path, after, listPage)
 	if err != nil {
-		return "", convertPathError("list directory", path, explainNotDirectory(w, path, err))
+		return "", newPathFailureError("list directory", path, explainNotDirectory(w, path, err))
 	}
 	var b strings.Builder
 	b.Grow(32 * len(page.Entries))
@@ -58,10 +58,10 @@ func formatDirListing(w *workspace.Workspace, path, after string) (string, error
 		} else {
 			b.WriteString("FILE: ")
 		}
-		b.WriteString(hiddentext.QuoteName(last))
+		b.WriteString(hiddentext.QuoteUnprintable(last))
 	}
 	if page.More {
-		fmt.Fprintf(&b, "\n[%d entries in all; next: after=%s]", page.Total, hiddentext.QuoteName(last))
+		fmt.Fprintf(&b, "\n[%d entries in all; next: after=%s]", page.Total, hiddentext.QuoteUnprintable(last))
 	}
 	return b.String(), nil
 }

@@ -62,7 +62,7 @@ func newLsTool() sdk.Tool {
 				return out.addEntry(&in, e)
 			})
 			if err != nil {
-				return lsOutput{}, convertPathError("list directory", in.Path, explainNotDirectory(req.Workspace, in.Path, err))
+				return lsOutput{}, newPathFailureError("list directory", in.Path, explainNotDirectory(req.Workspace, in.Path, err))
 			}
 			out.Count = len(out.Entries)
 			if !in.Recursive && strings.Contains(in.Pattern, "/") {
@@ -152,7 +152,7 @@ func explainNotDirectory(w *workspace.Workspace, name string, err error) error {
 		return err
 	}
 	if info, statErr := w.Stat(name); statErr == nil && !info.IsDir() {
-		return sdk.Errorf(sdk.InvalidArgument, "failed to list directory: %s is not a directory", hiddentext.QuoteName(name))
+		return sdk.Errorf(sdk.InvalidArgument, "failed to list directory: %s is not a directory", hiddentext.QuoteUnprintable(name))
 	}
 	return err
 }

@@ -33,6 +33,6 @@ func newPlugin() sdk.Plugin {
 			newMvTool(m), newCpTool(m), newRmTool(m), newMkdirTool(m), newFileStatTool(),
 			newUndoTool(m), newHistoryTool(m),
 		},
-		Stop: m.saveSeenContents,
+		Stop: m.closeState,
 	}
 }

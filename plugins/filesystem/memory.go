@@ -37,8 +37,8 @@ func (m *pluginState) initState(env *sdk.Environment) error {
 	return err
 }
 
-// saveSeenContents writes the contents that the agent has read to disk, for the next process.
-func (m *pluginState) saveSeenContents(context.Context) {
+// closeState saves the contents that the agent has read, and closes the undo store.
+func (m *pluginState) closeState(context.Context) {
 	if m.seen != nil {
 		_ = m.seen.Save() // a conflict is then answered without a diff
 	}

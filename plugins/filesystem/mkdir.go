@@ -48,10 +48,10 @@ func newMkdirTool(m *pluginState) sdk.Tool {
 			}
 			if errors.Is(err, workspace.Exists) {
 				return mkdirOutput{}, sdk.Errorf(sdk.Conflict, "failed to create directory: %s exists already and is no directory",
-					hiddentext.QuoteName(req.Args.Path))
+					hiddentext.QuoteUnprintable(req.Args.Path))
 			}
 			if err != nil {
-				return mkdirOutput{}, convertToolError("create directory", err)
+				return mkdirOutput{}, newFailureError("create directory", err)
 			}
 			path, err := req.Workspace.AbsPath(req.Args.Path)
 			if err != nil {

@@ -58,7 +58,7 @@ func newReadTool(m *pluginState) sdk.Tool {
 			}
 			w, err := readPart(ctx, &req.Environment, m, in.Path, p)
 			if err != nil {
-				return readOutput{}, convertPathError("read file", in.Path, err)
+				return readOutput{}, newPathFailureError("read file", in.Path, err)
 			}
 			out := readOutput{
 				Path: w.Path, Content: w.Text, TotalLines: w.totalLines(), StartLine: w.Start, EndLine: w.End, SizeBytes: w.Size,
@@ -79,8 +79,8 @@ func newReadTool(m *pluginState) sdk.Tool {
 // maxHexBytes limits the bytes of a binary file in one result.
 const maxHexBytes = 4 << 10
 
-// describeBinary sets the window's text to a description of a binary file. An image becomes the window's media.
-func (w *fileWindow) describeBinary(data []byte) {
+// setBinaryDescription sets the window's text to a description of a binary file. An image becomes the window's media.
+func (w *fileWindow) setBinaryDescription(data []byte) {
 	w.Binary = true
 	w.MediaType = http.DetectContentType(data)
 	w.Text = formatBinarySummary(w.Size, w.MediaType, sha256.Sum256(data))

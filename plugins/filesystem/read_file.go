@@ -81,7 +81,7 @@ func newReadFileTool(m *pluginState) sdk.Tool {
 			}
 			w, err := readPart(ctx, &req.Environment, m, in.Path, p)
 			if err != nil {
-				return readFileOutput{}, convertPathError("read file", in.Path, err)
+				return readFileOutput{}, newPathFailureError("read file", in.Path, err)
 			}
 			return readFileOutput{
 				Path: w.Path, Etag: w.Etag, SizeBytes: w.Size, TotalLines: w.totalLines(), StartLine: w.Start, EndLine: w.End,

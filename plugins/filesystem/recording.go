@@ -57,7 +57,7 @@ func (r undoRecording) finish(id *string, notes *[]string) {
 func (r undoRecording) finishFailed(err error) {
 	switch {
 	case r.Recorder == nil:
-	case workspace.IsUnchanged(err):
+	case workspace.IsNoChangeError(err):
 		r.Discard()
 	default:
 		r.End()

@@ -60,7 +60,7 @@ func (r *textReplacement) replaceText(c *originalFile) ([]byte, error) {
 		grown += len(splice.New) - (splice.To - splice.From)
 	}
 	r.preview = ""
-	if r.show && !c.isUnreadable() {
+	if r.show && !c.isReadForbidden() {
 		r.preview = formatPreview(s, first.From, max(first.From, min(last.To+grown, len(s))), len(f.Splices))
 	}
 	return data, nil
@@ -81,7 +81,7 @@ func (r *textReplacement) checkEncoding(s string, enc text.Encoding, f *replace.
 // fitsEncoding reports whether added text can be written in the file's encoding. In an unknown 8-bit encoding, only
 // ASCII can.
 func fitsEncoding(s string, enc text.Encoding, added string) bool {
-	return !enc.IsASCIICompatible() || !strings.ContainsFunc(added, func(c rune) bool { return c >= utf8.RuneSelf }) ||
+	return !enc.IsPassthrough() || !strings.ContainsFunc(added, func(c rune) bool { return c >= utf8.RuneSelf }) ||
 		utf8.ValidString(s)
 }
 
@@ -89,7 +89,7 @@ func fitsEncoding(s string, enc text.Encoding, added string) bool {
 func (r *textReplacement) describeInexactMatch(f *replace.Replacements, s string) string {
 	if f.How == replace.Exactly {
 		if n := len(f.Splices); n < r.count {
-			return fmt.Sprintf("%s occurs %s, fewer than count (%d); all were replaced", r.names.old, formatTimes(n), r.count)
+			return fmt.Sprintf("%s occurs %s, fewer than count (%d); all were replaced", r.names.old, formatRepeatCount(n), r.count)
 		}
 		return ""
 	}
@@ -100,8 +100,8 @@ func (r *textReplacement) describeInexactMatch(f *replace.Replacements, s string
 	return fmt.Sprintf("%s was found at line %d with %s", r.names.old, text.LineNumberAt(s, f.Splices[0].From), how)
 }
 
-// formatTimes returns a count such as "once" or "3 times".
-func formatTimes(n int) string {
+// formatRepeatCount returns a count such as "once" or "3 times".
+func formatRepeatCount(n int) string {
 	if n == 1 {
 		return "once"
 	}
@@ -121,14 +121,14 @@ func (r *textReplacement) newMatchError(err error, c *originalFile, s string) er
 	case errors.As(err, &ambiguous):
 		e := sdk.Errorf(sdk.Conflict, "%s appears %d times. Please provide more context to make it unique", r.names.old,
 			ambiguous.Count)
-		if !c.isUnreadable() {
+		if !c.isReadForbidden() {
 			e.Message += "\n" + formatLineNumbers(ambiguous)
 		}
 		return e
 	case errors.As(err, &miss):
 		e := sdk.Errorf(sdk.NotFound, "%s not found in file. Make sure it matches exactly", r.names.old)
 		switch {
-		case c.isUnreadable():
+		case c.isReadForbidden():
 		case r.fileLacksFinalNewline(s):
 			e.Message += fmt.Sprintf("\nthe file ends without a newline: leave the one at the end of %s out", r.names.old)
 		case len(miss.Nearest) > 0:

@@ -55,10 +55,10 @@ func newRmTool(m *pluginState) sdk.Tool {
 			case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 				return rmOutput{}, sdk.Errorf(sdk.Cancelled, "failed to delete: it was stopped, and nothing is deleted")
 			case errors.Is(err, workspace.IsDirectory):
-				return rmOutput{}, sdk.Errorf(sdk.InvalidArgument, "failed to delete: %s is a directory", hiddentext.QuoteName(req.Args.Path)).
+				return rmOutput{}, sdk.Errorf(sdk.InvalidArgument, "failed to delete: %s is a directory", hiddentext.QuoteUnprintable(req.Args.Path)).
 					WithHint("set recursive to delete it with everything in it")
 			case err != nil:
-				return rmOutput{}, convertPathError("delete", req.Args.Path, err)
+				return rmOutput{}, newPathFailureError("delete", req.Args.Path, err)
 			}
 			return out, nil
 		},

@@ -62,7 +62,7 @@ func (w *fileWindow) readLongFile(ctx context.Context, f *os.File, p requestedPa
 		w.markPastEnd()
 		return nil
 	}
-	w.setKeptLines(lines)
+	w.fillWithKeptLines(lines)
 	return nil
 }
 
@@ -76,8 +76,8 @@ func (w *fileWindow) readByteRange(f io.ReaderAt, enc text.Encoding, p requested
 	return w.decodeIntoWindow(part, from, enc)
 }
 
-// setKeptLines fills the window with the lines that a lineWindowWriter kept.
-func (w *fileWindow) setKeptLines(lines *lineWindowWriter) {
+// fillWithKeptLines fills the window with the lines that a lineWindowWriter kept.
+func (w *fileWindow) fillWithKeptLines(lines *lineWindowWriter) {
 	w.Start, w.Text = lines.from, lines.kept.String()
 	if lines.full {
 		w.truncateText(maxWindow, lines.begin)
@@ -133,6 +133,6 @@ func (w *fileWindow) readHugeFile(ctx context.Context, f *os.File, head []byte, 
 		w.Note = fmt.Sprintf("line %d does not begin in the first %d bytes, and lines are not counted further; read bytes with offset", w.Start, maxFullReadBytes)
 		return nil
 	}
-	w.setKeptLines(lines)
+	w.fillWithKeptLines(lines)
 	return nil
 }

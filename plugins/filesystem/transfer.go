@@ -41,7 +41,7 @@ func (t *fileTransfer) runTransfer(ctx context.Context, env *sdk.Environment, m 
 		workspace.TransferOptions{Overwrite: overwrite, Last: t.newBeforeTransferHook(ctx, env, m), Stop: ctx.Err})
 	if err != nil {
 		t.rec.finishFailed(err)
-		return transferOutput{}, t.convertError(env.Workspace, source, destination, err)
+		return transferOutput{}, t.toAgentError(env.Workspace, source, destination, err)
 	}
 	t.rec.finish(&t.out.Undo, &t.out.Notes)
 	return t.out, nil
@@ -69,21 +69,21 @@ func (t *fileTransfer) newBeforeTransferHook(ctx context.Context, env *sdk.Envir
 	}
 }
 
-// convertError converts an error to one for the agent, which names the missing path.
-func (t *fileTransfer) convertError(w *workspace.Workspace, source, destination string, err error) error {
+// toAgentError converts an error to one for the agent, which names the missing path.
+func (t *fileTransfer) toAgentError(w *workspace.Workspace, source, destination string, err error) error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return sdk.Errorf(sdk.Cancelled, "failed to %s: it was stopped, and the partial copy was removed", t.doing)
 	}
-	said := convertToolError(t.doing, err)
+	said := newFailureError(t.doing, err)
 	var own *sdk.Error
 	if !errors.As(said, &own) || own.Code != sdk.NotFound {
 		return said
 	}
 	if _, err := w.FileStatus(source); err != nil {
-		return own.WithHint("there is no %s", hiddentext.QuoteName(source))
+		return own.WithHint("there is no %s", hiddentext.QuoteUnprintable(source))
 	}
 	return sdk.Errorf(sdk.NotFound, "failed to %s: the directory of %s is missing", t.doing,
-		hiddentext.QuoteName(destination)).
+		hiddentext.QuoteUnprintable(destination)).
 		WithHint("create it first, with mkdir")
 }
 

@@ -41,7 +41,7 @@ func (o undoOutput) Text() string {
 	if o.DryRun {
 		what = "Would be undone"
 	}
-	return withNotes(fmt.Sprintf("%s: %s\n%s", what, hiddentext.QuoteName(o.Summary), formatFirstItems(o.Paths, hiddentext.QuoteName)), o.Notes)
+	return withNotes(fmt.Sprintf("%s: %s\n%s", what, hiddentext.QuoteUnprintable(o.Summary), formatFirstItems(o.Paths, hiddentext.QuoteUnprintable)), o.Notes)
 }
 
 // maxListedPaths limits the paths in the text of an undo.
@@ -84,7 +84,7 @@ func (m *pluginState) chooseOperation(env *sdk.Environment, id string) (*undo.Op
 		return op, checkUndoable(op)
 	}
 	var last *undo.Operation
-	extents := undo.UndoExtents{}
+	extents := undo.UndoStatuses{}
 	err := m.store.EachOperation(func(op *undo.Operation) bool {
 		if extents.Add(op) == undo.ExtentWhole || op.Undoes != "" || !mayShowOperation(env, op) {
 			return true
@@ -106,14 +106,14 @@ func checkUndoable(op *undo.Operation) error {
 	if op.Missing == "" {
 		return nil
 	}
-	return sdk.Errorf(sdk.Conflict, "%s (%s) can't be undone: %s", op.ID, hiddentext.QuoteName(op.Summary), hiddentext.QuoteName(op.Missing)).
+	return sdk.Errorf(sdk.Conflict, "%s (%s) can't be undone: %s", op.ID, hiddentext.QuoteUnprintable(op.Summary), hiddentext.QuoteUnprintable(op.Missing)).
 		WithHint("undo can name an older operation; history lists them")
 }
 
 // undoOperation undoes an operation, except for files that changed since.
 func (m *pluginState) undoOperation(ctx context.Context, env *sdk.Environment, op *undo.Operation, in undoInput,
 	approved bool) (undoOutput, error) {
-	files, err := env.Workspace.WithoutProtection()
+	files, err := env.Workspace.OpenWithoutProtection()
 	if err != nil {
 		return undoOutput{}, err
 	}
@@ -138,19 +138,19 @@ func (m *pluginState) undoOperation(ctx context.Context, env *sdk.Environment, o
 	var notEnded *undo.UnfinishedOperationError
 	switch {
 	case errors.As(err, &notEnded):
-		return undoOutput{}, sdk.Errorf(sdk.Conflict, "%s; nothing was undone of %s", hiddentext.QuoteName(err.Error()), op.ID).WithHint(forceHint)
+		return undoOutput{}, sdk.Errorf(sdk.Conflict, "%s; nothing was undone of %s", hiddentext.QuoteUnprintable(err.Error()), op.ID).WithHint(forceHint)
 	case err == nil && len(done.Paths) == 0 && len(done.Conflicts) > 0:
 		conflicts := formatFirstItems(done.Conflicts, func(c undo.PathConflict) string { return c.Error() })
 		return undoOutput{}, sdk.Errorf(sdk.Conflict, "%s; nothing was undone of %s (%s)", conflicts, op.ID,
-			hiddentext.QuoteName(op.Summary)).WithHint(forceHint + "; history lists older operations, which undo takes by id")
+			hiddentext.QuoteUnprintable(op.Summary)).WithHint(forceHint + "; history lists older operations, which undo takes by id")
 	case err == nil && len(done.Paths) == 0:
-		return undoOutput{}, sdk.Errorf(sdk.Conflict, "nothing is left to undo of %s (%s)", op.ID, hiddentext.QuoteName(op.Summary))
+		return undoOutput{}, sdk.Errorf(sdk.Conflict, "nothing is left to undo of %s (%s)", op.ID, hiddentext.QuoteUnprintable(op.Summary))
 	case err == nil:
 		return out, nil
 	}
 	out.Paths = nil // the text is about what was done
 	if out.Undo == "" && !errors.Is(err, context.Canceled) {
-		return out, convertToolError("undo", err)
+		return out, newFailureError("undo", err)
 	}
 	hint := "nothing was undone yet"
 	if out.Undo != "" {
@@ -164,7 +164,7 @@ func (m *pluginState) undoOperation(ctx context.Context, env *sdk.Environment, o
 
 // newProtectedRestoreCheck returns a function that refuses to restore a protected file without approval.
 func newProtectedRestoreCheck(env *sdk.Environment, approved bool) func(mutation.FileMutation) error {
-	monitor := env.Workspace.MonitorChanges(workspace.MonitorOptions{Approved: approved})
+	monitor := env.Workspace.NewChangeMonitor(workspace.EnforcerOptions{Approved: approved})
 	return func(m mutation.FileMutation) error {
 		if m.Kind == mutation.Rename {
 			return monitor.CheckMoveProtection(m.Path, m.To)

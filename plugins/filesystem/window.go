@@ -123,7 +123,7 @@ func readPart(ctx context.Context, env *sdk.Environment, m *pluginState, path st
 	w.Size = int64(len(data))
 	w.Etag = versions.ComputeStringEtag(data)
 	m.seen.Add(w.Etag, data)
-	return w, w.setContents(data, p)
+	return w, w.fillFromContents(data, p)
 }
 
 // readBlockSize is the size of a read. It is small enough for the CPU cache.
@@ -146,8 +146,8 @@ func readWholeFile(f *os.File, size int64) (string, error) {
 // writerOnly hides all methods except Write, so that io.Copy uses the caller's buffer.
 type writerOnly struct{ io.Writer }
 
-// setContents fills the window from the contents of a whole file.
-func (w *fileWindow) setContents(data string, p requestedPart) error {
+// fillFromContents fills the window from the contents of a whole file.
+func (w *fileWindow) fillFromContents(data string, p requestedPart) error {
 	head := []byte(data[:min(len(data), headSize)])
 	enc, err := chooseEncoding(head, p.Encoding)
 	if err != nil {
@@ -158,7 +158,7 @@ func (w *fileWindow) setContents(data string, p requestedPart) error {
 		if p.Bytes {
 			return w.readHex(strings.NewReader(data), head, p)
 		}
-		w.describeBinary([]byte(data))
+		w.setBinaryDescription([]byte(data))
 		return nil
 	}
 	s, err := enc.DecodeString(data)
@@ -167,15 +167,15 @@ func (w *fileWindow) setContents(data string, p requestedPart) error {
 	}
 	w.EOL, w.Lines = text.DetectLineEnding(s), text.CountLines(s)
 	if p.Bytes {
-		return w.setByteRange(data, enc, p)
+		return w.fillWithBytes(data, enc, p)
 	}
-	w.setLineRange(s, p)
+	w.fillWithLines(s, p)
 	w.noteInvalidText()
 	return nil
 }
 
-// setLineRange fills the window with the requested lines that fit into a result.
-func (w *fileWindow) setLineRange(s string, p requestedPart) {
+// fillWithLines fills the window with the requested lines that fit into a result.
+func (w *fileWindow) fillWithLines(s string, p requestedPart) {
 	w.Start = max(p.StartLine, 1)
 	from, ok := 0, true
 	if w.Start > 1 {
@@ -238,15 +238,15 @@ func (w *fileWindow) truncateText(limit int, base int64) {
 	w.Next = &nextPartRequest{Offset: &at}
 }
 
-// setByteRange fills the window with the requested bytes, extended to whole characters.
-func (w *fileWindow) setByteRange(data string, enc text.Encoding, p requestedPart) error {
+// fillWithBytes fills the window with the requested bytes, extended to whole characters.
+func (w *fileWindow) fillWithBytes(data string, enc text.Encoding, p requestedPart) error {
 	from := min(p.Offset, int64(len(data)))
 	return w.decodeIntoWindow([]byte(data[from:min(int64(len(data)), from+p.byteCount())]), from, enc)
 }
 
 // decodeIntoWindow decodes bytes read at an offset of the file, and fills the window with the text.
 func (w *fileWindow) decodeIntoWindow(data []byte, from int64, enc text.Encoding) error {
-	if enc.IsASCIICompatible() {
+	if enc.IsPassthrough() {
 		data = trimPartialRune(data)
 	} else if len(data)%2 == 1 {
 		data = data[:len(data)-1]

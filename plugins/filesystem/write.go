@@ -33,7 +33,7 @@ func newWriteTool(m *pluginState) sdk.Tool {
 				}
 				given = &enc
 			}
-			if given != nil && given.IsASCIICompatible() && len(given.Mark) == 0 {
+			if given != nil && given.IsPassthrough() && len(given.Mark) == 0 {
 				given = nil // the default, which keeps what the file says of itself
 			}
 			out, err := m.applyChange(ctx, &req.Environment, changeRequest{
@@ -67,7 +67,7 @@ func newWriteFileTool(m *pluginState) sdk.Tool {
 			if err != nil {
 				return fileChangeOutput{}, err
 			}
-			return newFileChangeOutput(fmt.Sprintf("File written: %s", hiddentext.QuoteName(in.Path)), out), nil
+			return newFileChangeOutput(fmt.Sprintf("File written: %s", hiddentext.QuoteUnprintable(in.Path)), out), nil
 		},
 		withChangeTraits(sdk.Traits{Sets: []string{picoclawSet}, TextResult: true, Idempotent: true,
 			Permissions: []string{"fs.write"}}))
@@ -97,7 +97,7 @@ func encodeText(enc text.Encoding, content string) ([]byte, error) {
 	return data, nil
 }
 
-// fileChangeOutput is the result of edit_file, write_file and append_file: a message as text, and facts about the file.
+// fileChangeOutput is the result of write_file and append_file: a message as text, and facts about the file.
 type fileChangeOutput struct {
 	changedFileInfo
 	Undo string `json:"undo,omitempty" jsonschema:"ID of the operation, for undo."`

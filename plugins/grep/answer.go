@@ -61,7 +61,7 @@ func (o grepOutput) Text() string {
 		if context && i > 0 {
 			b.WriteString("--\n")
 		}
-		name := hiddentext.QuoteName(m.File)
+		name := hiddentext.QuoteUnprintable(m.File)
 		for j, line := range m.Before {
 			fmt.Fprintf(&b, "%s-%d- %s\n", name, m.Line-len(m.Before)+j, escapeControls(line))
 		}
@@ -74,7 +74,7 @@ func (o grepOutput) Text() string {
 		}
 	}
 	for _, f := range o.Files {
-		b.WriteString(hiddentext.QuoteName(f.File))
+		b.WriteString(hiddentext.QuoteUnprintable(f.File))
 		if o.mode == outputCount {
 			fmt.Fprintf(&b, ":%d", f.Count)
 		}
@@ -114,7 +114,7 @@ func (o grepOutput) formatSummary() string {
 	if o.LeftOutCount > 0 {
 		names := make([]string, len(o.LeftOut))
 		for i, l := range o.LeftOut {
-			names[i] = fmt.Sprintf("%s (%s)", hiddentext.QuoteName(l.File), l.Why)
+			names[i] = fmt.Sprintf("%s (%s)", hiddentext.QuoteUnprintable(l.File), l.Why)
 		}
 		say("of those, %s matches: %s", formatCount(o.LeftOutCount, "has", "have"), strings.Join(names, ", "))
 	}
@@ -124,7 +124,7 @@ func (o grepOutput) formatSummary() string {
 		}
 	}
 	if o.Next != "" {
-		say("next: cursor=%s", hiddentext.QuoteName(o.Next))
+		say("next: cursor=%s", hiddentext.QuoteUnprintable(o.Next))
 	}
 	return "[" + strings.Join(said, "; ") + "]"
 }

@@ -15,12 +15,12 @@ import (
 // maxSkippedMatches limits the listed files that were skipped and have matches.
 const maxSkippedMatches = 5
 
-// searchSkipped searches the skipped files if nothing else matches, so that "no matches" does not mislead.
-func (s *grepCall) searchSkipped(ctx context.Context, out *grepOutput) {
+// findSkippedMatches also searches skipped files, so that "no matches" does not mislead.
+func (s *grepCall) findSkippedMatches(ctx context.Context, out *grepOutput) {
 	all := *s.grepQuery
 	all.ignore, all.text = false, true
 	f := pageCollector{limit: maxSkippedMatches, files: true}
-	if _, err := s.engine.findFiles(ctx, s.req.Workspace, s.path, &all, f.addFile); err != nil {
+	if _, err := s.engine.findMatchingFiles(ctx, s.req.Workspace, s.path, &all, f.addFile); err != nil {
 		return
 	}
 	out.LeftOutCount = f.count
@@ -71,16 +71,16 @@ func isBinaryFile(w *workspace.Workspace, path string) (bool, error) {
 // containsNUL reports whether data contains a NUL byte, which text does not have.
 func containsNUL(data []byte) bool { return bytes.IndexByte(data, 0) >= 0 }
 
-// convertSearchError converts an error about a searched path to one for the agent.
-func convertSearchError(path string, err error) error {
+// toAgentError converts an error about a searched path to one for the agent.
+func toAgentError(path string, err error) error {
 	var own *sdk.Error
 	switch {
 	case errors.Is(err, workspace.Refused), errors.As(err, &own):
 		return err
 	case errors.Is(err, fs.ErrNotExist):
-		return sdk.Errorf(sdk.NotFound, "failed to search: there is no %s", hiddentext.QuoteName(path))
+		return sdk.Errorf(sdk.NotFound, "failed to search: there is no %s", hiddentext.QuoteUnprintable(path))
 	case errors.Is(err, fs.ErrPermission):
-		return sdk.Errorf(sdk.AccessDenied, "failed to search %s: access denied", hiddentext.QuoteName(path))
+		return sdk.Errorf(sdk.AccessDenied, "failed to search %s: access denied", hiddentext.QuoteUnprintable(path))
 	case errors.Is(err, workspace.NotRegular):
 		return sdk.Errorf(sdk.InvalidArgument, "failed to search: %v", err)
 	}

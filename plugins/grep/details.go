@@ -27,8 +27,8 @@ const (
 
 var errLarge = errors.New("the file is too large")
 
-// readMatchingLines returns at most limit matching lines of a file after the line after, with context. more reports
-// whether there are others. known is the number of matching lines; 0 if unknown.
+// readMatchingLines returns at most limit matching lines of a file, with context, from after+1 on; more reports others.
+// known is the number of matching lines; 0 if unknown.
 func (q *grepQuery) readMatchingLines(w *workspace.Workspace, path, shown string, known, after, limit, context int) (found []lineMatch,
 	more bool, err error) {
 	data, err := readSearchedFile(w, path)

@@ -14,9 +14,9 @@ type searchEngine interface {
 	name() string // shown to the agent
 	// supports reports whether the engine understands a query.
 	supports(q *grepQuery) bool
-	// findFiles calls found for each matching file, in any order and from several goroutines. name is relative to the
+	// findMatchingFiles calls found for each matching file, in any order and from several goroutines. name is relative to the
 	// directory, and lines is the number of matching lines or 0 if unknown.
-	findFiles(ctx context.Context, w *workspace.Workspace, path string, q *grepQuery, found func(name string, lines int)) (searchStats,
+	findMatchingFiles(ctx context.Context, w *workspace.Workspace, path string, q *grepQuery, found func(name string, lines int)) (searchStats,
 		error)
 }
 

@@ -44,7 +44,7 @@ func (s *grepCall) addLineResults(kept []matchingFile, f *pageCollector, out *gr
 		if p.err != nil {
 			if errors.Is(p.err, errLarge) {
 				out.Notes = append(out.Notes, fmt.Sprintf("%s has %s, and is too large to show",
-					hiddentext.QuoteName(joinPath(s.abs, c.name)), formatCount(c.lines, "matching line", "matching lines")))
+					hiddentext.QuoteUnprintable(joinPath(s.abs, c.name)), formatCount(c.lines, "matching line", "matching lines")))
 			}
 			continue // gone, or closed, since it was searched
 		}
@@ -83,7 +83,7 @@ func (s *grepCall) lastShownLine(c matchingFile, f *pageCollector) int {
 	return 0
 }
 
-// fileMatches are the matching lines of one file in this page.
+// fileMatches are one file's matching lines in a result page.
 type fileMatches struct {
 	found []lineMatch
 	more  bool

@@ -48,7 +48,7 @@ type findEntry struct {
 func (o findOutput) Text() string {
 	var b strings.Builder
 	for _, f := range o.Files {
-		b.WriteString(hiddentext.QuoteName(f.Path))
+		b.WriteString(hiddentext.QuoteUnprintable(f.Path))
 		if f.Type == "dir" {
 			b.WriteByte('/')
 		}
@@ -72,7 +72,7 @@ func (o findOutput) Text() string {
 		b.WriteString("; " + o.Incomplete)
 	}
 	if o.Next != "" {
-		b.WriteString("; next: cursor=" + hiddentext.QuoteName(o.Next))
+		b.WriteString("; next: cursor=" + hiddentext.QuoteUnprintable(o.Next))
 	}
 	b.WriteByte(']')
 	return b.String()
@@ -85,7 +85,7 @@ func newFindTool() sdk.Tool {
 			if in.Path == "" {
 				in.Path = "."
 			}
-			limit, note := limitResults(in.MaxResults)
+			limit, note := effectiveLimit(in.MaxResults)
 			if err := validateGlob("the pattern", in.Pattern); err != nil {
 				return findOutput{}, err
 			}
@@ -136,9 +136,9 @@ func (f *findCall) runFind(ctx context.Context) (findOutput, error) {
 	case ctx.Err() != nil:
 		out.Incomplete = "the search was cancelled; these are the results so far"
 	case err != nil:
-		return findOutput{}, convertSearchError(f.in.Path, err)
+		return findOutput{}, toAgentError(f.in.Path, err)
 	}
-	out.Total, out.Ignored, out.Notes = len(f.all), f.ignored, walk.ignoreNotes()
+	out.Total, out.Ignored, out.Notes = len(f.all), f.ignored, walk.ignoreFileNotes()
 	f.sortResults(f.in.Path)
 	rest := f.all
 	if from.name != "" {

@@ -18,8 +18,8 @@ type gnuGrepEngine struct{ engineExecutable }
 
 func (*gnuGrepEngine) name() string { return "grep" }
 
-// supports refuses queries that grep could understand differently: it accepts fixed strings, and patterns with the
-// syntax that all dialects share.
+// supports accepts only queries that grep can't misunderstand: fixed strings, and patterns with the syntax that all
+// dialects share.
 func (*gnuGrepEngine) supports(q *grepQuery) bool {
 	return !q.multiline && (q.fixed || isPortablePattern(q.pattern))
 }
@@ -103,7 +103,7 @@ func listTextFiles(ctx context.Context, w *workspace.Workspace, path string, q *
 // maxArgumentBytes limits the file names in the arguments of one process.
 const maxArgumentBytes = 96 << 10
 
-func (g *gnuGrepEngine) findFiles(ctx context.Context, w *workspace.Workspace, path string, q *grepQuery,
+func (g *gnuGrepEngine) findMatchingFiles(ctx context.Context, w *workspace.Workspace, path string, q *grepQuery,
 	found func(string, int)) (searchStats, error) {
 	var t searchStats
 	names, err := listTextFiles(ctx, w, path, q, &t)

@@ -61,8 +61,8 @@ const (
 	maxResults     = 10_000
 )
 
-// limitResults returns the number of results for the requested number, and a note if it is lower.
-func limitResults(asked int) (limit int, note []string) {
+// effectiveLimit returns the number of results for the requested number, and a note if it is lower.
+func effectiveLimit(asked int) (limit int, note []string) {
 	switch {
 	case asked == 0:
 		return defaultResults, nil
@@ -93,9 +93,9 @@ func (s *grepCall) runGrep(ctx context.Context) (grepOutput, error) {
 	}
 	info, err := s.req.Workspace.Stat(s.path)
 	if err != nil {
-		return grepOutput{}, convertSearchError(s.path, err)
+		return grepOutput{}, toAgentError(s.path, err)
 	}
-	limit, note := limitResults(in.MaxResults)
+	limit, note := effectiveLimit(in.MaxResults)
 	f := pageCollector{limit: limit, files: out.mode != outputContent}
 	if in.Cursor != "" {
 		if f.from, err = parseCursor(in.Cursor); err != nil {
@@ -127,7 +127,7 @@ func (s *grepCall) runGrep(ctx context.Context) (grepOutput, error) {
 		return grepOutput{}, err
 	}
 	if out.FilesMatched == 0 && out.Incomplete == "" && info.IsDir() {
-		s.searchSkipped(searching, &out)
+		s.findSkippedMatches(searching, &out)
 	}
 	return out, nil
 }
@@ -141,11 +141,11 @@ const (
 // searchDir searches a directory with the chosen engine.
 func (s *grepCall) searchDir(ctx context.Context, f *pageCollector, out *grepOutput) error {
 	var files, lines atomic.Int64
-	t, err := s.engine.findFiles(ctx, s.req.Workspace, s.path, s.grepQuery, func(name string, n int) {
+	t, err := s.engine.findMatchingFiles(ctx, s.req.Workspace, s.path, s.grepQuery, func(name string, n int) {
 		f.addFile(name, n)
 		total := lines.Add(int64(n))
 		if found := files.Add(1); found <= announcedFirst || found%announcedEvery == 0 {
-			s.req.ReportProgress(float64(found), 0, fmt.Sprintf("%s (%s and %s so far)", hiddentext.QuoteName(name),
+			s.req.ReportProgress(float64(found), 0, fmt.Sprintf("%s (%s and %s so far)", hiddentext.QuoteUnprintable(name),
 				formatCount(int(found), "file", "files"), formatCount(int(total), "line", "lines")))
 		}
 	})
@@ -159,12 +159,12 @@ func (s *grepCall) searchDir(ctx context.Context, f *pageCollector, out *grepOut
 func (s *grepCall) searchFile(f *pageCollector, out *grepOutput) error {
 	data, err := readSearchedFile(s.req.Workspace, s.path)
 	if errors.Is(err, errLarge) {
-		return sdk.Errorf(sdk.TooLarge, "%s is longer than the %d bytes that are searched in one file", hiddentext.QuoteName(s.path),
+		return sdk.Errorf(sdk.TooLarge, "%s is longer than the %d bytes that are searched in one file", hiddentext.QuoteUnprintable(s.path),
 			maxFileBytes).
 			WithHint("search it with exec and grep")
 	}
 	if err != nil {
-		return convertSearchError(s.path, err)
+		return toAgentError(s.path, err)
 	}
 	out.FilesSearched, out.Engine, out.single = 1, builtinEngine{}.name(), true
 	if containsNUL(data) {

@@ -22,7 +22,7 @@ func (builtinEngine) supports(*grepQuery) bool { return true }
 // maxFileBytes limits the size of files that the plugin searches itself.
 const maxFileBytes = 64 << 20
 
-func (builtinEngine) findFiles(ctx context.Context, w *workspace.Workspace, path string, q *grepQuery, found func(string, int)) (searchStats,
+func (builtinEngine) findMatchingFiles(ctx context.Context, w *workspace.Workspace, path string, q *grepQuery, found func(string, int)) (searchStats,
 	error) {
 	var t searchStats
 	var mu sync.Mutex

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// excludedPaths are paths that a search program skips, by globs in its arguments. Paths for which no globs fit are
-// dropped from its results.
+// excludedPaths are paths that a search program skips, by globs in its arguments. Its results in paths without a glob
+// are dropped.
 type excludedPaths struct {
 	mu    sync.Mutex
 	dirs  []string

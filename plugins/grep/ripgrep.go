@@ -53,7 +53,7 @@ func includedNameGlobs(q *grepQuery) []string {
 	return q.globs
 }
 
-func (r *ripgrepEngine) findFiles(ctx context.Context, w *workspace.Workspace, path string, q *grepQuery,
+func (r *ripgrepEngine) findMatchingFiles(ctx context.Context, w *workspace.Workspace, path string, q *grepQuery,
 	found func(string, int)) (searchStats, error) {
 	var t searchStats
 	var left excludedPaths
@@ -62,7 +62,7 @@ func (r *ripgrepEngine) findFiles(ctx context.Context, w *workspace.Workspace, p
 	defer suspects.finishCount()
 	err := q.walkFiles(ctx, w, path, &t, func(name string) {
 		wanted.Add(1)
-		suspects.queueSuspect(name)
+		suspects.queueMaybeBinary(name)
 	}, left.addPath)
 	if err != nil {
 		return t, err
@@ -97,8 +97,8 @@ func (r *ripgrepEngine) findFiles(ctx context.Context, w *workspace.Workspace, p
 	return t, nil
 }
 
-// searchEnvironment returns the environment of a search program. It only has the variables that locate git's global
-// ignore file.
+// searchEnvironment returns a search program's environment: locale, PATH, and variables that locate git's global ignore
+// file.
 func searchEnvironment() []string {
 	env := []string{"LC_ALL=C.UTF-8", "PATH=/usr/bin:/bin"}
 	for _, name := range []string{"HOME", "XDG_CONFIG_HOME"} {
@@ -135,7 +135,7 @@ func parseCountRecords(out io.Reader, found func(name string, lines int)) error 
 // maxFieldBytes limits the name or number in a record.
 const maxFieldBytes = 64 << 10
 
-// readField reads up to a byte and returns the data before it.
+// readField returns the data before the next byte end.
 func readField(r *bufio.Reader, end byte) (string, error) {
 	var whole []byte
 	for {

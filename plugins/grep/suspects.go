@@ -27,8 +27,8 @@ type binaryFileCounter struct {
 // maxScannedFiles limits the number of files that a binaryFileCounter reads.
 const maxScannedFiles = 500
 
-// queueSuspect queues a file if its name is suspicious.
-func (s *binaryFileCounter) queueSuspect(name string) {
+// queueMaybeBinary queues a file that may be binary.
+func (s *binaryFileCounter) queueMaybeBinary(name string) {
 	if s.query.text || !mayBeBinaryByName(name) {
 		return
 	}

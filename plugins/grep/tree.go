@@ -236,7 +236,7 @@ func (q *grepQuery) walkFiles(ctx context.Context, w *workspace.Workspace, path 
 		},
 	}
 	err := tree.walkTree(ctx)
-	t.ignored, t.notes = int(count.Load()), tree.ignoreNotes()
+	t.ignored, t.notes = int(count.Load()), tree.ignoreFileNotes()
 	if err == nil {
 		t.closed = tree.pending
 	}
@@ -254,15 +254,15 @@ func (t *treeWalker) ignoreFileProblem(path string) string {
 		var refusal *workspace.Error
 		if _, inside := strings.CutPrefix(path, t.top+string(filepath.Separator)); inside && errors.As(err, &refusal) &&
 			refusal.Rule == "workspace.symlink" {
-			return hiddentext.QuoteName(path) + " leads out of the workspace and was ignored"
+			return hiddentext.QuoteUnprintable(path) + " leads out of the workspace and was ignored"
 		}
 		return "" // above the workspace, which is none of the agent's business
 	case err != nil || info.IsDir():
 		return ""
 	case !info.Mode().IsRegular():
-		return hiddentext.QuoteName(path) + " is not a regular file and was ignored"
+		return hiddentext.QuoteUnprintable(path) + " is not a regular file and was ignored"
 	case info.Size() > maxIgnoreBytes:
-		return fmt.Sprintf("%s is longer than %d bytes and was ignored", hiddentext.QuoteName(path), maxIgnoreBytes)
+		return fmt.Sprintf("%s is longer than %d bytes and was ignored", hiddentext.QuoteUnprintable(path), maxIgnoreBytes)
 	}
 	return ""
 }
@@ -285,8 +285,8 @@ func (t *treeWalker) readIgnoreFile(name string) ignore.RuleList {
 	return ignore.ParseRules(string(text))
 }
 
-// ignoreNotes returns the notes about ignore files that were not read, sorted.
-func (t *treeWalker) ignoreNotes() []string {
+// ignoreFileNotes returns the notes about ignore files that were not read, sorted.
+func (t *treeWalker) ignoreFileNotes() []string {
 	all := slices.Compact(slices.Sorted(slices.Values(t.oddities)))
 	if more := len(all) - maxIgnoreNotes; more > 0 {
 		all = append(all[:maxIgnoreNotes], fmt.Sprintf("and so were %d more", more))

@@ -146,6 +146,6 @@ func (s *mcpServer) newCallError(ctx context.Context, l *serverConnection, tool 
 	if !errors.Is(err, io.EOF) && !errors.Is(err, mcp.ErrConnectionClosed) {
 		cause = fmt.Sprintf(": %v", err)
 	}
-	return sdk.Errorf("unavailable", "the server %s ended during the call%s%s", s.id, cause, l.child.exitSuffix()).
+	return sdk.Errorf("unavailable", "the server %s ended during the call%s%s", s.id, cause, l.child.describeExit()).
 		WithHint("the effects of the call are unknown; it is not repeated, and the next call restarts the server")
 }

@@ -19,12 +19,12 @@ type changeRecorder struct {
 
 	mu          sync.Mutex
 	activeCalls int // number of calls in progress
-	operation   *recordedOperation
+	operation   *activeOperation
 }
 
-// recordedOperation is an operation of the undo history that is in progress.
-type recordedOperation struct {
-	monitor  *workspace.ChangeMonitor
+// activeOperation is an operation of the undo history that is in progress.
+type activeOperation struct {
+	monitor  *workspace.ProtectionEnforcer
 	recorder *undo.Recorder // nil if undo is disabled
 }
 
@@ -45,7 +45,7 @@ func (k *changeRecorder) enableRecording(id string, env *sdk.Environment) {
 }
 
 // newChangeObserver returns a function that passes the server's changes to the current operation.
-func newChangeObserver[M any](notice func(*workspace.ChangeMonitor, M) error, k *changeRecorder) func(M) error {
+func newChangeObserver[M any](notice func(*workspace.ProtectionEnforcer, M) error, k *changeRecorder) func(M) error {
 	return func(m M) error {
 		k.mu.Lock()
 		if k.env == nil {
@@ -62,14 +62,14 @@ func newChangeObserver[M any](notice func(*workspace.ChangeMonitor, M) error, k 
 }
 
 // newOperation starts an operation.
-func (k *changeRecorder) newOperation(tool string, approved bool) *recordedOperation {
-	p := &recordedOperation{}
-	o := workspace.MonitorOptions{Approved: approved, Background: true}
+func (k *changeRecorder) newOperation(tool string, approved bool) *activeOperation {
+	p := &activeOperation{}
+	o := workspace.EnforcerOptions{Approved: approved, Background: true}
 	if k.store != nil {
 		p.recorder = k.store.NewRecorder(k.env.Workspace, undo.RecordOptions{Tool: tool, Summary: tool, Observe: true})
 		o.Next = p.recorder.BeforeChange
 	}
-	p.monitor = k.env.Workspace.MonitorChanges(o)
+	p.monitor = k.env.Workspace.NewChangeMonitor(o)
 	return p
 }
 

@@ -38,7 +38,7 @@ type childServer struct {
 func startChildServer(
 	l *isolation.Starter, p isolation.Profile, d *serverDefinition, dirs placeholderDirs, dir string, operator []string,
 ) (*childServer, error) {
-	env := exec.BuildEnvironment(append(operator, cacheEnvironment(dirs)...), nil, slices.Concat(p.ReadOnly, p.ReadWrite))
+	env := exec.BuildEnvironment(append(operator, cacheDirEnvironment(dirs)...), nil, slices.Concat(p.ReadOnly, p.ReadWrite))
 	lookup := newEnvLookup(env)
 	for _, name := range slices.Sorted(maps.Keys(d.Env)) {
 		env = append(env, name+"="+dirs.expandPlaceholders(d.Env[name], lookup))
@@ -76,8 +76,8 @@ func startChildServer(
 	return c, nil
 }
 
-// cacheEnvironment returns environment variables that place the caches of language runtimes in the state directory.
-func cacheEnvironment(dirs placeholderDirs) []string {
+// cacheDirEnvironment returns environment variables that place the caches of language runtimes in the state directory.
+func cacheDirEnvironment(dirs placeholderDirs) []string {
 	if dirs.state == "" {
 		return nil
 	}
@@ -117,9 +117,9 @@ func findInChildPath(name, path string) (string, error) {
 // maxStderrBytes is the number of bytes kept of the server's standard error.
 const maxStderrBytes = 2 << 10
 
-// exitSuffix returns the limits that the server was ended for, and its last standard error output, to append to an
+// describeExit returns the limits that the server was ended for, and its last standard error output, to append to an
 // error message.
-func (c *childServer) exitSuffix() string {
+func (c *childServer) describeExit() string {
 	select {
 	case <-c.stderrDone:
 	case <-time.After(exitGrace): // a descendant may hold it open

@@ -15,16 +15,16 @@ const definitionFile = "server.json"
 
 // serverDefinition is the content of server.json: how to start or reach the server, and its accepted tools.
 type serverDefinition struct {
-	Command []string                      `json:"command,omitempty"` // program and arguments
-	Env     map[string]string             `json:"env,omitempty"`
-	URL     string                        `json:"url,omitempty"` // for a server over HTTP
-	Headers map[string]string             `json:"headers,omitempty"`
-	Roots   bool                          `json:"roots,omitempty"` // send the workspace as a root
-	Tools   map[string]acceptedDefinition `json:"tools"`           // by their names in picoclaw
+	Command []string                          `json:"command,omitempty"` // program and arguments
+	Env     map[string]string                 `json:"env,omitempty"`
+	URL     string                            `json:"url,omitempty"` // for a server over HTTP
+	Headers map[string]string                 `json:"headers,omitempty"`
+	Roots   bool                              `json:"roots,omitempty"` // send the workspace as a root
+	Tools   map[string]acceptedToolDefinition `json:"tools"`           // by their names in picoclaw
 }
 
-// acceptedDefinition identifies the definition of a tool that the operator accepted.
-type acceptedDefinition struct {
+// acceptedToolDefinition identifies the definition of a tool that the operator accepted.
+type acceptedToolDefinition struct {
 	Name string `json:"name"` // the server's name of the tool
 	Hash string `json:"hash"` // hash of the definition
 }

@@ -61,11 +61,11 @@ func addFeatures[T any](all map[string]listedTool, dirs placeholderDirs, kind st
 	return nil
 }
 
-// featureReader reads a resource or gets a prompt of the server. name is the server's own name for it.
-type featureReader func(ctx context.Context, link *serverConnection, name string, values map[string]string) (sdk.Result, error)
+// resourceOrPromptReader reads a resource or gets a prompt of the server. name is the server's own name for it.
+type resourceOrPromptReader func(ctx context.Context, link *serverConnection, name string, values map[string]string) (sdk.Result, error)
 
 // newFeatureHandler returns the handler that reads a resource or prompt of the server.
-func (s *mcpServer) newFeatureHandler(spec pluginpb.ToolSpec, kind string, read featureReader,
+func (s *mcpServer) newFeatureHandler(spec pluginpb.ToolSpec, kind string, read resourceOrPromptReader,
 ) func(context.Context, *toolRequest) (sdk.Result, error) {
 	key := pluginpb.CallNamePrefix(kind) + spec.Name
 	return func(ctx context.Context, req *toolRequest) (sdk.Result, error) {

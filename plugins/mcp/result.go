@@ -42,15 +42,15 @@ func (s *mcpServer) convertResult(spec pluginpb.ToolSpec, result *mcp.CallToolRe
 		out.Text = ""
 		return out, sdk.Errorf(sdk.Failed, "%s", message)
 	}
-	if err := s.checkResult(spec, result); err != nil {
+	if err := s.validateStructured(spec, result); err != nil {
 		out.Structured = nil // readers may rely on the schema
 		return out, err
 	}
 	return out, nil
 }
 
-// checkResult checks a structured result against the tool's schema.
-func (s *mcpServer) checkResult(spec pluginpb.ToolSpec, result *mcp.CallToolResult) error {
+// validateStructured checks a structured result against the tool's schema.
+func (s *mcpServer) validateStructured(spec pluginpb.ToolSpec, result *mcp.CallToolResult) error {
 	schema, err := s.outputSchema(spec)
 	switch {
 	case err != nil:

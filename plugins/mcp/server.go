@@ -136,11 +136,11 @@ func (s *mcpServer) startProcess(env *sdk.Environment, dirs placeholderDirs) (*c
 	}
 	if env.Exec.Confine && env.Grants.Workspace == sdk.WorkspaceAccess {
 		s.changes.enableRecording(s.id, env)
-		profile.Notice = newChangeObserver((*workspace.ChangeMonitor).BeforeChange, &s.changes)
+		profile.Notice = newChangeObserver((*workspace.ProtectionEnforcer).BeforeChange, &s.changes)
 	}
 	if !s.selfConfined {
 		// A process can only restrict itself, and children inherit that.
-		if err := errors.Join(isolation.LimitSelf(profile.Limits), s.launcher.InstallChildFilter(profile)); err != nil {
+		if err := errors.Join(isolation.LimitSelf(profile.Limits), s.launcher.ApplyChildFilterToSelf(profile)); err != nil {
 			return nil, err
 		}
 		s.selfConfined = true
@@ -154,7 +154,7 @@ func (s *mcpServer) abortStart(c *childServer, err error) error {
 		return sdk.Errorf("unavailable", "can't connect to the server %s: %v", s.id, err)
 	}
 	c.stopServer()
-	return sdk.Errorf("unavailable", "the server %s did not start: %v%s", s.id, err, c.exitSuffix())
+	return sdk.Errorf("unavailable", "the server %s did not start: %v%s", s.id, err, c.describeExit())
 }
 
 // awaitEnd waits until the server or session ends, and cleans up. The next call restarts the server. The host can't do
@@ -163,7 +163,7 @@ func (s *mcpServer) awaitEnd(l *serverConnection) {
 	_ = l.session.Wait()
 	if l.child != nil {
 		l.child.stopServer()
-		fmt.Fprintf(os.Stderr, "%s: the server ended%s\n", s.id, l.child.exitSuffix())
+		fmt.Fprintf(os.Stderr, "%s: the server ended%s\n", s.id, l.child.describeExit())
 	}
 	close(l.ended)
 }

@@ -13,7 +13,7 @@ import (
 func TestUndoIDOfCommand(t *testing.T) {
 	done := commandEffects{Changes: &workspaceChanges{Undo: "1"}}
 	for name, out := range map[string]interface{ UndoID() string }{
-		"exec": execOutput{commandEffects: done}, "process": processOutput{commandEffects: done},
+		"exec": execOutput{commandEffects: done}, "process": processToolOutput{commandEffects: done},
 	} {
 		if out.UndoID() != "1" {
 			t.Errorf("%s: the undo id is %q", name, out.UndoID())

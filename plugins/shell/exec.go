@@ -104,7 +104,7 @@ func (s *shellPlugin) runCommand(ctx context.Context, req *sdk.Request[execInput
 	}
 	out := newExecOutput(record, exit)
 	out.Millis = time.Since(running.Began).Milliseconds()
-	out.addNote(s.guardOnlyNoteOnce(req.Environment))
+	out.addNote(s.noSandboxNoteOnce(req.Environment))
 	done, notes := describeEffects(&running.WorkspaceEffects)
 	out.commandEffects = done
 	out.addNote(strings.Join(notes, "\n"))
@@ -200,7 +200,7 @@ func describeReachedLimits(l exec.CommandLimits, exit isolation.ExitStatus, outp
 	if exit.Code == exitFileTooLarge {
 		output += " SIGXFSZ"
 	}
-	if keys := l.ReachedKeys(exit.Exceeded, output); len(keys) > 0 {
+	if keys := l.ReachedLimitKeys(exit.Exceeded, output); len(keys) > 0 {
 		return "the command reached " + strings.Join(keys, " and ") + ", which the operator may raise"
 	}
 	return ""
@@ -244,7 +244,7 @@ func (s *shellPlugin) startBackgroundCommand(req *sdk.Request[execInput]) (execO
 	out := execOutput{Session: session.ID}
 	out.addNote("started in the background as " + session.ID + "; process (action poll, session " + session.ID +
 		") reads its output")
-	out.addNote(s.guardOnlyNoteOnce(req.Environment))
+	out.addNote(s.noSandboxNoteOnce(req.Environment))
 	return out, nil
 }
 

@@ -33,7 +33,7 @@ func main() {
 		os.Exit(1)
 	}
 	sdk.Main(newPlugin(&shellPlugin{launcher: launcher, holdSelf: func(p isolation.Profile) error {
-		return errors.Join(isolation.LimitSelf(p.Limits), launcher.InstallChildFilter(p))
+		return errors.Join(isolation.LimitSelf(p.Limits), launcher.ApplyChildFilterToSelf(p))
 	}}))
 }
 

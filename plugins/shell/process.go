@@ -19,7 +19,7 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/exec"
 )
 
-type processInput struct {
+type processToolInput struct {
 	Action  string `json:"action" jsonschema:"Action on background commands." enum:"list,poll,write,signal,resize,kill"`
 	Session string `json:"session,omitempty" jsonschema:"Session ID from exec; for all actions but list."`
 	Cursor  *int64 `json:"cursor,omitempty" jsonschema:"poll: position to read from, next of the previous poll; default: unread output."`
@@ -31,8 +31,8 @@ type processInput struct {
 	Cols    int    `json:"cols,omitempty" jsonschema:"resize: width of the terminal." minimum:"1" maximum:"1000"`
 }
 
-// processOutput is the structured result about one background command, or a list of them.
-type processOutput struct {
+// processToolOutput is the structured result about one background command, or a list of them.
+type processToolOutput struct {
 	Session  string `json:"session,omitempty"`
 	Command  string `json:"command,omitempty"`
 	Running  *bool  `json:"running,omitempty"`
@@ -42,20 +42,20 @@ type processOutput struct {
 	Unread   int64  `json:"unread_bytes,omitempty"`
 	Seconds  *int64 `json:"seconds,omitempty"` // since it was started
 
-	Output string        `json:"output,omitempty"`
-	Cursor int64         `json:"cursor,omitempty"`     // where to go on
-	Lost   int64         `json:"lost_bytes,omitempty"` // bytes before output that were read once and are no longer kept
-	More   bool          `json:"more,omitempty"`       // there is more output now
-	List   []sessionInfo `json:"sessions,omitempty"`
+	Output string                  `json:"output,omitempty"`
+	Cursor int64                   `json:"cursor,omitempty"`     // where to go on
+	Lost   int64                   `json:"lost_bytes,omitempty"` // bytes before output that were read once and are no longer kept
+	More   bool                    `json:"more,omitempty"`       // there is more output now
+	List   []backgroundCommandInfo `json:"sessions,omitempty"`
 
 	commandEffects // of a command that is over
 
-	one   *sessionInfo // whom it is about, unless it is a list
+	one   *backgroundCommandInfo // whom it is about, unless it is a list
 	notes []string
 }
 
-// sessionInfo describes a background command in the result.
-type sessionInfo struct {
+// backgroundCommandInfo describes a background command in the result.
+type backgroundCommandInfo struct {
 	Session  string `json:"session"`
 	Command  string `json:"command"`
 	Running  bool   `json:"running"`
@@ -67,7 +67,7 @@ type sessionInfo struct {
 }
 
 // Text returns the polled output, and a line for each command.
-func (o processOutput) Text() string {
+func (o processToolOutput) Text() string {
 	var b strings.Builder
 	if o.Lost > 0 {
 		fmt.Fprintf(&b, "[%d earlier bytes were read and are no longer stored]\n", o.Lost)
@@ -97,7 +97,7 @@ func (o processOutput) Text() string {
 }
 
 // describeState returns the state in a few words.
-func (p sessionInfo) describeState() string {
+func (p backgroundCommandInfo) describeState() string {
 	state := "ended"
 	switch {
 	case p.Running:
@@ -126,10 +126,10 @@ func (s *shellPlugin) newProcessTool() sdk.Tool {
 // maxPollBytes limits the output in one poll.
 const maxPollBytes = 128 << 10
 
-func (s *shellPlugin) runProcessAction(ctx context.Context, req *sdk.Request[processInput]) (processOutput, error) {
+func (s *shellPlugin) runProcessAction(ctx context.Context, req *sdk.Request[processToolInput]) (processToolOutput, error) {
 	in := req.Args
 	if in.Action == "list" {
-		out := processOutput{}
+		out := processToolOutput{}
 		for _, session := range s.sessions.ListSessions() {
 			out.List = append(out.List, newSessionInfo(session))
 		}
@@ -137,12 +137,12 @@ func (s *shellPlugin) runProcessAction(ctx context.Context, req *sdk.Request[pro
 	}
 	session, ok := s.sessions.FindSession(in.Session)
 	if in.Session == "" {
-		return processOutput{}, sdk.Errorf(sdk.InvalidArgument, "%s needs session: which background command is meant",
+		return processToolOutput{}, sdk.Errorf(sdk.InvalidArgument, "%s needs session: which background command is meant",
 			in.Action).
 			WithHint("exec with background=true names the command that it starts; process with action=list lists them")
 	}
 	if !ok {
-		return processOutput{}, sdk.Errorf(sdk.NotFound, "there is no background command %q", in.Session).
+		return processToolOutput{}, sdk.Errorf(sdk.NotFound, "there is no background command %q", in.Session).
 			WithHint("process (action list) lists them; they end with the host that started them")
 	}
 	switch in.Action {
@@ -150,7 +150,7 @@ func (s *shellPlugin) runProcessAction(ctx context.Context, req *sdk.Request[pro
 		return pollSession(ctx, session, in, req.Exec.Limits)
 	case "write":
 		if req.Exec.Unwalled {
-			return processOutput{}, sdk.Errorf(sdk.AccessDenied,
+			return processToolOutput{}, sdk.Errorf(sdk.AccessDenied,
 				"writing to a background command is refused: only the guard would check a shell's input").
 				WithHint("set isolation.enabled, or use a kernel with Landlock (Linux 5.13)")
 		}
@@ -159,10 +159,10 @@ func (s *shellPlugin) runProcessAction(ctx context.Context, req *sdk.Request[pro
 		return signalSession(session, in)
 	case "resize":
 		if in.Rows == 0 || in.Cols == 0 {
-			return processOutput{}, sdk.Errorf(sdk.InvalidArgument, "resize needs rows and cols")
+			return processToolOutput{}, sdk.Errorf(sdk.InvalidArgument, "resize needs rows and cols")
 		}
 		if err := session.Running.Resize(pty.Size{Rows: uint16(in.Rows), Cols: uint16(in.Cols)}); err != nil {
-			return processOutput{}, err
+			return processToolOutput{}, err
 		}
 	case "kill":
 		session.StopSession("killed")
@@ -170,7 +170,7 @@ func (s *shellPlugin) runProcessAction(ctx context.Context, req *sdk.Request[pro
 	return newSessionOutput(session), nil
 }
 
-func pollSession(ctx context.Context, session *sessions.BackgroundCommand, in processInput, limits exec.CommandLimits) (processOutput, error) {
+func pollSession(ctx context.Context, session *sessions.BackgroundCommand, in processToolInput, limits exec.CommandLimits) (processToolOutput, error) {
 	cursor, _ := session.Ring.Cursors()
 	if in.Cursor != nil {
 		cursor = max(*in.Cursor, 0)
@@ -181,12 +181,12 @@ func pollSession(ctx context.Context, session *sessions.BackgroundCommand, in pr
 		cancel()
 	}
 	if _, end := session.Ring.Cursors(); cursor > end {
-		return processOutput{}, sdk.Errorf(sdk.InvalidArgument, "cursor %d is behind the end of the output, which is at %d",
+		return processToolOutput{}, sdk.Errorf(sdk.InvalidArgument, "cursor %d is behind the end of the output, which is at %d",
 			cursor, end)
 	}
 	piece, err := session.Ring.ReadOutput(cursor, maxPollBytes, session.HasEnded())
 	if err != nil {
-		return processOutput{}, fmt.Errorf("read the output of %s: %w", session.ID, err)
+		return processToolOutput{}, fmt.Errorf("read the output of %s: %w", session.ID, err)
 	}
 	out := newSessionOutput(session)
 	if out.ExitCode != nil && *out.ExitCode != 0 { // it has ended
@@ -199,40 +199,40 @@ func pollSession(ctx context.Context, session *sessions.BackgroundCommand, in pr
 	return out, nil
 }
 
-func writeSessionInput(env sdk.Environment, session *sessions.BackgroundCommand, in processInput) (processOutput, error) {
+func writeSessionInput(env sdk.Environment, session *sessions.BackgroundCommand, in processToolInput) (processToolOutput, error) {
 	if session.HasEnded() {
-		return processOutput{}, sdk.Errorf(sdk.Conflict, "%s is over; nothing can be written to it", session.ID)
+		return processToolOutput{}, sdk.Errorf(sdk.Conflict, "%s is over; nothing can be written to it", session.ID)
 	}
 	if err := guardTypedInput(env, session, in.Data); err != nil {
-		return processOutput{}, err
+		return processToolOutput{}, err
 	}
 	if in.Data != "" {
 		n, err := session.Running.Write([]byte(in.Data))
 		if errors.Is(err, os.ErrDeadlineExceeded) {
-			return processOutput{}, sdk.Errorf(sdk.Timeout, "%s has read %d of %d bytes and takes no more now", session.ID, n,
+			return processToolOutput{}, sdk.Errorf(sdk.Timeout, "%s has read %d of %d bytes and takes no more now", session.ID, n,
 				len(in.Data)).
 				WithHint("poll its output, and write the rest later")
 		}
 		if err != nil {
-			return processOutput{}, sdk.Errorf(sdk.Conflict, "write to %s: %v", session.ID, err)
+			return processToolOutput{}, sdk.Errorf(sdk.Conflict, "write to %s: %v", session.ID, err)
 		}
 	}
 	if in.EOF {
 		if err := session.Running.CloseInput(); err != nil {
-			return processOutput{}, fmt.Errorf("end the input of %s: %w", session.ID, err)
+			return processToolOutput{}, fmt.Errorf("end the input of %s: %w", session.ID, err)
 		}
 	}
 	return newSessionOutput(session), nil
 }
 
-func signalSession(session *sessions.BackgroundCommand, in processInput) (processOutput, error) {
+func signalSession(session *sessions.BackgroundCommand, in processToolInput) (processToolOutput, error) {
 	sig, ok := parseSignal(cmp.Or(in.Signal, "TERM"))
 	if !ok {
-		return processOutput{}, sdk.Errorf(sdk.InvalidArgument, "signal %q is none that a command can be sent", in.Signal).
+		return processToolOutput{}, sdk.Errorf(sdk.InvalidArgument, "signal %q is none that a command can be sent", in.Signal).
 			WithHint("there are %s, also by their numbers", strings.Join(slices.Sorted(maps.Keys(supportedSignals)), ", "))
 	}
 	if err := session.Running.SignalAll(sig); err != nil {
-		return processOutput{}, fmt.Errorf("signal %s: %w", session.ID, err)
+		return processToolOutput{}, fmt.Errorf("signal %s: %w", session.ID, err)
 	}
 	return newSessionOutput(session), nil
 }
@@ -251,9 +251,9 @@ func parseSignal(name string) (syscall.Signal, bool) {
 	return sig, ok
 }
 
-func newSessionOutput(session *sessions.BackgroundCommand) processOutput {
+func newSessionOutput(session *sessions.BackgroundCommand) processToolOutput {
 	state := newSessionInfo(session)
-	out := processOutput{
+	out := processToolOutput{
 		Session: state.Session, Command: state.Command, Running: &state.Running, ExitCode: state.ExitCode,
 		Signal: state.Signal,
 		Why:    state.Why, Unread: state.Unread, Seconds: &state.Seconds, one: &state,
@@ -264,9 +264,9 @@ func newSessionOutput(session *sessions.BackgroundCommand) processOutput {
 	return out
 }
 
-func newSessionInfo(session *sessions.BackgroundCommand) sessionInfo {
+func newSessionInfo(session *sessions.BackgroundCommand) backgroundCommandInfo {
 	fetched, end := session.Ring.Cursors()
-	state := sessionInfo{
+	state := backgroundCommandInfo{
 		Session: session.ID, Command: session.Command, Running: !session.HasEnded(),
 		Unread: end - fetched, Seconds: int64(time.Since(session.Began).Seconds()),
 	}

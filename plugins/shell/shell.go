@@ -41,7 +41,7 @@ type commandRun struct {
 
 // shutdown stops all commands and waits until their changes are recorded.
 func (s *shellPlugin) shutdown(ctx context.Context) {
-	s.sessions.ReleaseWriters()
+	s.sessions.BeginShutdown()
 	_ = s.launcher.Close()
 	for _, session := range s.sessions.ListSessions() { // until their changes are recorded
 		select {
@@ -54,9 +54,9 @@ func (s *shellPlugin) shutdown(ctx context.Context) {
 	}
 }
 
-// monitorCommand starts to record a command's changes for undo, and to protect files from the command. end completes
+// monitorFileChanges starts to record a command's changes for undo, and to protect files from the command. end completes
 // both.
-func (s *shellPlugin) monitorCommand(req *sdk.Request[execInput], profile *isolation.Profile, run *commandRun) (end func(),
+func (s *shellPlugin) monitorFileChanges(req *sdk.Request[execInput], profile *isolation.Profile, run *commandRun) (end func(),
 	err error) {
 	if !req.Exec.Confine || req.Grants.Workspace != sdk.WorkspaceAccess { // the kernel reports no changes of it
 		return func() {}, nil
@@ -69,7 +69,7 @@ func (s *shellPlugin) monitorCommand(req *sdk.Request[execInput], profile *isola
 	if s.unopened != nil || s.store == nil && !req.Workspace.HasProtectedFiles() {
 		return func() {}, s.unopened
 	}
-	options := workspace.MonitorOptions{Approved: req.IsApproved(), Paths: req.Args.ProtectedPaths, Background: req.Args.Background}
+	options := workspace.EnforcerOptions{Approved: req.IsApproved(), Paths: req.Args.ProtectedPaths, Background: req.Args.Background}
 	var recorder *undo.Recorder
 	if s.store != nil {
 		recorder = s.store.NewRecorder(req.Workspace, undo.RecordOptions{
@@ -77,7 +77,7 @@ func (s *shellPlugin) monitorCommand(req *sdk.Request[execInput], profile *isola
 		})
 		options.Next = recorder.BeforeChange
 	}
-	monitor := req.Workspace.MonitorChanges(options)
+	monitor := req.Workspace.NewChangeMonitor(options)
 	profile.Notice = monitor.BeforeChange
 	return func() {
 		run.Protected = monitor.FinishMonitor()
@@ -142,7 +142,7 @@ func (s *shellPlugin) startCommand(req *sdk.Request[execInput], out func(int, []
 	defer func() { _ = dir.Close() }()
 	visible := slices.Concat(env.Exec.ReadOnly, env.Exec.ReadWrite)
 	run := &commandRun{}
-	end, err := s.monitorCommand(req, &profile, run)
+	end, err := s.monitorFileChanges(req, &profile, run)
 	if err != nil {
 		return nil, err
 	}
@@ -178,8 +178,8 @@ func explainDirError(w *workspace.Workspace, cwd string, err error) error {
 const guardOnlyNote = "note: this machine has neither a sandbox nor Landlock, so only the guard protects it; " +
 	"the guard uses its strict profile, and background commands take no input"
 
-// guardOnlyNoteOnce returns guardOnlyNote in the first call that needs it, and then an empty string.
-func (s *shellPlugin) guardOnlyNoteOnce(env sdk.Environment) (text string) {
+// noSandboxNoteOnce returns guardOnlyNote in the first call that needs it, and then an empty string.
+func (s *shellPlugin) noSandboxNoteOnce(env sdk.Environment) (text string) {
 	if env.Exec.Unwalled {
 		s.warned.Do(func() { text = guardOnlyNote })
 	}

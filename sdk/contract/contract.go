@@ -44,7 +44,7 @@ func CheckManifest(m *pluginpb.Manifest) ([]ManifestFinding, error) {
 		return nil, err
 	}
 	c := &manifestChecker{manifest: m}
-	c.checkPlugin()
+	c.checkVersionAndDoc()
 	for i := range m.Tools {
 		if err := c.checkTool(&m.Tools[i]); err != nil {
 			return nil, err
@@ -75,7 +75,7 @@ func (c *manifestChecker) addFinding(tool, field, problem, cure string) {
 	c.findings = append(c.findings, ManifestFinding{Tool: tool, Field: field, Problem: problem, Cure: cure})
 }
 
-func (c *manifestChecker) checkPlugin() {
+func (c *manifestChecker) checkVersionAndDoc() {
 	m := c.manifest
 	if !versionPattern().MatchString(m.Version) {
 		c.addFinding("", "", fmt.Sprintf("the version %q is not a semantic one", m.Version), "write three numbers, such as 1.0.0")

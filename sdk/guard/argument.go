@@ -36,8 +36,8 @@ var descriptorPattern = lazyregexp.New(`^(/dev/fd|/proc/self/fd)/[0-9]+$`)
 // pathPlaceholders replaces unknown parts of a path: an unset variable by "", any other by one name.
 var pathPlaceholders = strings.NewReplacer(shell.Unset, "", shell.Unknown, "unknown", shell.Item, "unknown")
 
-// replaceUnknownParts replaces the unknown parts of a path by the most dangerous likely value. That is one name, or "."
-// before steps to the parent, which then lead further up.
+// replaceUnknownParts replaces each unknown part of a path by a name, or by "." if ".." follows later. These are the
+// most dangerous likely values.
 func replaceUnknownParts(text string) string {
 	if !shell.HasUnknown(text) {
 		return text
@@ -66,7 +66,7 @@ func (a *commandAnalysis) checkPath(p *shell.CommandLocation, access AccessKind,
 	clean := filepath.Clean(text)
 	dev := strings.HasPrefix(clean, "/dev/")
 	if dev && access == Write && a.rules && devicePattern().MatchString(clean) {
-		a.addFinding(commandFinding{verdict: Deny, rule: "exec.device", line: reasonDangerous, tier: tierHard, setting: settingHard,
+		a.keepStrictestFinding(commandFinding{verdict: Deny, rule: "exec.device", line: reasonDangerous, tier: tierHard, setting: settingHard,
 			why: "it writes to the device " + clean, span: p.Span(), argv: argv})
 	}
 	open := descriptorPattern().MatchString(clean) || strings.HasPrefix(clean, "/dev/fd/"+shell.Substituted)
@@ -74,7 +74,7 @@ func (a *commandAnalysis) checkPath(p *shell.CommandLocation, access AccessKind,
 		return
 	}
 	if glob {
-		text = expandParentPatterns(text)
+		text = expandDotDotGlobs(text)
 	}
 	abs := text
 	if !filepath.IsAbs(text) {
@@ -101,7 +101,7 @@ func (a *commandAnalysis) checkPath(p *shell.CommandLocation, access AccessKind,
 	}
 	d := a.guard.decideAbsolutePath(&a.known, access, text, abs)
 	if d.Rule == RuleProtect {
-		a.addFinding(commandFinding{verdict: d.Verdict, rule: d.Rule, line: reasonProtected, why: text + ": " + d.Reason,
+		a.keepStrictestFinding(commandFinding{verdict: d.Verdict, rule: d.Rule, line: reasonProtected, why: text + ": " + d.Reason,
 			setting: d.Setting, span: p.Span(), argv: argv})
 		return
 	}
@@ -121,11 +121,11 @@ func (a *commandAnalysis) checkPath(p *shell.CommandLocation, access AccessKind,
 
 func (a *commandAnalysis) addPathRefusal(p *shell.CommandLocation, f commandFinding) {
 	f.verdict, f.line, f.span = Deny, reasonWorkdir, p.Span()
-	a.addFinding(f)
+	a.keepStrictestFinding(f)
 }
 
-// expandParentPatterns replaces the parts of a pattern that may match ".." by "..".
-func expandParentPatterns(pattern string) string {
+// expandDotDotGlobs replaces the parts of a pattern that may match ".." by "..".
+func expandDotDotGlobs(pattern string) string {
 	parts := strings.Split(pattern, "/")
 	for i, part := range parts {
 		if ok, err := path.Match(part, ".."); err == nil && ok && strings.HasPrefix(part, ".") {

@@ -59,7 +59,7 @@ func (a *commandAnalysis) checkCodeEffect(c *shell.SimpleCommand, language strin
 		if e.Input != "" {
 			stdin = shell.TextStream(e.Input)
 		}
-		c.InterpretStartedWithStdin(language, fields, stdin)
+		c.InterpretStartedCommandWithStdin(language, fields, stdin)
 	case inline.Computed:
 		a.addComputedFinding(&c.CommandLocation, "exec.dynamic", reasonDangerous, e.Text+" that is only known when it runs", saferPlain, nil)
 	case inline.Read:
@@ -71,11 +71,11 @@ func (a *commandAnalysis) checkCodeEffect(c *shell.SimpleCommand, language strin
 	case inline.Delete:
 		a.checkPath(&c.CommandLocation, Delete, a.expandTilde(c, e.Text), false, argv)
 	case inline.ForkBomb:
-		a.addHardFinding(c, "exec.fork-bomb", "the code multiplies without end: "+e.Text)
+		a.addUnliftableFinding(c, "exec.fork-bomb", "the code multiplies without end: "+e.Text)
 	case inline.Remote:
-		a.addHardFinding(c, "exec.remote-shell", "the code connects a command with another machine: "+e.Text)
+		a.addUnliftableFinding(c, "exec.remote-shell", "the code connects a command with another machine: "+e.Text)
 	case inline.Complex:
-		a.addHardFinding(c, "exec.too-complex", e.Text)
+		a.addUnliftableFinding(c, "exec.too-complex", e.Text)
 	}
 }
 
@@ -84,7 +84,7 @@ func (a *commandAnalysis) checkStdinCode(c *shell.SimpleCommand, u programs.Argu
 	switch {
 	case c.Stdin.Known:
 		if argv := shell.ArgumentTexts(c.Argv); u.Lang == "sql" && a.rules {
-			a.applyCommandRules(c, programs.CanonicalProgramName(shell.ProgramName(argv[0])), append(argv, c.Stdin.Text))
+			a.addCommandRuleFindings(c, programs.CanonicalProgramName(shell.ProgramName(argv[0])), append(argv, c.Stdin.Text))
 		}
 		a.checkCode(c, u.Lang, c.Stdin.Text, u.Params)
 	case c.Stdin.File != "" && !isStdinPath(c.Stdin.File):

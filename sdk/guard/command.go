@@ -52,11 +52,11 @@ func (g *Guard) DecideCommand(c Command) (d Decision) {
 		return a.finalDecision()
 	}
 	if why := findEnvProblem(c.Env); why != "" {
-		a.addFinding(commandFinding{verdict: Deny, rule: "exec.malformed", line: reasonDangerous, tier: tierHard, why: why,
+		a.keepStrictestFinding(commandFinding{verdict: Deny, rule: "exec.malformed", line: reasonDangerous, tier: tierHard, why: why,
 			safer: "name each variable by letters, digits and _"})
 		return a.finalDecision()
 	}
-	a.applyCustomDeny(shell.SourceSpan{End: len(a.text), Line: 1, Column: 1}, nil, a.text)
+	a.addCustomDenyFinding(shell.SourceSpan{End: len(a.text), Line: 1, Column: 1}, nil, a.text)
 	dir := c.Dir
 	if dir == "" {
 		dir = g.workspaces[0]
@@ -64,7 +64,7 @@ func (g *Guard) DecideCommand(c Command) (d Decision) {
 	if d := g.decidePathCached(&a.known, List, dir); d.Verdict == Allow {
 		dir = d.Path // absolute, and what the system will call it
 	} else {
-		a.addFinding(commandFinding{verdict: Deny, rule: d.Rule, line: reasonWorkdir,
+		a.keepStrictestFinding(commandFinding{verdict: Deny, rule: d.Rule, line: reasonWorkdir,
 			why: "the directory that it would start in: " + d.Reason, safer: d.Safer, setting: d.Setting})
 		return a.finalDecision()
 	}
@@ -87,7 +87,7 @@ func (g *Guard) DecideCommand(c Command) (d Decision) {
 		}
 	}
 	if g.policy.Exec.Profile == ProfileSeedStrict {
-		a.applySeedPatterns()
+		a.addSeedProfileFindings()
 	}
 	return a.finalDecision()
 }
@@ -122,11 +122,11 @@ func matchesAnyPattern(patterns []*regexp.Regexp, s string) bool {
 	return false
 }
 
-// applyCustomDeny adds a finding if a custom deny pattern matches one of the texts.
-func (a *commandAnalysis) applyCustomDeny(span shell.SourceSpan, argv []string, texts ...string) {
+// addCustomDenyFinding adds a finding if a custom deny pattern matches one of the texts.
+func (a *commandAnalysis) addCustomDenyFinding(span shell.SourceSpan, argv []string, texts ...string) {
 	for _, re := range a.guard.deny {
 		if slices.ContainsFunc(texts, re.MatchString) {
-			a.addFinding(commandFinding{verdict: Deny, rule: "exec.custom-deny", line: reasonDangerous, span: span, argv: argv,
+			a.keepStrictestFinding(commandFinding{verdict: Deny, rule: "exec.custom-deny", line: reasonDangerous, span: span, argv: argv,
 				why:  fmt.Sprintf("the custom deny pattern %q matches", re.String()),
 				tier: tierHard, setting: "only removing the pattern from tools.exec.custom_deny_patterns lifts this"})
 		}

@@ -71,7 +71,7 @@ type Decision struct {
 	Argv []string
 }
 
-// CanonicalCommand returns the deciding simple command in the form that custom patterns match. It is empty for paths.
+// CanonicalCommand returns the simple command that decided, in the form for custom patterns. It is empty for paths.
 func (d Decision) CanonicalCommand() string { return canonicalCommandText(d.Argv) }
 
 // CommandSpan is a part of the command text: bytes Start to End (exclusive), with its position and text.

@@ -69,7 +69,7 @@ func (a *commandAnalysis) checkEnvironment(c *shell.SimpleCommand) {
 		value := c.Env[name]
 		if key, ok := strings.CutPrefix(name, "GIT_CONFIG_KEY_"); ok {
 			setting := value + "=" + c.Env["GIT_CONFIG_VALUE_"+key]
-			c.InterpretStartedWithStdin("git", []shell.Argument{{Text: "git"}, {Text: "-c"}, {Text: setting}, {Text: "version"}}, shell.StreamContent{})
+			c.InterpretStartedCommandWithStdin("git", []shell.Argument{{Text: "git"}, {Text: "-c"}, {Text: setting}, {Text: "version"}}, shell.StreamContent{})
 		}
 		how := dangerousVariables()[name]
 		if strings.HasPrefix(name, "BASH_FUNC_") {
@@ -89,14 +89,14 @@ func (a *commandAnalysis) checkDangerousVariable(c *shell.SimpleCommand, how var
 			c.InterpretCode(strings.TrimLeft(value, "|-"), nil)
 		}
 	case useCode:
-		a.addHardFinding(c, "exec.environment", name+" makes programs load other code")
+		a.addUnliftableFinding(c, "exec.environment", name+" makes programs load other code")
 	case useStartup:
 		if strings.ContainsAny(value, "/.") {
-			a.addHardFinding(c, "exec.environment", name+" makes shells run another file")
+			a.addUnliftableFinding(c, "exec.environment", name+" makes shells run another file")
 		}
 	case useExpansion:
 		if strings.Contains(value, "`") || strings.Contains(value, "$(") || strings.Contains(value, "exec=") {
-			a.addHardFinding(c, "exec.environment", "the commands in the value of "+name+" would run")
+			a.addUnliftableFinding(c, "exec.environment", "the commands in the value of "+name+" would run")
 		}
 	case useSearchPath:
 		dirs := strings.Split(value, ":")
@@ -117,7 +117,7 @@ func (a *commandAnalysis) checkDangerousVariable(c *shell.SimpleCommand, how var
 		for word := range strings.FieldsSeq(value) {
 			argv = append(argv, shell.Argument{Text: word})
 		}
-		c.InterpretStartedWithStdin(program, append(argv, shell.Argument{Text: "--version"}), shell.StreamContent{})
+		c.InterpretStartedCommandWithStdin(program, append(argv, shell.Argument{Text: "--version"}), shell.StreamContent{})
 	}
 }
 

@@ -44,8 +44,8 @@ type commandAnalysis struct {
 	known     commandPathCache
 }
 
-// addFinding keeps a finding if it is stricter than all earlier ones.
-func (a *commandAnalysis) addFinding(f commandFinding) {
+// keepStrictestFinding keeps a finding if it is stricter than all earlier ones.
+func (a *commandAnalysis) keepStrictestFinding(f commandFinding) {
 	if a.guessing && f.verdict == Deny {
 		f.verdict = Ask
 	}

@@ -69,7 +69,7 @@ func NewGuard(p Policy) (*Guard, error) {
 	)
 }
 
-// resolvePaths resolves the paths of one setting and appends them to the list into.
+// resolvePaths resolves absolute paths of one setting and appends them to *into.
 func resolvePaths(key string, named []string, into *[]string) error {
 	for _, path := range named {
 		if !filepath.IsAbs(path) {
@@ -84,8 +84,8 @@ func resolvePaths(key string, named []string, into *[]string) error {
 	return nil
 }
 
-// compilePatterns compiles the regular expressions of one setting and appends them to into. form is a format string with
-// one %s, for each expression.
+// compilePatterns compiles the regular expressions of one setting and appends them to *into. The format string form has
+// one %s for the expression.
 func compilePatterns(key string, exprs []string, form string, into *[]*regexp.Regexp) error {
 	for _, expr := range exprs {
 		if expr == "" {
@@ -130,8 +130,8 @@ var supportedShells = []ShellProgram{
 	{Path: "/bin/sh", Args: []string{"-c"}, Dialect: POSIX},
 }
 
-// FindShell returns the first supported shell on this machine. Use it both to decide on and to execute commands, so
-// that the languages agree. It does not search PATH.
+// FindShell returns the first supported shell on this machine, without searching PATH. Use the same shell to decide on
+// a command and to execute it.
 func FindShell() (ShellProgram, error) {
 	for _, s := range supportedShells {
 		if _, err := os.Stat(s.Path); err == nil {

@@ -79,7 +79,7 @@ func (g *Guard) decideAbsolutePath(k *commandPathCache, a AccessKind, path, abs 
 	if len(g.allowed) > 0 {
 		named := paths.Rebase(clean, g.policy.WorkspaceName, g.workspaces[0])
 		if !paths.WithinAny(g.allowed, named) && !paths.WithinAny(g.policy.Paths, named) {
-			return g.newConstraintRefusal(path, clean)
+			return g.newPathAllowlistRefusal(path, clean)
 		}
 	}
 	real, err := k.resolvePath(clean)
@@ -143,7 +143,7 @@ func (g *Guard) decideResolvedTarget(k *commandPathCache, a AccessKind, path, cl
 			settingGuarded)
 	}
 	if len(g.allowed) > 0 && !paths.WithinAny(g.allowed, target) {
-		return g.newConstraintRefusal(path, target)
+		return g.newPathAllowlistRefusal(path, target)
 	}
 	return Decision{Verdict: Allow, Path: target}
 }
@@ -164,7 +164,7 @@ func (g *Guard) decideProtectedChange(k *commandPathCache, a AccessKind, target 
 		ok = false
 	}
 	if !ok && a == Delete && k == nil {
-		hits, err := g.inside.FindInTree(target, target)
+		hits, err := g.inside.FindProtectedInTree(target, target)
 		if err != nil {
 			return Decision{Verdict: Deny, Rule: RuleProtect, Path: target,
 				Reason: "access denied: protected files can't be looked for: " + escapeUnprintable(err.Error())}
@@ -206,15 +206,15 @@ func (g *Guard) DecideDeclaredProtectedFiles(named []string) Decision {
 		escapeUnprintable(strings.Join(named, ", ")) + ", which git, shell, editor or CI act on later on your side"}
 }
 
-// newConstraintRefusal returns the refusal of a path outside the policy's Paths.
-func (g *Guard) newConstraintRefusal(path, target string) Decision {
+// newPathAllowlistRefusal returns the refusal of a path outside the policy's Paths.
+func (g *Guard) newPathAllowlistRefusal(path, target string) Decision {
 	return Decision{Verdict: Deny, Rule: ruleConstraint, Path: target,
 		Reason: fmt.Sprintf("Path '%s' is outside allowed paths", escapeUnprintable(path))}.
 		withRemedy("", fmt.Sprintf("add %s to %s", strconv.Quote(filepath.Dir(target)), hintConstraints))
 }
 
-// isProtected reports whether the policy's Protected list closes a resolved path. Deleting a directory is closed too if
-// it contains a protected path.
+// isProtected reports whether the policy's Protected list forbids access to a resolved path, or deleting a directory
+// above a protected path.
 func (g *Guard) isProtected(a AccessKind, target string) bool {
 	if paths.WithinAny(g.open, target) {
 		return false
@@ -223,8 +223,8 @@ func (g *Guard) isProtected(a AccessKind, target string) bool {
 		func(path string) bool { return paths.Within(target, path) })
 }
 
-// isPrivateToCommands reports whether commands see a private directory at a path. A whitelist may still open the real
-// directory to tools.
+// isPrivateToCommands reports whether commands see a private directory at a path. A whitelist may open the real one to
+// tools.
 func (g *Guard) isPrivateToCommands(a AccessKind, target string) bool {
 	if reading := a == Read || a == List; reading && g.policy.AllowReadOutside {
 		return false

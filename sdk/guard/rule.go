@@ -26,7 +26,7 @@ type Rule = rules.Rule
 // and in [Decision.File].
 func ParseExecRules(file string, data []byte) ([]Rule, error) { return rules.ParseRules(file, data) }
 
-func (a *commandAnalysis) applyCommandRules(c *shell.SimpleCommand, name string, argv []string) {
+func (a *commandAnalysis) addCommandRuleFindings(c *shell.SimpleCommand, name string, argv []string) {
 	if !a.guard.rules.HasRulesFor(name) {
 		return
 	}
@@ -34,13 +34,13 @@ func (a *commandAnalysis) applyCommandRules(c *shell.SimpleCommand, name string,
 	lifted := slices.ContainsFunc(found, func(r *Rule) bool { return r.Decision == rules.Allow })
 	for _, rule := range found {
 		if rule.Decision != rules.Allow && !deletesOnlyTempFiles(rule.ID, argv[1:]) {
-			a.applyRule(c, rule, name, argv, lifted)
+			a.addRuleFinding(c, rule, name, argv, lifted)
 		}
 	}
 }
 
-// applyRule adds the finding of a rule, unless a custom allow pattern, an operator's rule or undo lifts it.
-func (a *commandAnalysis) applyRule(c *shell.SimpleCommand, rule *Rule, name string, argv []string, lifted bool) {
+// addRuleFinding adds the finding of a rule, unless a custom allow pattern, an operator's rule or undo lifts it.
+func (a *commandAnalysis) addRuleFinding(c *shell.SimpleCommand, rule *Rule, name string, argv []string, lifted bool) {
 	f := commandFinding{verdict: Deny, rule: rule.ID, file: rule.File, tier: rule.Tier, line: reasonDangerous, span: c.Span(),
 		argv: argv,
 		why:  fmt.Sprintf("%s %s: %s", name, rule.Why, formatCommand(c, argv)), safer: rule.Instead, setting: settingHard}
@@ -55,13 +55,13 @@ func (a *commandAnalysis) applyRule(c *shell.SimpleCommand, rule *Rule, name str
 		if rule.Undoable && a.guard.policy.Exec.UndoableDeletes {
 			why := a.whyNotUndoable(c, name)
 			if why == "" {
-				a.recordSoftenedRule(rule.ID)
+				a.recordRuleLiftedByUndo(rule.ID)
 				return
 			}
 			f.setting += "; tools.exec.undoable_deletes doesn't lift it here, as " + why
 		}
 	}
-	a.addFinding(f)
+	a.keepStrictestFinding(f)
 }
 
 // formatCommand returns a simple command for messages: in canonical form, or as source text if parts are unknown.
@@ -116,21 +116,21 @@ func (a *commandAnalysis) addLiftableFinding(c *shell.SimpleCommand, rule, why, 
 		if len(argv) > 0 {
 			name = argv[0]
 		}
-		a.addFinding(commandFinding{verdict: Deny, rule: rule, tier: tierSoft, line: reasonDangerous, why: why, span: c.Span(), argv: argv,
+		a.keepStrictestFinding(commandFinding{verdict: Deny, rule: rule, tier: tierSoft, line: reasonDangerous, why: why, span: c.Span(), argv: argv,
 			safer: safer, setting: fmt.Sprintf(stdinHint, name)})
 	}
 }
 
-// addHardFinding adds a finding that no custom allow pattern lifts.
-func (a *commandAnalysis) addHardFinding(c *shell.SimpleCommand, rule, why string) {
+// addUnliftableFinding adds a finding that no custom allow pattern lifts.
+func (a *commandAnalysis) addUnliftableFinding(c *shell.SimpleCommand, rule, why string) {
 	if a.rules {
-		a.addFinding(commandFinding{verdict: Deny, rule: rule, tier: tierHard, line: reasonDangerous, why: why, span: c.Span(),
+		a.keepStrictestFinding(commandFinding{verdict: Deny, rule: rule, tier: tierHard, line: reasonDangerous, why: why, span: c.Span(),
 			argv: shell.ArgumentTexts(c.Argv), setting: settingHard})
 	}
 }
 
-// addComputedFinding adds a finding about a value known only at run time. It denies downloaded or decoded code. Other
-// values are left to the kernel, or need approval without it.
+// addComputedFinding adds a finding about a value known only at run time. It denies downloaded or decoded code; other
+// values need approval, unless the kernel restricts commands.
 func (a *commandAnalysis) addComputedFinding(p *shell.CommandLocation, rule, line, why, safer string, from []string) {
 	f := commandFinding{verdict: Ask, rule: rule, line: line, why: why, safer: safer, span: p.Span(), setting: settingKernel}
 	if anyDownloadsOrDecodes(from) {
@@ -139,5 +139,5 @@ func (a *commandAnalysis) addComputedFinding(p *shell.CommandLocation, rule, lin
 	} else if a.guard.policy.Kernel {
 		return
 	}
-	a.addFinding(f)
+	a.keepStrictestFinding(f)
 }

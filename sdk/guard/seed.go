@@ -63,9 +63,9 @@ var seedURLSchemes = map[string]bool{
 	"wss": true,
 }
 
-// applySeedPatterns adds findings for texts that the original guard refuses. Custom allow patterns lift them for whole
-// simple commands.
-func (a *commandAnalysis) applySeedPatterns() {
+// addSeedProfileFindings adds findings for texts that the seed profile refuses. Custom allow patterns lift them for
+// whole commands.
+func (a *commandAnalysis) addSeedProfileFindings() {
 	setting := "set tools.exec.profile to \"default\" to decide by the effects of commands, " +
 		"which may refuse it as well"
 	if !a.guard.policy.Kernel {
@@ -78,7 +78,7 @@ func (a *commandAnalysis) applySeedPatterns() {
 				if a.isInAllowedCommand(at) {
 					continue
 				}
-				a.addFinding(commandFinding{verdict: Deny, rule: "exec.seed-pattern", tier: tierHard, line: reasonDangerous,
+				a.keepStrictestFinding(commandFinding{verdict: Deny, rule: "exec.seed-pattern", tier: tierHard, line: reasonDangerous,
 					setting: "tools.exec.custom_allow_patterns lifts this for a whole simple command; or " + setting,
 					span:    a.newSourceSpan(at),
 					why:     fmt.Sprintf("profile seed_strict refuses matches of the pattern %q", re.String())})
@@ -89,20 +89,20 @@ func (a *commandAnalysis) applySeedPatterns() {
 		return
 	}
 	if at := seedTraversalPattern().FindStringIndex(a.text); at != nil {
-		a.addFinding(commandFinding{verdict: Deny, rule: ruleOutside, line: reasonWorkdir, setting: setting, span: a.newSourceSpan(at),
+		a.keepStrictestFinding(commandFinding{verdict: Deny, rule: ruleOutside, line: reasonWorkdir, setting: setting, span: a.newSourceSpan(at),
 			why: "profile seed_strict refuses every step to a parent directory"})
 	}
 	for _, at := range seedPathPattern().FindAllStringIndex(a.text, -1) {
-		if path := a.text[at[0]:at[1]]; !a.isSeedAllowedPath(path) && !isSeedRelativePath(a.text[:at[0]], path) {
-			a.addFinding(commandFinding{verdict: Deny, rule: ruleOutside, line: reasonWorkdir, setting: setting, span: a.newSourceSpan(at),
+		if path := a.text[at[0]:at[1]]; !a.isAllowedBySeedProfile(path) && !isRestOfPathOrURL(a.text[:at[0]], path) {
+			a.keepStrictestFinding(commandFinding{verdict: Deny, rule: ruleOutside, line: reasonWorkdir, setting: setting, span: a.newSourceSpan(at),
 				why: "profile seed_strict takes " + path + " for a path outside the workspace"})
 		}
 	}
 }
 
-// isSeedRelativePath reports whether path, which begins at a word's first slash, is only the rest of a relative path or
-// URL. before is the text up to that slash.
-func isSeedRelativePath(before, path string) bool {
+// isRestOfPathOrURL reports whether path, a word from its first slash on, is only the rest of a relative path or URL.
+// before is the text up to that slash.
+func isRestOfPathOrURL(before, path string) bool {
 	const separators = " \t\n'\"=:,;&|<>(){}"
 	if strings.HasPrefix(path, "//") {
 		scheme, ok := strings.CutSuffix(before, ":")
@@ -116,8 +116,8 @@ func (a *commandAnalysis) isInAllowedCommand(at []int) bool {
 	return slices.ContainsFunc(a.allowed, func(s shell.SourceSpan) bool { return s.Start <= at[0] && at[1] <= s.End })
 }
 
-// isSeedAllowedPath reports whether the original guard allows a path.
-func (a *commandAnalysis) isSeedAllowedPath(path string) bool {
+// isAllowedBySeedProfile reports whether seed-strict allows a path.
+func (a *commandAnalysis) isAllowedBySeedProfile(path string) bool {
 	return safeDevices[path] || paths.WithinAny(a.guard.workspaces, path) || a.guard.isWhitelisted(Read, path)
 }
 

@@ -25,7 +25,7 @@ func CheckRuleExamples(own []Rule) error {
 		}
 		alone := newSingleRuleGuard(r, set)
 		for _, line := range r.Hit {
-			if !testRuleMatches(alone, line) {
+			if !singleRuleMatches(alone, line) {
 				return fmt.Errorf("%s: its hit %q isn't found; correct the conditions, or the example", r.ID, line)
 			}
 			if err := checkExampleDecision(&r, all, line); err != nil {
@@ -33,7 +33,7 @@ func CheckRuleExamples(own []Rule) error {
 			}
 		}
 		for _, line := range r.Miss {
-			if testRuleMatches(alone, line) {
+			if singleRuleMatches(alone, line) {
 				return fmt.Errorf("%s: its miss %q is found; narrow the conditions, or correct the example", r.ID, line)
 			}
 		}
@@ -60,7 +60,7 @@ func checkExampleDecision(r *Rule, all *Guard, line string) error {
 // testRuleID is an invalid id for the rule under test.
 const testRuleID = "?"
 
-// newSingleRuleGuard returns a guard with one rule, and with the options that other rules know.
+// newSingleRuleGuard returns a guard with one rule, and with the Takes of all other rules.
 func newSingleRuleGuard(r Rule, all *rules.RuleSet) *Guard {
 	r.ID, r.Decision, r.Tier = testRuleID, rules.Deny, rules.Hard
 	kept := []Rule{r}
@@ -72,7 +72,7 @@ func newSingleRuleGuard(r Rule, all *rules.RuleSet) *Guard {
 	return newRulesOnlyGuard(new(rules.RuleSet).WithOperatorRules(kept))
 }
 
-func testRuleMatches(alone *Guard, line string) bool {
+func singleRuleMatches(alone *Guard, line string) bool {
 	return alone.DecideCommand(Command{Text: line}).Rule == testRuleID
 }
 

@@ -15,8 +15,8 @@ var localStarters = map[string]bool{
 	"sh": true, "stdbuf": true, "time": true, "timeout": true,
 }
 
-// recordSoftenedRule records a rule that was lifted because undo covers its effect.
-func (a *commandAnalysis) recordSoftenedRule(rule string) {
+// recordRuleLiftedByUndo records a rule that was lifted because undo covers its effect.
+func (a *commandAnalysis) recordRuleLiftedByUndo(rule string) {
 	if !slices.Contains(a.softened, rule) {
 		a.softened = append(a.softened, rule)
 	}
@@ -76,7 +76,7 @@ func (a *commandAnalysis) isWorkspacePath(dir string, access AccessKind, text st
 		return false
 	}
 	if glob {
-		text = expandParentPatterns(text)
+		text = expandDotDotGlobs(text)
 	}
 	abs := text
 	if !filepath.IsAbs(text) {

@@ -85,7 +85,7 @@ func (a *commandAnalysis) checkStartedCommand(c *shell.SimpleCommand, name strin
 		for _, item := range items {
 			argv = append(argv, shell.Argument{Text: item})
 		}
-		c.InterpretStartedWithStdin(name, argv, shell.StreamContent{})
+		c.InterpretStartedCommandWithStdin(name, argv, shell.StreamContent{})
 		return
 	}
 	for _, item := range items[:min(len(items), maxInputLines)] {
@@ -93,7 +93,7 @@ func (a *commandAnalysis) checkStartedCommand(c *shell.SimpleCommand, name strin
 		for i, f := range u.Argv {
 			each[i] = shell.Argument{Text: strings.ReplaceAll(f.Text, u.Text, item), Glob: f.Glob}
 		}
-		c.InterpretStartedWithStdin(name, each, shell.StreamContent{})
+		c.InterpretStartedCommandWithStdin(name, each, shell.StreamContent{})
 	}
 }
 

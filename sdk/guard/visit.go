@@ -46,7 +46,7 @@ func (a *commandAnalysis) VisitProblem(p *shell.CommandLocation, problem shell.A
 	case shell.Syntax:
 		f.safer = "correct the command"
 	}
-	a.addFinding(f)
+	a.keepStrictestFinding(f)
 }
 
 // VisitCommand checks a simple command: environment, rules, program and arguments. It implements [shell.Visitor].
@@ -57,7 +57,7 @@ func (a *commandAnalysis) VisitCommand(c *shell.SimpleCommand) {
 	}
 	argv := shell.ArgumentTexts(c.Argv)
 	if len(a.guard.deny) > 0 {
-		a.applyCustomDeny(c.Span(), argv, canonicalCommandText(argv), canonicalCommandText(append([]string{path.Base(argv[0])}, argv[1:]...)))
+		a.addCustomDenyFinding(c.Span(), argv, canonicalCommandText(argv), canonicalCommandText(append([]string{path.Base(argv[0])}, argv[1:]...)))
 	}
 	if head, _, ok := strings.Cut(strings.ToLower(argv[0]), "/"); ok && windows.IsWindowsCommand(head) {
 		a.checkWindowsLine(c, "cmd", c.SourceText())
@@ -66,7 +66,7 @@ func (a *commandAnalysis) VisitCommand(c *shell.SimpleCommand) {
 	name := programs.CanonicalProgramName(shell.ProgramName(argv[0]))
 	argv = append([]string{name}, argv[1:]...)
 	if a.rules {
-		a.applyCommandRules(c, name, argv)
+		a.addCommandRuleFindings(c, name, argv)
 		if !c.IsNested() && a.matchesCustomAllow(argv) {
 			a.allowed = append(a.allowed, c.Span())
 		}

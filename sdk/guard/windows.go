@@ -43,10 +43,10 @@ type windowsAnalysis struct {
 func (w *windowsAnalysis) checkLine(language, line string, depth int) {
 	switch {
 	case depth > maxWindowsNesting || w.bytes > 3*MaxCommandLength/2:
-		w.addHardFinding(w.call, "exec.too-complex", "code within code within code, too deep to follow")
+		w.addUnliftableFinding(w.call, "exec.too-complex", "code within code within code, too deep to follow")
 		return
 	case strings.Contains(line, shell.Unknown):
-		w.addHardFinding(w.call, "exec.dynamic", "the code is encoded, or only known when it runs")
+		w.addUnliftableFinding(w.call, "exec.dynamic", "the code is encoded, or only known when it runs")
 		return
 	}
 	w.bytes += len(line)
@@ -56,7 +56,7 @@ func (w *windowsAnalysis) checkLine(language, line string, depth int) {
 	}
 	for _, argv := range split(line) {
 		if w.steps++; w.steps > maxWindowsSteps {
-			w.addHardFinding(w.call, "exec.too-complex", "the code has too many commands to follow")
+			w.addUnliftableFinding(w.call, "exec.too-complex", "the code has too many commands to follow")
 			return
 		}
 		w.checkCommand(language, argv, depth)
@@ -70,7 +70,7 @@ var deleteAliases = map[string]bool{"rm": true, "ri": true, "del": true, "erase"
 // checkCommand checks one simple command of a Windows shell, and code that it starts.
 func (w *windowsAnalysis) checkCommand(language string, argv []string, depth int) {
 	if strings.Contains(argv[0], shell.Unknown) && (language == "cmd" || argv[0] == shell.Unknown && len(argv) == 1) {
-		w.addHardFinding(w.call, "exec.dynamic", "which program runs is only known when it runs")
+		w.addUnliftableFinding(w.call, "exec.dynamic", "which program runs is only known when it runs")
 		return
 	}
 	name := programs.CanonicalProgramName(shell.ProgramName(argv[0]))
@@ -78,9 +78,9 @@ func (w *windowsAnalysis) checkCommand(language string, argv []string, depth int
 		name = "remove-item"
 	}
 	if w.rules {
-		w.applyCommandRules(w.call, name, append([]string{name}, argv[1:]...))
+		w.addCommandRuleFindings(w.call, name, append([]string{name}, argv[1:]...))
 	}
-	w.checkWords(language, name, argv)
+	w.checkOutsidePaths(language, name, argv)
 	for i, word := range argv[:len(argv)-1] {
 		if name == "forfiles" && strings.EqualFold(word, "/c") {
 			w.checkLine("cmd", argv[i+1], depth+1)
@@ -105,11 +105,11 @@ func (w *windowsAnalysis) checkCommand(language string, argv []string, depth int
 	}
 }
 
-// checkWords adds findings for words that look like paths outside the workspace, and follows cd.
-func (w *windowsAnalysis) checkWords(language, name string, argv []string) {
+// checkOutsidePaths adds findings for words that look like paths outside the workspace, and follows cd.
+func (w *windowsAnalysis) checkOutsidePaths(language, name string, argv []string) {
 	enters := false
 	if w.arguments += len(argv); w.arguments > maxArguments {
-		w.addHardFinding(w.call, "exec.too-complex", "the code has too many words to analyse")
+		w.addUnliftableFinding(w.call, "exec.too-complex", "the code has too many words to analyse")
 		return
 	}
 	switch name {

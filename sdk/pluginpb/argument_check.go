@@ -12,7 +12,7 @@ import (
 
 // validateValues validates values against the schema. Common mistakes at the top level have plain messages. Other
 // messages come from the schema library.
-func (r *ArgumentReader) validateValues(values map[string]any) error {
+func (r *ArgumentParser) validateValues(values map[string]any) error {
 	names := make([]string, 0, len(values))
 	for name := range values {
 		names = append(names, name)

@@ -49,21 +49,21 @@ func jsonTypeOf(v any) jsonTypeSet {
 	return objectType
 }
 
-// argumentConversion is the part of a schema that is needed to convert arguments. A valid value always has one of its
+// conversionSchema is the part of a schema that is needed to convert arguments. A valid value always has one of its
 // types; the full schema may be stricter.
-type argumentConversion struct {
+type conversionSchema struct {
 	types    jsonTypeSet
-	fields   map[string]*argumentConversion
+	fields   map[string]*conversionSchema
 	required map[string]bool
-	values   *argumentConversion // for names that are not fields; may be nil
-	items    *argumentConversion // may be nil
-	fallback []byte              // default as JSON; may be nil
+	values   *conversionSchema // for names that are not fields; may be nil
+	items    *conversionSchema // may be nil
+	fallback []byte            // default as JSON; may be nil
 }
 
 // newConversionSchema extracts the conversion schema from a schema that [Schema.CheckValidationCost] accepts. root
 // contains the definitions. It ignores keywords that only restrict a value further.
-func newConversionSchema(root, s *jsonschema.Schema) *argumentConversion {
-	out := &argumentConversion{types: allTypes, fields: map[string]*argumentConversion{}, required: map[string]bool{}}
+func newConversionSchema(root, s *jsonschema.Schema) *conversionSchema {
+	out := &conversionSchema{types: allTypes, fields: map[string]*conversionSchema{}, required: map[string]bool{}}
 	if s == nil {
 		return out
 	}
@@ -94,7 +94,7 @@ func newConversionSchema(root, s *jsonschema.Schema) *argumentConversion {
 }
 
 // narrowTo restricts the schema to values that other also allows.
-func (p *argumentConversion) narrowTo(other *argumentConversion) {
+func (p *conversionSchema) narrowTo(other *conversionSchema) {
 	if other == nil {
 		return
 	}
@@ -115,12 +115,12 @@ func (p *argumentConversion) narrowTo(other *argumentConversion) {
 
 // newAlternativesSchema returns the conversion schema of a value that fits one of several schemas. It has fields only
 // if a single alternative is not null.
-func newAlternativesSchema(root *jsonschema.Schema, all []*jsonschema.Schema) *argumentConversion {
+func newAlternativesSchema(root *jsonschema.Schema, all []*jsonschema.Schema) *conversionSchema {
 	if len(all) == 0 {
 		return nil
 	}
 	var types jsonTypeSet
-	var others []*argumentConversion
+	var others []*conversionSchema
 	for _, one := range all {
 		alternative := newConversionSchema(root, one)
 		types |= alternative.types
@@ -128,7 +128,7 @@ func newAlternativesSchema(root *jsonschema.Schema, all []*jsonschema.Schema) *a
 			others = append(others, alternative)
 		}
 	}
-	out := &argumentConversion{}
+	out := &conversionSchema{}
 	if len(others) == 1 {
 		out = others[0]
 	}
@@ -190,7 +190,7 @@ type argumentConverter struct {
 // allows only that type.
 //
 // The value itself is not modified. name is the argument, and at the path within it, such as [1].n.
-func (c *argumentConverter) convertValue(p *argumentConversion, v any, name, at string) any {
+func (c *argumentConverter) convertValue(p *conversionSchema, v any, name, at string) any {
 	switch v := v.(type) {
 	case string:
 		converted, ok := p.parseStringValue(v)
@@ -226,7 +226,7 @@ func (c *argumentConverter) convertValue(p *argumentConversion, v any, name, at 
 }
 
 // completeFields returns a copy of an object without optional nulls, and with defaults for missing required fields.
-func (p *argumentConversion) completeFields(object map[string]any) map[string]any {
+func (p *conversionSchema) completeFields(object map[string]any) map[string]any {
 	out := maps.Clone(object)
 	for name, field := range p.fields {
 		if v, has := out[name]; has && (v != nil || field.types&nullType != 0) {
@@ -248,7 +248,7 @@ func (p *argumentConversion) completeFields(object map[string]any) map[string]an
 
 // parseStringValue returns the value that a string contains as JSON, or as True or False. ok is false if the schema
 // allows strings or values of several types.
-func (p *argumentConversion) parseStringValue(text string) (v any, ok bool) {
+func (p *conversionSchema) parseStringValue(text string) (v any, ok bool) {
 	switch want := p.types &^ nullType; {
 	case want == booleanType:
 		if text == "True" || text == "False" {

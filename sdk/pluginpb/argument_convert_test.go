@@ -13,7 +13,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-func readerOf(t testing.TB, text string) *ArgumentReader {
+func readerOf(t testing.TB, text string) *ArgumentParser {
 	t.Helper()
 	var s jsonschema.Schema
 	if err := json.Unmarshal([]byte(text), &s); err != nil {

@@ -39,22 +39,22 @@ type InvalidArgumentsError struct {
 
 func (e *InvalidArgumentsError) Error() string { return e.Message }
 
-// ArgumentReader parses and validates the arguments of one tool. It is safe for concurrent use.
-type ArgumentReader struct {
+// ArgumentParser parses and validates the arguments of one tool. It is safe for concurrent use.
+type ArgumentParser struct {
 	schema   *jsonschema.Schema
 	resolved *jsonschema.Resolved
-	shape    func() *argumentConversion // conversion schema, created on first use
+	shape    func() *conversionSchema // conversion schema, created on first use
 	known    []string
 }
 
 // NewArgumentReader returns a reader for a tool's input schema, which [Schema.CheckValidationCost] must accept.
-func NewArgumentReader(input *jsonschema.Schema) (*ArgumentReader, error) {
+func NewArgumentReader(input *jsonschema.Schema) (*ArgumentParser, error) {
 	resolved, err := input.Resolve(nil)
 	if err != nil {
 		return nil, fmt.Errorf("the input schema is not usable: %w", err)
 	}
-	r := &ArgumentReader{schema: input, resolved: resolved,
-		shape: sync.OnceValue(func() *argumentConversion { return newConversionSchema(input, input) })}
+	r := &ArgumentParser{schema: input, resolved: resolved,
+		shape: sync.OnceValue(func() *conversionSchema { return newConversionSchema(input, input) })}
 	for name := range input.Properties {
 		r.known = append(r.known, name)
 	}
@@ -64,7 +64,7 @@ func NewArgumentReader(input *jsonschema.Schema) (*ArgumentReader, error) {
 
 // Read parses and validates JSON arguments. It converts values that don't fit the schema if only one interpretation is
 // possible. Any error is an [*InvalidArgumentsError].
-func (r *ArgumentReader) Read(raw []byte) (*Arguments, error) {
+func (r *ArgumentParser) Read(raw []byte) (*Arguments, error) {
 	if len(raw) > MaxArgumentBytes {
 		return nil, &InvalidArgumentsError{Message: fmt.Sprintf("the arguments are %d bytes long; at most %d are taken", len(raw),
 			MaxArgumentBytes)}
@@ -83,13 +83,13 @@ func (r *ArgumentReader) Read(raw []byte) (*Arguments, error) {
 }
 
 // ReadValues is Read for decoded arguments, for example from a command line.
-func (r *ArgumentReader) ReadValues(values map[string]any) (*Arguments, error) {
+func (r *ArgumentParser) ReadValues(values map[string]any) (*Arguments, error) {
 	return r.convertAndValidate(values, 0)
 }
 
 // convertAndValidate validates a decoded value, after conversion if needed, and encodes it. size is the approximate
 // size of its JSON text.
-func (r *ArgumentReader) convertAndValidate(value any, size int) (*Arguments, error) {
+func (r *ArgumentParser) convertAndValidate(value any, size int) (*Arguments, error) {
 	values, isObject := value.(map[string]any)
 	var c argumentConverter
 	if !isObject || r.validateValues(values) != nil {

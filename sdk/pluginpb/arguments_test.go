@@ -16,7 +16,7 @@ const testSchema = `{"type":"object","properties":{"path":{"type":"string"},"n":
 	"additionalProperties":false},"on":{"type":"boolean"},"env":{"type":"object","additionalProperties":{"type":"string"}},"short":{"type":"string","maxLength":2},
 	"list":{"type":"array","items":{"type":"object","properties":{"a":{"type":"string"},"n":{"type":"integer","minimum":1}},"required":["a"],"additionalProperties":false}}},"required":["path"],"additionalProperties":false}`
 
-func testReader(t testing.TB) *ArgumentReader {
+func testReader(t testing.TB) *ArgumentParser {
 	t.Helper()
 	var s jsonschema.Schema
 	if err := json.Unmarshal([]byte(testSchema), &s); err != nil {

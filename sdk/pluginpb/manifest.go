@@ -75,7 +75,7 @@ const (
 	PromptKind   = "prompt"
 )
 
-// CallNamePrefix returns the prefix of names of a kind in calls.
+// CallNamePrefix returns "" for tools, else the kind plus ":".
 func CallNamePrefix(kind string) string {
 	if kind == ToolKind {
 		return ""
@@ -140,8 +140,8 @@ func ParseManifest(data []byte) (*Manifest, error) {
 	return &m, nil
 }
 
-// MarshalDescription returns the manifest as JSON, without the package's Platforms.
-func (m *Manifest) MarshalDescription() ([]byte, error) {
+// MarshalWithoutPlatforms returns the manifest as JSON, without the package's Platforms.
+func (m *Manifest) MarshalWithoutPlatforms() ([]byte, error) {
 	of := *m
 	of.Platforms = nil
 	return json.Marshal(&of)
@@ -151,7 +151,7 @@ func (m *Manifest) MarshalDescription() ([]byte, error) {
 func (m *Manifest) Equal(other *Manifest) (bool, error) {
 	var said [2]any
 	for i, one := range []*Manifest{m, other} {
-		text, err := one.MarshalDescription()
+		text, err := one.MarshalWithoutPlatforms()
 		if err != nil {
 			return false, err
 		}
@@ -256,7 +256,7 @@ func (s *ToolSpec) CheckSchemas() error {
 }
 
 // CompileInputSchema checks the tool's input schema. It returns a reader for arguments, and the arguments with claims.
-func (s *ToolSpec) CompileInputSchema() (*ArgumentReader, []ClaimedArgument, error) {
+func (s *ToolSpec) CompileInputSchema() (*ArgumentParser, []ClaimedArgument, error) {
 	input, err := s.Input.Parse()
 	if err != nil {
 		return nil, nil, fmt.Errorf("tool %s: read the input schema: %w", s.Name, err)

@@ -119,14 +119,14 @@ func withStderr(err error) error {
 	return err
 }
 
-// batchAnswer is one line of output of `picoclaw batch`.
-type batchAnswer struct {
+// batchResult is one line of output of `picoclaw batch`.
+type batchResult struct {
 	Text       string          `json:"text"`
 	Structured json.RawMessage `json:"structured"`
 	Error      *sdk.Error      `json:"error"`
 }
 
-func (a *batchAnswer) toResult() Result {
+func (a *batchResult) toResult() Result {
 	r := Result{Text: a.Text, Structured: a.Structured}
 	if e := a.Error; e != nil {
 		r.Err = &pluginpb.Error{Code: e.Code, Message: e.Message, Rule: e.Rule, Hint: e.Hint}

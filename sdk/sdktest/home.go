@@ -94,7 +94,7 @@ func (h *testHome) runCall(t testing.TB, picoclaw, tool string, arguments any) R
 	if err != nil {
 		t.Fatalf("picoclaw: %v\n%s", err, stderr.String())
 	}
-	var a batchAnswer
+	var a batchResult
 	if err := json.Unmarshal(out, &a); err != nil {
 		t.Fatalf("picoclaw answered %q: %v\n%s", out, err, stderr.String())
 	}

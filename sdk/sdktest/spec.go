@@ -45,7 +45,7 @@ func checkManifest(t testing.TB, m *pluginpb.Manifest) {
 func checkCases(t testing.TB, m *pluginpb.Manifest, cases []Case) {
 	t.Helper()
 	shown := make(map[string]bool, len(m.Tools))
-	readers := make(map[string]*pluginpb.ArgumentReader, len(m.Tools))
+	readers := make(map[string]*pluginpb.ArgumentParser, len(m.Tools))
 	for i := range m.Tools {
 		reader, _, err := m.Tools[i].CompileInputSchema()
 		if err != nil {

@@ -45,7 +45,7 @@ type Plugin struct {
 	t       testing.TB
 	client  pluginpb.PluginClient
 	answer  func(message string, form json.RawMessage) sdk.Answer
-	readers map[string]*pluginpb.ArgumentReader
+	readers map[string]*pluginpb.ArgumentParser
 }
 
 // Result is the result of a call: text, structured form or error, with the events of the call.
@@ -75,7 +75,7 @@ func Start(t testing.TB, p sdk.Plugin, o Options) *Plugin {
 	writeFiles(t, dir, o.Files)
 	s := &Plugin{
 		Dir: dir, t: t, answer: o.Answer,
-		client: connectInMemory(t, server), readers: map[string]*pluginpb.ArgumentReader{},
+		client: connectInMemory(t, server), readers: map[string]*pluginpb.ArgumentParser{},
 	}
 	for kind, specs := range map[string][]pluginpb.ToolSpec{pluginpb.ToolKind: manifest.Tools, pluginpb.ResourceKind: manifest.Resources,
 		pluginpb.PromptKind: manifest.Prompts} {

@@ -43,7 +43,7 @@ type archiveWriter struct {
 // newChecksum returns the checksum of archives. It detects damage, not forgery.
 func newChecksum() hash.Hash32 { return crc32.New(crc32.MakeTable(crc32.Castagnoli)) }
 
-// archiveTrailer is the content of the second op.json.
+// archiveTrailer is the op.json at an archive's end.
 type archiveTrailer struct {
 	Operation
 
@@ -169,8 +169,8 @@ func (a *archiveWriter) deleteFile() {
 	_ = os.Remove(a.file.Name())
 }
 
-// readOperation reads the operation from the trailer of an archive, with its checksum. Without a trailer, the operation
-// has not ended: then it reads the op.json at the beginning.
+// readOperation reads the operation and checksum from the trailer of an archive. If the operation has not ended, there
+// is no trailer, and it reads op.json at the beginning.
 func readOperation(f *os.File, id string) (*archiveTrailer, error) {
 	info, err := f.Stat()
 	if err != nil {
@@ -191,11 +191,11 @@ func readOperation(f *os.File, id string) (*archiveTrailer, error) {
 		}
 		return &op, nil
 	}
-	return nil, damagedArchive(f, "its description can't be read")
+	return nil, newDamagedArchiveError(f, "its description can't be read")
 }
 
-// damagedArchive returns the error for an archive that was changed.
-func damagedArchive(f *os.File, reason string) error {
+// newDamagedArchiveError returns the error for an archive that was changed.
+func newDamagedArchiveError(f *os.File, reason string) error {
 	return fmt.Errorf("the archive %s is damaged: %s; restore a copy of it", f.Name(), reason)
 }
 
@@ -211,7 +211,7 @@ func verifyChecksum(f *os.File, op *archiveTrailer) error {
 	}
 	sum := newChecksum()
 	if _, err = io.Copy(sum, io.NewSectionReader(f, 0, info.Size()-trailerSize)); err == nil && formatChecksum(sum) != op.Checksum {
-		err = damagedArchive(f, "its checksum differs")
+		err = newDamagedArchiveError(f, "its checksum differs")
 	}
 	return err
 }
@@ -247,7 +247,7 @@ func readArchive(f *os.File, id string) (r *operationRecord, contents map[int]co
 			if err := json.NewDecoder(members).Decode(r); err != nil {
 				return nil, nil, false, fmt.Errorf("the archive of %s can't be read: %w", id, err)
 			}
-			return r, contents, true, r.checkIndexes()
+			return r, contents, true, r.checkAndSetIndexes()
 		case name == operationMember:
 			if err := json.NewDecoder(members).Decode(&r.Operation); err != nil {
 				return nil, nil, false, fmt.Errorf("the archive of %s can't be read: %w", id, err)
@@ -258,7 +258,7 @@ func readArchive(f *os.File, id string) (r *operationRecord, contents map[int]co
 			}
 		}
 	}
-	return r, contents, false, r.checkIndexes()
+	return r, contents, false, r.checkAndSetIndexes()
 }
 
 // journalLine is one JSON line of the journal: an object with its index, or an entry.
@@ -290,8 +290,8 @@ func (r *operationRecord) readJournal(from io.Reader) error {
 	}
 }
 
-// checkIndexes returns an error if the record refers to objects that do not exist. It sets the index of each object.
-func (r *operationRecord) checkIndexes() error {
+// checkAndSetIndexes returns an error if the record refers to objects that do not exist. It sets the index of each object.
+func (r *operationRecord) checkAndSetIndexes() error {
 	valid := func(i int) bool { return i >= none && i < len(r.Objects) }
 	for i, o := range r.Objects {
 		if o == nil || !valid(o.Parent) {

@@ -12,10 +12,10 @@ import (
 // A policy may open a single file without its directory. The entry of such a file has no directory and its path as
 // name. Undo overwrites the file in place.
 
-// entryForSingleFile returns the entry of a file that the policy opens without its directory. A new entry notes the
+// findOrAddFileEntry returns the entry of a file that the policy opens without its directory. A new entry notes the
 // file as it was before the operation.
-func (r *Recorder) entryForSingleFile(path string) *entryChange {
-	key := nameKey{nil, path}
+func (r *Recorder) findOrAddFileEntry(path string) *entryChange {
+	key := dirEntryKey{nil, path}
 	e := r.byName[key]
 	n := statSingleFile(r.files, path)
 	if e == nil {

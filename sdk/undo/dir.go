@@ -87,10 +87,10 @@ func (d *dirHandle) listNames() ([]string, error) {
 
 var errNoDirectory = errors.New("not a directory")
 
-// readFileAttributes returns the extended attributes of an open file, except those that programs can't set. It returns
+// readFileXattrs returns the extended attributes of an open file, except those that programs can't set. It returns
 // nil if they can't be read.
-func readFileAttributes(f *os.File) map[string][]byte {
-	attributes, err := workspace.ReadAttributes(f)
+func readFileXattrs(f *os.File) map[string][]byte {
+	attributes, err := workspace.ReadXattrs(f)
 	if err != nil || attributes == nil {
 		return nil
 	}

@@ -74,9 +74,9 @@ func toFileMode(mode uint32) fs.FileMode {
 	return m
 }
 
-// readAttributes returns the extended attributes at a name that programs may set. It returns an error if one of them
+// readXattrs returns the extended attributes at a name that programs may set. It returns an error if one of them
 // can't be read.
-func (d *dirHandle) readAttributes(name string) (map[string][]byte, error) {
+func (d *dirHandle) readXattrs(name string) (map[string][]byte, error) {
 	path := "/proc/self/fd/" + strconv.Itoa(int(d.file.Fd())) + "/" + name
 	var list [4096]byte
 	n, err := unix.Llistxattr(path, list[:])
@@ -86,7 +86,7 @@ func (d *dirHandle) readAttributes(name string) (map[string][]byte, error) {
 			return nil, err
 		}
 		defer func() { _ = f.Close() }()
-		return readFileAttributes(f), nil
+		return readFileXattrs(f), nil
 	}
 	all := map[string][]byte{}
 	for _, key := range strings.Split(strings.TrimRight(string(list[:n]), "\x00"), "\x00") {

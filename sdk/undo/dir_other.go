@@ -40,7 +40,7 @@ func fileStatFromInfo(info fs.FileInfo, open func() (*os.File, error)) *fileStat
 	return n
 }
 
-func (d *dirHandle) readAttributes(string) (map[string][]byte, error) { return nil, nil }
+func (d *dirHandle) readXattrs(string) (map[string][]byte, error) { return nil, nil }
 
 // openChild opens the regular file or subdirectory at a name for reading.
 func (d *dirHandle) openChild(name string) (*os.File, error) { return d.root.Open(name) }

@@ -26,7 +26,7 @@ func (r *Recorder) Discard() {
 func (r *Recorder) NoteCreatedTree(path string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if e := r.entryForPath(path); e != nil {
+	if e := r.findOrAddPathEntry(path); e != nil {
 		e.whole = true
 	}
 }
@@ -56,17 +56,17 @@ func (r *Recorder) End() RecordingResult {
 	if r.restored != nil {
 		r.record.Restored = r.restored()
 	}
-	r.noteUnchangedFiles()
+	r.noteFilesMovedBack()
 	return r.completeArchive(changes)
 }
 
-// noteUnchangedFiles notes files that the operation renamed or linked and then put back. Only their change time
+// noteFilesMovedBack notes files that the operation renamed or linked and then put back. Only their change time
 // differs, so earlier operations on them can still be undone.
-func (r *Recorder) noteUnchangedFiles() {
+func (r *Recorder) noteFilesMovedBack() {
 	for _, o := range r.record.Objects {
 		if o.isRegular() && o.used && o.After != nil && o.After.Changed != o.Changed && !o.Created && !o.Foreign && !o.Written && !o.Attributed {
 			r.record.Restored = append(r.record.Restored,
-				restoredObject{Was: objectStamp{o.ID, o.Changed}, Now: objectStamp{o.ID, o.After.Changed}})
+				restoredObject{Was: objectVersion{o.ID, o.Changed}, Now: objectVersion{o.ID, o.After.Changed}})
 		}
 	}
 }
@@ -131,7 +131,7 @@ func (r *Recorder) completeArchive(changes ChangeSummary) RecordingResult {
 		return r.completeArchive(changes)
 	}
 	r.store.addLatestID(r.record.ID)
-	r.store.countWritten(r.out.written)
+	r.store.countArchiveAndPrune(r.out.written)
 	if !r.record.leftFilesUnchanged() {
 		out.ID = r.record.ID
 	}

@@ -17,7 +17,7 @@ func (r *Recorder) finishRecord() ChangeSummary {
 	r.record.Ended = time.Now().UnixNano()
 	f := recordFinisher{Recorder: r, found: map[*fileObject]string{}, children: map[int][]*fileObject{}, entries: map[int][]*entryChange{},
 		located: map[*fileObject]bool{}, claimed: map[*fileObject]bool{}}
-	f.findAllAfterObjects()
+	f.noteAllAfterObjects()
 	r.record.setBeforePaths()
 	return r.dropUnchangedAndCount()
 }
@@ -36,7 +36,7 @@ type recordFinisher struct {
 	opened   []visitedDir           // directories in the order of their visits
 }
 
-func (f *recordFinisher) findAllAfterObjects() {
+func (f *recordFinisher) noteAllAfterObjects() {
 	for _, o := range f.record.Objects {
 		switch {
 		case !o.isDir():
@@ -50,7 +50,7 @@ func (f *recordFinisher) findAllAfterObjects() {
 		f.entries[e.Dir] = append(f.entries[e.Dir], e)
 	}
 	for _, e := range f.entries[none] {
-		f.findSingleFileAfter(e)
+		f.noteSingleFileAfter(e)
 	}
 	f.visitQueuedDirs()
 	for _, o := range f.record.Objects {
@@ -64,12 +64,12 @@ func (f *recordFinisher) findAllAfterObjects() {
 		}
 	}
 	f.dirs.closeAll()
-	f.findRemainingLinks()
+	f.noteRemainingLinks()
 	f.markDisplacedEntries()
 	f.restoreDirModes()
 	f.dirs.closeAll()
 	if f.observer != nil && f.observer.blind != "" {
-		f.noteLost("files that others may have changed at the same time: " + f.observer.blind)
+		f.noteLostChange("files that others may have changed at the same time: " + f.observer.blind)
 	}
 }
 
@@ -77,7 +77,7 @@ func (f *recordFinisher) visitQueuedDirs() {
 	for len(f.queue) > 0 {
 		dir := f.queue[0]
 		f.queue = f.queue[1:]
-		f.visitDir(dir)
+		f.noteDirAfterObjects(dir)
 	}
 }
 
@@ -114,7 +114,7 @@ func (f *recordFinisher) retainCreatedDir(dir *fileObject) {
 	for dir.Created && !dir.removed && dir.Parent != none {
 		key := dir.pinned
 		if key.dir == nil {
-			key = nameKey{f.record.Objects[dir.Parent], string(dir.Name)}
+			key = dirEntryKey{f.record.Objects[dir.Parent], string(dir.Name)}
 		}
 		e := f.byName[key]
 		if e == nil {
@@ -141,8 +141,8 @@ func (f *recordFinisher) enqueueDir(o *fileObject, path string) {
 	}
 }
 
-// visitDir finds the objects at the touched names of one directory.
-func (f *recordFinisher) visitDir(o *fileObject) {
+// noteDirAfterObjects finds the objects at the touched names of one directory.
+func (f *recordFinisher) noteDirAfterObjects(o *fileObject) {
 	path := f.found[o]
 	dir, was, restore := f.dirs.openInaccessible(path)
 	if dir == nil {
@@ -170,7 +170,7 @@ func (f *recordFinisher) visitDir(o *fileObject) {
 		f.addDirEntries(d)
 	}
 	if o.Attributed && !o.Created {
-		now, err := dir.readAttributes(".")
+		now, err := dir.readXattrs(".")
 		o.attributesDiffer = err == nil && !maps.EqualFunc(o.Attributes, now, bytes.Equal)
 	}
 	n.Mode = was.Mode
@@ -216,11 +216,11 @@ func (f *recordFinisher) addDirEntries(d *cachedDir) {
 	}
 	slices.Sort(names)
 	for _, name := range names {
-		if f.byName[nameKey{d.object, name}] != nil {
+		if f.byName[dirEntryKey{d.object, name}] != nil {
 			continue
 		}
 		e := &entryChange{Dir: d.object.index, Name: rawName(name), Before: none, After: none}
-		f.byName[nameKey{d.object, name}] = e
+		f.byName[dirEntryKey{d.object, name}] = e
 		f.record.Entries = append(f.record.Entries, e)
 		e.whole = true
 		if len(f.record.Entries) > maxEntries {
@@ -251,9 +251,8 @@ func (f *recordFinisher) noteAfterObject(d *cachedDir, e *entryChange) {
 	}
 }
 
-// findSingleFileAfter is noteAfterObject for an entry without a directory: a single file, or a directory's own
-// metadata.
-func (f *recordFinisher) findSingleFileAfter(e *entryChange) {
+// noteSingleFileAfter is noteAfterObject for a single file or the metadata of a directory.
+func (f *recordFinisher) noteSingleFileAfter(e *entryChange) {
 	if o := f.record.Objects[e.Before]; o.isDir() {
 		e.After = e.Before
 		return
@@ -301,8 +300,8 @@ func (f *recordFinisher) noteAfterState(e *entryChange, o *fileObject, n *fileSt
 	}
 }
 
-// findRemainingLinks searches the workspace for other hard links of files whose touched names are gone.
-func (f *recordFinisher) findRemainingLinks() {
+// noteRemainingLinks searches the workspace for other hard links of files whose touched names are gone.
+func (f *recordFinisher) noteRemainingLinks() {
 	lost := map[FileIdentity]*fileObject{}
 	for _, o := range f.record.Objects {
 		if !o.isDir() && o.Links > 1 && !o.Created && !f.located[o] && o.ID != "" && f.byID[o.ID] == o {
@@ -318,13 +317,13 @@ func (f *recordFinisher) findRemainingLinks() {
 		if o == nil {
 			return true
 		}
-		d := f.openDir(dir.path)
+		d := f.openAndRecordDir(dir.path)
 		if d == nil {
 			return true
 		}
 		delete(lost, n.ID)
 		e := &entryChange{Dir: d.object.index, Name: rawName(name), Before: o.index, After: o.index, current: o, Foreign: o.Foreign}
-		f.byName[nameKey{d.object, name}] = e
+		f.byName[dirEntryKey{d.object, name}] = e
 		f.record.Entries = append(f.record.Entries, e)
 		f.noteAfterState(e, o, n, func() (io.ReadCloser, error) { return d.openChild(name) })
 		if n, err := statOpenFile(d.file); err == nil && d.object.Now == "" {

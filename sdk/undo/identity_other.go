@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// fileIdentity returns the volume and index of a file. It returns "" for a symlink or a file that can't be opened.
+// fileIdentity returns the device and inode number of a file, or "" if the system does not report them.
 func fileIdentity(info fs.FileInfo, _ func() (*os.File, error)) FileIdentity {
 	s, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {

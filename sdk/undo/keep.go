@@ -22,7 +22,7 @@ func (r *Recorder) keepContents(e *entryChange, o *fileObject) {
 			if o.Mode&fs.ModeSocket != 0 {
 				kind = "a socket"
 			}
-			r.noteLost(hiddentext.QuoteName(r.entryPath(e)) + " (" + kind + ")")
+			r.noteLostChange(hiddentext.QuoteUnprintable(r.entryPath(e)) + " (" + kind + ")")
 		}
 		return
 	}
@@ -40,7 +40,7 @@ func (r *Recorder) keepContents(e *entryChange, o *fileObject) {
 			r.beginArchive()
 			if r.broken == nil {
 				if o.Attributes == nil {
-					o.Attributes = readFileAttributes(file)
+					o.Attributes = readFileXattrs(file)
 				}
 				o.Content, err = r.out.writeContents(truncateBaseName(string(e.Name)), o.Size, file)
 			}
@@ -48,14 +48,14 @@ func (r *Recorder) keepContents(e *entryChange, o *fileObject) {
 		_ = file.Close()
 	}
 	if err != nil {
-		r.noteLost(fmt.Sprintf("%s (%v)", hiddentext.QuoteName(r.entryPath(e)), stripErrorPath(err)))
+		r.noteLostChange(fmt.Sprintf("%s (%v)", hiddentext.QuoteUnprintable(r.entryPath(e)), stripErrorPath(err)))
 		return
 	}
 	if o.Mode&(fs.ModeSetuid|fs.ModeSetgid) != 0 {
-		r.noteLostKind(r.entryPath(e), "the setuid and setgid bits of files")
+		r.noteLostExample(r.entryPath(e), "the setuid and setgid bits of files")
 	}
 	if o.UID == nobody || o.GID == nobody {
-		r.noteLostKind(r.entryPath(e), "owners of files other than picoclaw's")
+		r.noteLostExample(r.entryPath(e), "owners of files other than picoclaw's")
 	}
 	r.addObjectToJournal(o)
 }
@@ -153,19 +153,19 @@ func (r *Recorder) remainingBytes() int64 {
 	return r.store.MaxOperationBytes() - r.out.bytesWritten()
 }
 
-// noteLostKind notes one example path for a reason that many paths share.
-func (r *Recorder) noteLostKind(path, kind string) {
-	what := fmt.Sprintf("%s… (%s)", hiddentext.QuoteName(fmt.Sprintf("%.100s", path)), kind)
+// noteLostExample notes one example path for a reason that many paths share.
+func (r *Recorder) noteLostExample(path, kind string) {
+	what := fmt.Sprintf("%s… (%s)", hiddentext.QuoteUnprintable(fmt.Sprintf("%.100s", path)), kind)
 	for _, lost := range r.record.Lost {
 		if len(lost) > len(kind) && lost[len(lost)-len(kind)-1:len(lost)-1] == kind {
 			return
 		}
 	}
-	r.noteLost(what)
+	r.noteLostChange(what)
 }
 
-// noteLost notes a change that undo does not restore. Above maxLost changes, it only notes that there are more.
-func (r *Recorder) noteLost(what string) {
+// noteLostChange notes a change that undo does not restore. Above maxLost changes, it only notes that there are more.
+func (r *Recorder) noteLostChange(what string) {
 	switch {
 	case slices.Contains(r.record.Lost, what):
 	case len(r.record.Lost) < maxLost:
@@ -177,7 +177,7 @@ func (r *Recorder) noteLost(what string) {
 
 // entryPath returns the path of an entry when the operation first touched it.
 func (r *Recorder) entryPath(e *entryChange) string {
-	return r.record.entryPath(e, (*operationRecord).firstDirPath)
+	return r.record.entryPath(e, (*operationRecord).firstTouchedDirPath)
 }
 
 // truncateBaseName returns the last path element, cut to the length allowed in archive member names.

@@ -86,7 +86,7 @@ type fileObject struct {
 	known            *fileStat   // of a directory: its last stat result
 	holder           *fileObject // of a directory: its last known parent; nil for a directory that the policy opens as a whole
 	label            string      // its name in holder
-	pinned           nameKey     // of a created directory: its name when another program changed something in it
+	pinned           dirEntryKey // of a created directory: its name when another program changed something in it
 	temporary        bool        // of a directory: the operation created it, and undo must keep it
 	removed          bool        // of a directory: another program deleted it or moved it away
 	whole            bool        // of a directory: everything in it belongs to the operation
@@ -115,11 +115,11 @@ func (o *fileObject) lastPath() string {
 	return path
 }
 
-// pinParents notes the current names of a created directory and its created parents. Another program changed something
-// in it, so undo may need the directory there.
-func (o *fileObject) pinParents() {
+// recordParentNames records the names of a created directory and its created parents. Undo may need them, because
+// another program changed something in the directory.
+func (o *fileObject) recordParentNames() {
 	for ; o.Created && o.holder != nil; o = o.holder {
-		o.pinned = nameKey{o.holder, o.label}
+		o.pinned = dirEntryKey{o.holder, o.label}
 	}
 }
 

@@ -15,15 +15,15 @@ import (
 // pendingSyscall is an announced system call of one thread, with its effects that are not yet observed.
 type pendingSyscall struct {
 	at      time.Time
-	effects []syscallEffect
+	effects []expectedEntryEvent
 	kind    mutation.Kind
 	from    *entryChange
 	to      *entryChange
 	object  *fileObject // the object that a rename moves or that the call opened
 }
 
-// syscallEffect is an expected event at a name.
-type syscallEffect struct {
+// expectedEntryEvent is an expected event at a name.
+type expectedEntryEvent struct {
 	entry *entryChange
 	kind  eventKind
 }
@@ -97,7 +97,7 @@ func (r *Recorder) forgetCall(thread int) {
 func (c *pendingSyscall) dropEffect(at int) {
 	e := c.effects[at].entry
 	c.effects = slices.Delete(c.effects, at, at+1)
-	if !slices.ContainsFunc(c.effects, func(ef syscallEffect) bool { return ef.entry == e }) {
+	if !slices.ContainsFunc(c.effects, func(ef expectedEntryEvent) bool { return ef.entry == e }) {
 		e.pending = slices.DeleteFunc(e.pending, func(other *pendingSyscall) bool { return other == c })
 	}
 }
@@ -107,19 +107,19 @@ func (c *pendingSyscall) dropEffect(at int) {
 func (e *entryChange) takeMatchingCalls(kind eventKind) []*pendingSyscall {
 	var all []*pendingSyscall
 	for _, c := range e.pending {
-		if slices.Contains(c.effects, syscallEffect{e, kind}) {
+		if slices.Contains(c.effects, expectedEntryEvent{e, kind}) {
 			all = append(all, c)
 		}
 	}
 	if len(all) == 1 {
-		all[0].dropEffect(slices.Index(all[0].effects, syscallEffect{e, kind}))
+		all[0].dropEffect(slices.Index(all[0].effects, expectedEntryEvent{e, kind}))
 	}
 	return all
 }
 
 // expectsEffect reports whether a pending call may cause an event of a kind at the name.
 func (e *entryChange) expectsEffect(kind eventKind) bool {
-	return slices.ContainsFunc(e.pending, func(c *pendingSyscall) bool { return slices.Contains(c.effects, syscallEffect{e, kind}) })
+	return slices.ContainsFunc(e.pending, func(c *pendingSyscall) bool { return slices.Contains(c.effects, expectedEntryEvent{e, kind}) })
 }
 
 // isNameFree reports whether the name has no object and no pending call of another thread.
@@ -137,7 +137,7 @@ func (r *Recorder) BeforeChange(m mutation.FileMutation) error {
 	r.forgetCall(m.Thread)
 	switch m.Kind {
 	case mutation.Unseen:
-		r.noteLost(fmt.Sprintf("changes that could not be noticed: %v", m.Err))
+		r.noteLostChange(fmt.Sprintf("changes that could not be noticed: %v", m.Err))
 	case mutation.Write:
 		r.beforeWrite(m)
 	case mutation.Make:
@@ -151,7 +151,7 @@ func (r *Recorder) BeforeChange(m mutation.FileMutation) error {
 	case mutation.Exchange:
 		r.beforeExchange(m)
 	case mutation.Link:
-		source := r.entryForPath(m.Path)
+		source := r.findOrAddPathEntry(m.Path)
 		if source != nil && source.current != nil {
 			source.current.last, source.current.used = 0, true
 		}
@@ -165,15 +165,15 @@ func (r *Recorder) BeforeChange(m mutation.FileMutation) error {
 
 // beforeCreate expects a new object at a name. It expects nothing at a name that exists, because the call fails there.
 func (r *Recorder) beforeCreate(thread int, path string) {
-	if e := r.entryForPath(path); e != nil && (e.current == nil || len(e.pending) > 0) {
-		r.expectEffects(thread, &pendingSyscall{kind: mutation.Make, effects: []syscallEffect{{e, appeared}}})
+	if e := r.findOrAddPathEntry(path); e != nil && (e.current == nil || len(e.pending) > 0) {
+		r.expectEffects(thread, &pendingSyscall{kind: mutation.Make, effects: []expectedEntryEvent{{e, appeared}}})
 	}
 }
 
 // beforeAttribute also keeps the attributes of a file that another thread may be renaming to the name. It expects the
 // effect at a missing name too, because another thread may be creating the file.
 func (r *Recorder) beforeAttribute(m mutation.FileMutation) {
-	e := r.entryForPath(m.Path)
+	e := r.findOrAddPathEntry(m.Path)
 	if e == nil {
 		return
 	}
@@ -189,11 +189,11 @@ func (r *Recorder) beforeAttribute(m mutation.FileMutation) {
 			one.current.Attributed, one.current.used = true, true
 		}
 	}
-	r.expectEffects(m.Thread, &pendingSyscall{kind: m.Kind, effects: []syscallEffect{{e, attributed}}})
+	r.expectEffects(m.Thread, &pendingSyscall{kind: m.Kind, effects: []expectedEntryEvent{{e, attributed}}})
 }
 
 func (r *Recorder) beforeWrite(m mutation.FileMutation) {
-	e := r.entryForPath(m.Path)
+	e := r.findOrAddPathEntry(m.Path)
 	if e == nil {
 		return
 	}
@@ -209,7 +209,7 @@ func (r *Recorder) beforeWrite(m mutation.FileMutation) {
 		c.countWriter(o)
 	}
 	if e.current == nil || len(e.pending) > 0 {
-		c.effects = []syscallEffect{{e, appeared}}
+		c.effects = []expectedEntryEvent{{e, appeared}}
 	}
 	r.expectEffects(m.Thread, c)
 }
@@ -258,13 +258,13 @@ func (c *pendingSyscall) moveOpenCounts() {
 }
 
 func (r *Recorder) beforeRemove(m mutation.FileMutation) {
-	e := r.entryForPath(m.Path)
+	e := r.findOrAddPathEntry(m.Path)
 	if e == nil || e.isNameFree() {
 		return // it will fail
 	}
 	r.keepBeforeRemoval(e)
 	r.dirs.closeTree(m.Path)
-	r.expectEffects(m.Thread, &pendingSyscall{kind: m.Kind, effects: []syscallEffect{{e, disappeared}}})
+	r.expectEffects(m.Thread, &pendingSyscall{kind: m.Kind, effects: []expectedEntryEvent{{e, disappeared}}})
 }
 
 // keepIncomingFile keeps a file that another thread may be renaming to a name at the same moment. It returns the file,
@@ -303,7 +303,7 @@ func (r *Recorder) beforeRename(m mutation.FileMutation) {
 	if paths.Within(m.Path, m.To) {
 		return // it will fail, or change nothing
 	}
-	from, to := r.entryForPath(m.Path), r.entryForPath(m.To)
+	from, to := r.findOrAddPathEntry(m.Path), r.findOrAddPathEntry(m.To)
 	var moved *fileObject
 	if from != nil {
 		if moved = from.current; from.isNameFree() || len(from.pending) == 0 && to != nil && to.current != nil && to.current.isDir() != moved.isDir() {
@@ -320,7 +320,7 @@ func (r *Recorder) beforeRename(m mutation.FileMutation) {
 		moved.used = true
 		if to == nil { // out of what the policy opens
 			if r.keepBeforeRemoval(from); moved.isDir() && isSameMount(m.To, moved) {
-				r.noteLost(hiddentext.QuoteName(m.Path) + " (a directory that was moved out of the workspace)")
+				r.noteLostChange(hiddentext.QuoteUnprintable(m.Path) + " (a directory that was moved out of the workspace)")
 			}
 		} else if r.tool && !isSameMount(m.To, moved) { // it is copied and deleted
 			r.keepTreeLocked(m.Path)
@@ -335,11 +335,11 @@ func (r *Recorder) beforeRename(m mutation.FileMutation) {
 	r.dirs.closeTree(m.To)
 	c := &pendingSyscall{kind: m.Kind}
 	if from != nil {
-		c.effects = append(c.effects, syscallEffect{from, disappeared})
+		c.effects = append(c.effects, expectedEntryEvent{from, disappeared})
 	}
 	if to != nil {
 		to.whole = to.whole || from == nil // it comes with all that is in it
-		c.effects = append(c.effects, syscallEffect{to, appeared})
+		c.effects = append(c.effects, expectedEntryEvent{to, appeared})
 	}
 	if moved != nil && to != nil {
 		c.from, c.to, c.object = from, to, moved
@@ -348,7 +348,7 @@ func (r *Recorder) beforeRename(m mutation.FileMutation) {
 }
 
 func (r *Recorder) beforeExchange(m mutation.FileMutation) {
-	a, b := r.entryForPath(m.Path), r.entryForPath(m.To)
+	a, b := r.findOrAddPathEntry(m.Path), r.findOrAddPathEntry(m.To)
 	if a != nil && a.isNameFree() || b != nil && b.isNameFree() {
 		return // it will fail
 	}
@@ -364,7 +364,7 @@ func (r *Recorder) beforeExchange(m mutation.FileMutation) {
 			e.current.used = true
 			r.noteDirMoveTime(e.current)
 		}
-		c.effects = append(c.effects, syscallEffect{e, appeared}, syscallEffect{e, disappeared})
+		c.effects = append(c.effects, expectedEntryEvent{e, appeared}, expectedEntryEvent{e, disappeared})
 	}
 	r.dirs.closeTree(m.Path)
 	r.dirs.closeTree(m.To)

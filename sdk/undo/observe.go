@@ -29,12 +29,12 @@ func (r *Recorder) processEvents() {
 			r.dirs.closeAll()
 		}
 		if ev.name == "" { // the directory itself, of which the one above it is not observed
-			if e := r.byName[nameKey{nil, string(ev.dir.Name)}]; (e == nil || e.takeMatchingCalls(attributed) == nil) && ev.dir.Parent == none {
+			if e := r.byName[dirEntryKey{nil, string(ev.dir.Name)}]; (e == nil || e.takeMatchingCalls(attributed) == nil) && ev.dir.Parent == none {
 				r.resetDirBaseline(ev.dir, true)
 			}
 			continue
 		}
-		e := r.byName[nameKey{ev.dir, ev.name}]
+		e := r.byName[dirEntryKey{ev.dir, ev.name}]
 		if e == nil { // not a name that the operation touched
 			r.processForeignEvent(ev)
 			continue
@@ -84,8 +84,8 @@ func (r *Recorder) matchOwnEvent(e *entryChange, kind eventKind) bool {
 	return true
 }
 
-// isOpenForWriting reports whether any program has the file at a name open for writing. A file that can't be read can't
-// be asked: then a later write counts as another program's.
+// isOpenForWriting reports whether any program has the file at a name open for writing. It returns false without read
+// permission: a later write then counts as another program's.
 func (r *Recorder) isOpenForWriting(e *entryChange) bool {
 	f, err := r.openCurrentFile(e)
 	if err != nil || f == nil {
@@ -122,7 +122,7 @@ func (r *Recorder) adoptCurrentObject(e *entryChange) {
 	e.current = r.findOrAddObject(d, string(e.Name), n, true)
 	e.current.last, e.current.known = n.Changed, n
 	if e.current.isDir() {
-		r.openDir(filepath.Join(d.path, string(e.Name))) // to be watched before the operation can close it
+		r.openAndRecordDir(filepath.Join(d.path, string(e.Name))) // to be watched before the operation can close it
 	}
 }
 
@@ -233,7 +233,7 @@ func (r *Recorder) resetDirBaseline(o *fileObject, metadata bool) {
 	if o == nil {
 		return
 	}
-	o.pinParents()
+	o.recordParentNames()
 	d := r.openDirObject(o)
 	if d == nil {
 		return
@@ -254,7 +254,7 @@ func (r *Recorder) resetDirBaseline(o *fileObject, metadata bool) {
 		}
 	default:
 		o.Modified = n.Modified
-		o.Attributes, err = d.readAttributes(".")
+		o.Attributes, err = d.readXattrs(".")
 		r.noteUnreadAttributes(d.path, err)
 	}
 	if o.known = n; !o.Created {
@@ -270,7 +270,7 @@ func (r *Recorder) openDirObject(o *fileObject) *cachedDir {
 			return d
 		}
 	}
-	d := r.openDir(o.lastPath())
+	d := r.openAndRecordDir(o.lastPath())
 	if d == nil || d.object != o {
 		return nil
 	}

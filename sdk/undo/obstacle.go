@@ -41,10 +41,10 @@ func (p *undoPlan) findObstacle(s *undoStep) string {
 			return "can't be moved back: its former path exists"
 		}
 		if o.isDir() && !p.force {
-			return p.findChangeInMovedDir(s)
+			return p.whyMovedDirChanged(s)
 		}
 	case o.isDir() && !p.force:
-		return p.findForeignEntry(s)
+		return p.whyDirUnremovable(s)
 	}
 	return ""
 }
@@ -92,8 +92,8 @@ func (p *undoPlan) whyContentsUnrestorable(index int) string {
 	return ""
 }
 
-// findChangeInMovedDir returns a conflict reason if another program changed something in a moved directory, or "".
-func (p *undoPlan) findChangeInMovedDir(s *undoStep) (why string) {
+// whyMovedDirChanged returns a conflict reason if another program changed something in a moved directory, or "".
+func (p *undoPlan) whyMovedDirChanged(s *undoStep) (why string) {
 	if s.now == nil {
 		return changedSince
 	}
@@ -111,7 +111,7 @@ func (p *undoPlan) findChangeInMovedDir(s *undoStep) (why string) {
 		if before := opened[n.ID]; before != nil {
 			n = before
 		}
-		if p.matchesVersion(objectStamp{n.ID, n.Changed}, func(v objectStamp) bool { return v.Changed <= since || p.wasLeftByOperation(v) }) {
+		if p.matchesVersion(objectVersion{n.ID, n.Changed}, func(v objectVersion) bool { return v.Changed <= since || p.wasLeftByOperation(v) }) {
 			return true
 		}
 		why = "has " + relativePath(s.at, filepath.Join(d.path, name)) + " in it, which has changed since"
@@ -134,20 +134,20 @@ func (p *undoPlan) findChangeInMovedDir(s *undoStep) (why string) {
 }
 
 // wasLeftByOperation reports whether the operation left an object with this identity and change time.
-func (p *undoPlan) wasLeftByOperation(v objectStamp) bool {
+func (p *undoPlan) wasLeftByOperation(v objectVersion) bool {
 	if p.left == nil {
-		p.left = map[objectStamp]bool{}
+		p.left = map[objectVersion]bool{}
 		for _, o := range p.Objects {
 			if o.After != nil && !o.Foreign && (o.Created || o.After.Changed != o.Changed) {
-				p.left[objectStamp{o.ID, o.After.Changed}] = true
+				p.left[objectVersion{o.ID, o.After.Changed}] = true
 			}
 		}
 	}
 	return p.left[v]
 }
 
-// findForeignEntry returns a conflict reason if a created directory contains a name that undo does not remove, or "".
-func (p *undoPlan) findForeignEntry(s *undoStep) string {
+// whyDirUnremovable returns a conflict reason if a created directory contains a name that undo does not remove, or "".
+func (p *undoPlan) whyDirUnremovable(s *undoStep) string {
 	ours := map[string]bool{}
 	for _, in := range p.inside[s.After] {
 		if in.blocked != "" && in.After != none || in.Before != none {

@@ -35,21 +35,21 @@ func (op *Operation) leftFilesUnchanged() bool {
 	return op.Changes != nil && op.Changes.Total() == 0 && len(op.Lost) == 0 && op.Missing == "" && op.Undoes == ""
 }
 
-// UndoExtent tells whether an operation is undone, partly undone or not undone.
-type UndoExtent int
+// UndoStatus tells whether an operation is undone, partly undone or not undone.
+type UndoStatus int
 
 const (
-	ExtentNone UndoExtent = iota
+	ExtentNone UndoStatus = iota
 	ExtentPart
 	ExtentWhole
 )
 
-// UndoExtents maps operation ids to the extent of their undo. Call Add for operations from newest to oldest.
-type UndoExtents map[string]UndoExtent
+// UndoStatuses maps operation ids to the extent of their undo. Call Add for operations from newest to oldest.
+type UndoStatuses map[string]UndoStatus
 
 // Add returns the extent to which an operation is undone. If the operation is an undo itself, Add notes the extent for
 // the operation that it undid.
-func (e UndoExtents) Add(op *Operation) UndoExtent {
+func (e UndoStatuses) Add(op *Operation) UndoStatus {
 	extent := e[op.ID]
 	if op.Undoes != "" && extent != ExtentWhole {
 		does := ExtentWhole
@@ -109,8 +109,8 @@ type operationRecord struct {
 	Restored []restoredObject `json:"restored,omitempty"`
 }
 
-// objectStamp identifies the state of an object by its change time.
-type objectStamp struct {
+// objectVersion identifies the state of an object by its change time.
+type objectVersion struct {
 	ID      FileIdentity `json:"id"`
 	Changed int64        `json:"changed"`
 }
@@ -118,6 +118,6 @@ type objectStamp struct {
 // restoredObject is a pair of versions with the same contents and metadata: undo restored the version Was as the
 // version Now.
 type restoredObject struct {
-	Was objectStamp `json:"was"`
-	Now objectStamp `json:"now"`
+	Was objectVersion `json:"was"`
+	Now objectVersion `json:"now"`
 }

@@ -11,9 +11,9 @@ import (
 )
 
 // extentOf returns how much of an operation is undone.
-func extentOf(t *testing.T, w *world, id string) (extent undo.UndoExtent) {
+func extentOf(t *testing.T, w *world, id string) (extent undo.UndoStatus) {
 	t.Helper()
-	extents := undo.UndoExtents{}
+	extents := undo.UndoStatuses{}
 	err := w.store.EachOperation(func(op *undo.Operation) bool {
 		is := extents.Add(op)
 		if op.ID == id {

@@ -8,7 +8,7 @@ import (
 // maxDepth is the maximum number of parents that a path has. It stops loops in damaged records.
 const maxDepth = 4096
 
-// entryPath returns the path of an entry. of returns the path of its directory, before or after the operation.
+// entryPath returns the path of an entry, below the directory path that the function of returns.
 func (r *operationRecord) entryPath(e *entryChange, of func(*operationRecord, *fileObject) string) string {
 	if e.Dir == none {
 		return string(e.Name)
@@ -17,15 +17,15 @@ func (r *operationRecord) entryPath(e *entryChange, of func(*operationRecord, *f
 }
 
 // keyForEntry returns the directory and name of an entry as a map key.
-func (r *operationRecord) keyForEntry(e *entryChange) nameKey {
+func (r *operationRecord) keyForEntry(e *entryChange) dirEntryKey {
 	if e.Dir == none {
-		return nameKey{nil, string(e.Name)}
+		return dirEntryKey{nil, string(e.Name)}
 	}
-	return nameKey{r.Objects[e.Dir], string(e.Name)}
+	return dirEntryKey{r.Objects[e.Dir], string(e.Name)}
 }
 
-// firstDirPath returns the path of a directory when the operation first touched it.
-func (r *operationRecord) firstDirPath(o *fileObject) string {
+// firstTouchedDirPath returns the path of a directory when the operation first touched it.
+func (r *operationRecord) firstTouchedDirPath(o *fileObject) string {
 	names := []string{string(o.Name)}
 	for len(names) < maxDepth && o.Parent != none {
 		o = r.Objects[o.Parent]

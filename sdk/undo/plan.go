@@ -23,7 +23,7 @@ type PathConflict struct {
 }
 
 // Error returns the path and the reason.
-func (c *PathConflict) Error() string { return hiddentext.QuoteName(c.Path) + " " + c.Reason }
+func (c *PathConflict) Error() string { return hiddentext.QuoteUnprintable(c.Path) + " " + c.Reason }
 
 // FormatConflicts returns one line with the number of conflicts and the first few.
 func FormatConflicts(all []PathConflict) string {
@@ -65,17 +65,17 @@ type undoPlan struct {
 	files    *workspace.Workspace
 	force    bool
 	steps    []*undoStep
-	homes    map[int][]*undoStep           // steps by the object at the name before the operation
-	places   map[int][]*undoStep           // steps by the object at the name after the operation
-	inside   map[int][]*undoStep           // steps by directory
-	versions map[objectStamp][]objectStamp // earlier equal versions of a version, from later undos
-	former   map[FileIdentity]FileIdentity // former identity of recreated objects, by current identity
-	nodes    map[int]*fileStat             // current state of directories
-	left     map[objectStamp]bool          // versions that the operation left
-	gone     map[FileIdentity]bool         // objects that a later undo deleted
-	resumed  bool                          // an earlier undo of this operation left conflicts
-	foreign  []string                      // directories that another program moved
-	closed   []func()                      // restore functions of directories whose mode the plan changed
+	homes    map[int][]*undoStep               // steps by the object at the name before the operation
+	places   map[int][]*undoStep               // steps by the object at the name after the operation
+	inside   map[int][]*undoStep               // steps by directory
+	versions map[objectVersion][]objectVersion // earlier equal versions of a version, from later undos
+	former   map[FileIdentity]FileIdentity     // former identity of recreated objects, by current identity
+	nodes    map[int]*fileStat                 // current state of directories
+	left     map[objectVersion]bool            // versions that the operation left
+	gone     map[FileIdentity]bool             // objects that a later undo deleted
+	resumed  bool                              // an earlier undo of this operation left conflicts
+	foreign  []string                          // directories that another program moved
+	closed   []func()                          // restore functions of directories whose mode the plan changed
 	dirs     dirCache
 }
 
@@ -87,7 +87,7 @@ const (
 func newUndoPlan(r *operationRecord, files *workspace.Workspace, force bool) *undoPlan {
 	return &undoPlan{
 		operationRecord: r, files: files, force: force, homes: map[int][]*undoStep{}, places: map[int][]*undoStep{}, inside: map[int][]*undoStep{},
-		versions: map[objectStamp][]objectStamp{}, former: map[FileIdentity]FileIdentity{}, nodes: map[int]*fileStat{}, gone: map[FileIdentity]bool{}, dirs: newDirCache(files),
+		versions: map[objectVersion][]objectVersion{}, former: map[FileIdentity]FileIdentity{}, nodes: map[int]*fileStat{}, gone: map[FileIdentity]bool{}, dirs: newDirCache(files),
 	}
 }
 
@@ -105,8 +105,8 @@ func (p *undoPlan) addLaterUndo(undo *operationRecord, id string) {
 	p.resumed = p.resumed || undo.Undoes == id && undo.Partly
 }
 
-// findRestoredDirs notes which moved directories are back at their former paths.
-func (p *undoPlan) findRestoredDirs() {
+// noteRestoredDirs notes which moved directories are back at their former paths.
+func (p *undoPlan) noteRestoredDirs() {
 	for _, o := range p.Objects {
 		if !o.isDir() || o.Before == "" || o.Before == o.Now || o.Created {
 			continue
@@ -131,14 +131,14 @@ func (p *undoPlan) isAlreadyUndone(s *undoStep) bool {
 	if o.isDir() {
 		return s.Before != s.After && s.now.Mode.IsDir() && p.isSameObject(s.now.ID, o.ID)
 	}
-	return p.matchesVersion(objectStamp{s.now.ID, s.now.Changed}, func(v objectStamp) bool { return v == objectStamp{o.ID, o.Changed} })
+	return p.matchesVersion(objectVersion{s.now.ID, s.now.Changed}, func(v objectVersion) bool { return v == objectVersion{o.ID, o.Changed} })
 }
 
 // makeSteps compares every entry with the workspace and blocks steps that can't be undone. check returns an error for
 // paths that must not change.
 func (p *undoPlan) makeSteps(check func(path string) error) {
 	if p.resumed {
-		p.findRestoredDirs()
+		p.noteRestoredDirs()
 	}
 	for _, e := range p.Entries {
 		if e.Before != none && p.Objects[e.Before].isUnrestorable() && p.Objects[e.Before].After == nil { // named as lost
@@ -266,7 +266,7 @@ func (p *undoPlan) blockIfChanged(s *undoStep) {
 // isInForeignDir reports whether a path is in a directory that another program moved.
 func (p *undoPlan) isInForeignDir(path string) bool { return paths.WithinAny(p.foreign, path) }
 
-// openDir opens a directory at its path after the operation. It returns nil if another directory has that path now.
+// openAndRecordDir opens a directory at its path after the operation. It returns nil if another directory has that path now.
 func (p *undoPlan) openDir(index int) *cachedDir {
 	o := p.Objects[index]
 	d := p.dirs.openDir(string(o.Now))
@@ -296,8 +296,7 @@ func (p *undoPlan) restoreDirModes() {
 	}
 }
 
-// isSameObject reports whether an identity is the meant one, or the one of an object that an undo recreated in its
-// place.
+// isSameObject reports whether id is meant, or the identity of an object that an undo recreated in place of meant.
 func (p *undoPlan) isSameObject(id, meant FileIdentity) bool {
 	for range maxDepth {
 		if id == meant {
@@ -323,14 +322,14 @@ func (p *undoPlan) isUnchangedSince(n *fileStat, o *fileObject, open func() (*os
 	if n.ID == o.ID && n.Changed == o.After.Changed {
 		return n.Size == o.After.Size && (o.After.Hash == "" || open == nil || hashFile(open) == o.After.Hash)
 	}
-	return p.matchesVersion(objectStamp{n.ID, n.Changed}, func(v objectStamp) bool { return v == objectStamp{o.ID, o.After.Changed} })
+	return p.matchesVersion(objectVersion{n.ID, n.Changed}, func(v objectVersion) bool { return v == objectVersion{o.ID, o.After.Changed} })
 }
 
-// matchesVersion reports whether is returns true for a version or for an earlier equal version. Undos create such
-// pairs: they give a file the contents of the earlier version.
-func (p *undoPlan) matchesVersion(v objectStamp, is func(objectStamp) bool) bool {
-	seen := map[objectStamp]bool{}
-	for queue := []objectStamp{v}; len(queue) > 0; queue = queue[1:] {
+// matchesVersion reports whether the function is returns true for a version or an equal earlier version. An undo that
+// restores contents creates such a pair of versions.
+func (p *undoPlan) matchesVersion(v objectVersion, is func(objectVersion) bool) bool {
+	seen := map[objectVersion]bool{}
+	for queue := []objectVersion{v}; len(queue) > 0; queue = queue[1:] {
 		if is(queue[0]) {
 			return true
 		}

@@ -33,7 +33,7 @@ type Recorder struct {
 	mu       sync.Mutex
 	record   operationRecord
 	byID     map[FileIdentity]*fileObject
-	byName   map[nameKey]*entryChange
+	byName   map[dirEntryKey]*entryChange
 	dirs     dirCache
 	observer *dirWatcher
 	calls    map[int]*pendingSyscall // last call of each thread
@@ -46,7 +46,7 @@ type Recorder struct {
 	ended    bool
 }
 
-type nameKey struct {
+type dirEntryKey struct {
 	dir  *fileObject
 	name string
 }
@@ -63,7 +63,7 @@ func (s *Store) NewRecorder(files *workspace.Workspace, o RecordOptions) *Record
 	r := &Recorder{
 		store: s, files: files, tool: !o.Observe,
 		record: operationRecord{Operation: Operation{Tool: o.Tool, Summary: o.Summary}},
-		byID:   map[FileIdentity]*fileObject{}, byName: map[nameKey]*entryChange{}, calls: map[int]*pendingSyscall{},
+		byID:   map[FileIdentity]*fileObject{}, byName: map[dirEntryKey]*entryChange{}, calls: map[int]*pendingSyscall{},
 	}
 	r.dirs = newDirCache(files)
 	if o.Observe {
@@ -74,37 +74,37 @@ func (s *Store) NewRecorder(files *workspace.Workspace, o RecordOptions) *Record
 	return r
 }
 
-// entryForPath returns the entry of a path and updates its current object. A new entry notes the object at the path as
+// findOrAddPathEntry returns the entry of a path and updates its current object. A new entry notes the object at the path as
 // the one before the operation. It returns nil where the policy opens nothing.
-func (r *Recorder) entryForPath(path string) *entryChange {
+func (r *Recorder) findOrAddPathEntry(path string) *entryChange {
 	if path == "" {
 		return nil
 	}
 	if len(path) > maxPath {
-		r.noteLostKind(path, "paths of more than 4000 bytes")
+		r.noteLostExample(path, "paths of more than 4000 bytes")
 		return nil
 	}
-	dir := r.openDir(filepath.Dir(path))
+	dir := r.openAndRecordDir(filepath.Dir(path))
 	if dir == nil {
-		if top := r.openDir(path); top != nil { // a directory that the policy opens as a whole
-			return r.entryForTopDir(top)
+		if top := r.openAndRecordDir(path); top != nil { // a directory that the policy opens as a whole
+			return r.findOrAddTopDirEntry(top)
 		}
 		for at := filepath.Dir(path); at != r.files.Dir() && paths.Within(r.files.Dir(), at); at = filepath.Dir(at) {
 			if isWriteOnlyDir(at) {
-				r.noteLost(hiddentext.QuoteName(at) + " (a directory that can be changed and not read)")
+				r.noteLostChange(hiddentext.QuoteUnprintable(at) + " (a directory that can be changed and not read)")
 				return nil
 			}
 		}
-		return r.entryForSingleFile(path)
+		return r.findOrAddFileEntry(path)
 	}
 	dir.object.Touched = true
 	name := filepath.Base(path)
 	n, err := dir.statName(name)
 	if err != nil {
-		r.noteLostKind(path, "paths that can't be looked at")
+		r.noteLostExample(path, "paths that can't be looked at")
 		return nil
 	}
-	key := nameKey{dir.object, name}
+	key := dirEntryKey{dir.object, name}
 	e := r.byName[key]
 	if e == nil {
 		e = &entryChange{Dir: dir.object.index, Name: rawName(name), Before: none, After: none, touched: true}
@@ -129,9 +129,9 @@ func (r *Recorder) entryForPath(path string) *entryChange {
 	return e
 }
 
-// entryForTopDir returns the entry of a directory whose parent the policy does not open. Only its metadata can change.
-func (r *Recorder) entryForTopDir(dir *cachedDir) *entryChange {
-	key := nameKey{nil, string(dir.object.Name)}
+// findOrAddTopDirEntry returns the entry of a directory whose parent the policy does not open. Only its metadata can change.
+func (r *Recorder) findOrAddTopDirEntry(dir *cachedDir) *entryChange {
+	key := dirEntryKey{nil, string(dir.object.Name)}
 	e := r.byName[key]
 	if e == nil {
 		e = &entryChange{Dir: none, Name: dir.object.Name, Before: dir.object.index, After: none, current: dir.object}
@@ -221,7 +221,7 @@ func (r *Recorder) readObjectDetails(o *fileObject, dir *cachedDir, name string)
 			o.Target = rawName(target)
 		}
 	case !o.isRegular():
-		if attributes, err := dir.readAttributes(name); dir.holdsObject(name, o) {
+		if attributes, err := dir.readXattrs(name); dir.holdsObject(name, o) {
 			o.Attributes = attributes
 			r.noteUnreadAttributes(filepath.Join(dir.path, name), err)
 		}
@@ -238,7 +238,7 @@ func (d *cachedDir) holdsObject(name string, o *fileObject) bool {
 func (r *Recorder) keepAttributes(e *entryChange) {
 	if o := e.current; e.Dir != none && o.isRegular() && !o.Created && o.Attributes == nil {
 		if d := r.openDirObject(r.record.Objects[e.Dir]); d != nil {
-			if attributes, err := d.readAttributes(string(e.Name)); d.holdsObject(string(e.Name), o) {
+			if attributes, err := d.readXattrs(string(e.Name)); d.holdsObject(string(e.Name), o) {
 				o.Attributes = attributes
 				r.noteUnreadAttributes(r.entryPath(e), err)
 				r.addObjectToJournal(o)
@@ -250,7 +250,7 @@ func (r *Recorder) keepAttributes(e *entryChange) {
 // noteUnreadAttributes notes a loss if the attributes of a file can't be read.
 func (r *Recorder) noteUnreadAttributes(path string, err error) {
 	if err != nil {
-		r.noteLost(fmt.Sprintf("%s (its extended attributes: %v)", hiddentext.QuoteName(path), stripErrorPath(err)))
+		r.noteLostChange(fmt.Sprintf("%s (its extended attributes: %v)", hiddentext.QuoteUnprintable(path), stripErrorPath(err)))
 	}
 }
 
@@ -265,9 +265,9 @@ func (r *Recorder) addObject(o *fileObject) {
 	}
 }
 
-// openDir opens a directory and adds its object to the record the first time. It returns nil if the policy does not
+// openAndRecordDir opens a directory and adds its object to the record the first time. It returns nil if the policy does not
 // open it.
-func (r *Recorder) openDir(path string) *cachedDir {
+func (r *Recorder) openAndRecordDir(path string) *cachedDir {
 	d := r.dirs.openDir(path)
 	if d == nil || d.object != nil {
 		return d
@@ -285,12 +285,12 @@ func (r *Recorder) openDir(path string) *cachedDir {
 		if parent := r.openParent(path); parent != nil {
 			o.Parent, o.Name = parent.object.index, rawName(name)
 			o.setParent(parent.object, name)
-			e := r.byName[nameKey{parent.object, name}]
+			e := r.byName[dirEntryKey{parent.object, name}]
 			o.whole = parent.object.whole || e != nil && e.whole
 			o.Created = e != nil || o.whole
 		}
 		if !o.Created {
-			o.Attributes, err = d.readAttributes(".")
+			o.Attributes, err = d.readXattrs(".")
 			r.noteUnreadAttributes(path, err)
 		}
 		r.addObject(o)
@@ -310,5 +310,5 @@ func (r *Recorder) openParent(path string) *cachedDir {
 	if path == r.files.Dir() || path == filepath.Dir(path) {
 		return nil
 	}
-	return r.openDir(filepath.Dir(path))
+	return r.openAndRecordDir(filepath.Dir(path))
 }

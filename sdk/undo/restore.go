@@ -269,7 +269,7 @@ func (u *undoRun) listRestoredObjects() []restoredObject {
 	add := func(o *fileObject, n *fileStat) {
 		if n != nil && !seen[o.index] && o.ID != "" {
 			seen[o.index] = true
-			all = append(all, restoredObject{Was: objectStamp{o.ID, o.Changed}, Now: objectStamp{n.ID, n.Changed}})
+			all = append(all, restoredObject{Was: objectVersion{o.ID, o.Changed}, Now: objectVersion{n.ID, n.Changed}})
 		}
 	}
 	for _, s := range u.steps {

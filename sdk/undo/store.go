@@ -104,8 +104,8 @@ var idPattern = lazyregexp.New(`^\d{8}T\d{15}-[a-z0-9]{4}$`)
 
 func (s *Store) archivePath(id string) string { return filepath.Join(s.dir, id+suffix) }
 
-// countWritten counts a written archive, and sometimes starts pruning in the background.
-func (s *Store) countWritten(bytes int64) {
+// countArchiveAndPrune counts a written archive, and sometimes starts pruning in the background.
+func (s *Store) countArchiveAndPrune(bytes int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.count++
@@ -223,7 +223,7 @@ func (s *Store) openArchive(id string) (*os.File, *archiveTrailer, error) {
 	}
 	op, err := readOperation(f, id)
 	if err == nil && op.Changes == nil && op.Missing == "" && s.hasEnded(id) {
-		err = damagedArchive(f, "its end is missing")
+		err = newDamagedArchiveError(f, "its end is missing")
 	}
 	if err != nil {
 		_ = f.Close()

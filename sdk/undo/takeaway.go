@@ -7,9 +7,9 @@ import (
 	"github.com/picoclaw/picoclaw/internal/mutation"
 )
 
-// clearNames removes files from names that the operation gave them. It deletes created files and moves other files to
-// temporary names.
-func (u *undoRun) clearNames() error {
+// vacateNewNames removes files from names that the operation gave them. It deletes created files and moves other files
+// to temporary names.
+func (u *undoRun) vacateNewNames() error {
 	return u.eachStep(compareInnermost, func(s *undoStep) error {
 		if s.now == nil || s.Before == s.After || s.Dir == none {
 			return nil
@@ -23,7 +23,7 @@ func (u *undoRun) clearNames() error {
 		if err != nil {
 			return err
 		}
-		after := u.afterObject(s)
+		after := u.objectPutByOperation(s)
 		path := filepath.Join(d.path, name)
 		switch {
 		case after == nil: // somebody else's, by force
@@ -43,8 +43,8 @@ func (u *undoRun) clearNames() error {
 	})
 }
 
-// afterObject returns the object that the operation put at a name, or nil if the name has a different kind of file now.
-func (u *undoRun) afterObject(s *undoStep) *fileObject {
+// objectPutByOperation returns the object that the operation put at a name, or nil if the name has a different kind of file now.
+func (u *undoRun) objectPutByOperation(s *undoStep) *fileObject {
 	if s.After == none {
 		return nil
 	}

@@ -18,13 +18,13 @@ func (r *Recorder) KeepTree(path string) {
 
 func (r *Recorder) keepTreeLocked(path string) {
 	keep := func(path string) {
-		if e := r.entryForPath(path); e != nil && e.current != nil {
+		if e := r.findOrAddPathEntry(path); e != nil && e.current != nil {
 			e.current.used = true
 			r.keepContents(e, e.current)
 		}
 	}
 	keep(path)
-	if e := r.entryForPath(path); e == nil || e.current == nil || !e.current.isDir() {
+	if e := r.findOrAddPathEntry(path); e == nil || e.current == nil || !e.current.isDir() {
 		return
 	}
 	dirs := newDirCache(r.files)
@@ -39,7 +39,7 @@ func (r *Recorder) keepTreeLocked(path string) {
 func (r *Recorder) NoteParentDir(path string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.openDir(filepath.Dir(path))
+	r.openAndRecordDir(filepath.Dir(path))
 }
 
 // SetSummary sets the summary of an operation.
@@ -53,12 +53,12 @@ func (r *Recorder) SetSummary(summary string) {
 func (r *Recorder) NoteCreatedDir(path string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	parent := r.openDir(filepath.Dir(path))
+	parent := r.openAndRecordDir(filepath.Dir(path))
 	if parent == nil || r.ended {
 		return
 	}
 	name := filepath.Base(path)
-	key := nameKey{parent.object, name}
+	key := dirEntryKey{parent.object, name}
 	n, err := parent.statName(name)
 	if err != nil || n == nil || r.byName[key] != nil {
 		return
@@ -76,7 +76,7 @@ func (r *Recorder) NoteAppend(path string) {
 	_ = r.BeforeChange(mutation.FileMutation{Kind: mutation.Attribute, Path: path})
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if e := r.entryForPath(path); e != nil && e.current != nil && e.current.isRegular() && !e.current.Created {
+	if e := r.findOrAddPathEntry(path); e != nil && e.current != nil && e.current.isRegular() && !e.current.Created {
 		e.current.Prefix, e.current.tried = true, true
 		r.addObjectToJournal(e.current)
 		r.flushJournal()

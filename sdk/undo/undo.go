@@ -189,7 +189,7 @@ func (u *undoRun) runPhases() error {
 			u.alive[s.Before] = nameInDir{s.Dir, string(s.Name)}
 		}
 	}
-	for _, phase := range []func() error{u.makeDirsAccessible, u.stageFiles, u.clearNames, u.restoreDirs, u.restoreFiles, u.removeCreatedDirs, u.restoreFileMeta, u.restoreDirMeta} {
+	for _, phase := range []func() error{u.makeDirsAccessible, u.stageFiles, u.vacateNewNames, u.restoreDirs, u.restoreFiles, u.removeCreatedDirs, u.restoreFileMeta, u.restoreDirMeta} {
 		if err := phase(); err != nil {
 			u.moveBackFromTempNames(func(*fileObject) bool { return true })
 			return err

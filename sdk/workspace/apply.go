@@ -20,7 +20,7 @@ import (
 // cancels all changes. It runs in another goroutine while the new contents are written to temporary files.
 func (w *Workspace) ApplyChanges(last func([]PlannedChange) error, changes ...FileChange) (err error) {
 	tx := changeTransaction{w: w}
-	defer func() { tx.cleanUp(!IsUnchanged(err)) }()
+	defer func() { tx.cleanUp(!IsNoChangeError(err)) }()
 	if err := tx.prepareChanges(changes); err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ type pendingChange struct {
 // addChange opens the target of a change and adds it to the transaction. It creates missing parents if the change asks
 // for them.
 func (tx *changeTransaction) addChange(c FileChange) error {
-	if endsInSlash(c.Path) {
+	if isDirOnlyPath(c.Path) {
 		return &Error{Code: DirectoryName, Path: c.Path}
 	}
 	t, err := tx.w.openTargetParent(guard.Write, c.Path)

@@ -58,7 +58,7 @@ func (s copyStopCheck) copySparse(out, in *os.File, limit int64) (size int64, er
 	return info.Size(), out.Truncate(info.Size())
 }
 
-// copyChunks copies at most that many bytes from the current offsets, with a stop check before each chunk.
+// copyChunks copies bytes from the current offsets, up to the limit most. It can stop before each chunk.
 func (s copyStopCheck) copyChunks(out, in *os.File, most int64) (all int64, err error) {
 	for all < most {
 		if err := s.checkStop(); err != nil {

@@ -14,7 +14,7 @@ import (
 // CopyTree copies a file or a directory tree with modes and extended attributes. It copies symlinks as symlinks. The
 // copy appears completely or not at all. An overwritten file keeps its mode and owner.
 func (w *Workspace) CopyTree(source, destination string, o TransferOptions) error {
-	return w.withTarget(guard.Read, source, func(at accessTarget) error {
+	return w.withAllowedTarget(guard.Read, source, func(at accessTarget) error {
 		from, done, err := at.openTree()
 		if err != nil {
 			return err
@@ -43,7 +43,7 @@ func (w *Workspace) CopyTree(source, destination string, o TransferOptions) erro
 		if err := checkCopyable(from, w.MaxFileSize(), o.Stop); err != nil {
 			return err
 		}
-		if err := w.checkTransfer(source, destination, t); err != nil {
+		if err := w.refuseProtectedTransfer(source, destination, t); err != nil {
 			return err
 		}
 		if o.Last != nil {
@@ -91,7 +91,7 @@ func (w *Workspace) copyToTemp(source *FileTree, to *changeTarget, replace bool,
 		}
 		return err
 	}
-	if err = w.checkCopy(source, to, temp.name); err != nil {
+	if err = w.verifyAndSyncCopy(source, to, temp.name); err != nil {
 		temp.removeTempFile()
 		return err
 	}
@@ -101,7 +101,7 @@ func (w *Workspace) copyToTemp(source *FileTree, to *changeTarget, replace bool,
 		return renameAt(&made, to, replace && !source.Info.IsDir())
 	}
 	if replace && source.Info.IsDir() {
-		err = w.withReplacedRenamed(to, put)
+		err = w.withTargetMovedAside(to, put)
 	} else {
 		err = put()
 	}
@@ -113,11 +113,11 @@ func (w *Workspace) copyToTemp(source *FileTree, to *changeTarget, replace bool,
 	return nil
 }
 
-// checkCopy checks a finished copy for protected files, since the source may have changed. It then syncs a directory
-// tree to disk.
-func (w *Workspace) checkCopy(source *FileTree, to *changeTarget, temp string) error {
+// verifyAndSyncCopy checks a finished copy for protected files, since the source may have changed. It then syncs a
+// directory tree to disk.
+func (w *Workspace) verifyAndSyncCopy(source *FileTree, to *changeTarget, temp string) error {
 	copied := &FileTree{Path: filepath.Join(filepath.Dir(to.path), temp), Info: source.Info}
-	err := w.checkTransfer(source.Path, to.written, &TransferPlan{Source: copied, Destination: to.path})
+	err := w.refuseProtectedTransfer(source.Path, to.written, &TransferPlan{Source: copied, Destination: to.path})
 	if err != nil || !source.Info.IsDir() {
 		return err
 	}
@@ -196,12 +196,12 @@ func (c *treeCopier) copyFile(e *TreeEntry, dir *os.Root, base string) (err erro
 		return tooLargeError(e.Name, n, c.limit)
 	}
 	if e.Name != "." {
-		return copyModeAndAttributes(in, e.Info, out) // directories are synced as a whole
+		return copyModeAndXattrs(in, e.Info, out) // directories are synced as a whole
 	}
 	if c.replace {
 		err = copyOldMetadata(c.to, out)
 	} else {
-		err = copyModeAndAttributes(in, e.Info, out)
+		err = copyModeAndXattrs(in, e.Info, out)
 	}
 	if err != nil {
 		return err

@@ -111,14 +111,14 @@ func TestOutsideGitDirectoryIsProtected(t *testing.T) {
 	if err := g.WriteFile(filepath.Join(main, ".vscode/tasks.json"), []byte("x")); err != nil {
 		t.Error("a file outside that is no git directory's:", err)
 	}
-	monitor := g.MonitorChanges(MonitorOptions{})
+	monitor := g.NewChangeMonitor(EnforcerOptions{})
 	if monitor.BeforeChange(mutation.FileMutation{Kind: mutation.Write, Path: filepath.Join(main, ".git/hooks/post-commit")}) == nil {
 		t.Error("a command may write a hook")
 	}
 }
 
 // monitored makes a change as a command would, if the monitor lets it.
-func monitored(m *ChangeMonitor, c mutation.FileMutation, do func() error) error {
+func monitored(m *ProtectionEnforcer, c mutation.FileMutation, do func() error) error {
 	if err := m.BeforeChange(c); err != nil {
 		return err
 	}
@@ -133,7 +133,7 @@ func TestMonitorJudgesSettledContent(t *testing.T) {
 	try := func(text string, prepare func()) error {
 		g.put(lock, text)
 		prepare()
-		return g.MonitorChanges(MonitorOptions{}).BeforeChange(move)
+		return g.NewChangeMonitor(EnforcerOptions{}).BeforeChange(move)
 	}
 	if err := try("[core]\nbare = false\n", func() {}); err != nil {
 		t.Error("harmless:", err)
@@ -162,7 +162,7 @@ func TestMonitorPutsFilesBack(t *testing.T) {
 	config := filepath.Join(g.w, ".git/config")
 	const text = "[core]\n\tbare = false\n"
 	g.put(config, text)
-	monitor := g.MonitorChanges(MonitorOptions{})
+	monitor := g.NewChangeMonitor(EnforcerOptions{})
 	g.put(config, "[core]\n\tfsmonitor = evil\n") // by a race that nobody noticed
 	g.put(filepath.Join(g.w, ".envrc"), "evil")
 	g.deep(".git/hooks/post-commit")
@@ -174,7 +174,7 @@ func TestMonitorPutsFilesBack(t *testing.T) {
 	if _, err := os.Lstat(filepath.Join(g.w, ".envrc")); err == nil || len(ended.Aside) != 3 || len(ended.Found) != 1 {
 		t.Errorf(".envrc is there: %+v", ended)
 	}
-	monitor = g.MonitorChanges(MonitorOptions{Background: true})
+	monitor = g.NewChangeMonitor(EnforcerOptions{Background: true})
 	g.put(config, "[alias]\n\tx = y\n") // by the user
 	if ended := monitor.FinishMonitor(); len(ended.Found) != 1 || !strings.Contains(g.contents(config), "alias") {
 		t.Errorf("a background command's end took the user's change back: %+v", ended)
@@ -185,7 +185,7 @@ func TestMonitorPutsFilesBack(t *testing.T) {
 func TestMonitorSearchesMovedDirectoriesAgain(t *testing.T) {
 	g := newGround(t, defaults)
 	g.all("n/objects/x", "n/refs/x", "n/HEAD", "sub/.git/HEAD", "gh/f")
-	monitor := g.MonitorChanges(MonitorOptions{})
+	monitor := g.NewChangeMonitor(EnforcerOptions{})
 	for from, to := range map[string]string{"n": "m", "gh": "sub/.github"} {
 		from, to = filepath.Join(g.w, from), filepath.Join(g.w, to)
 		err := monitored(monitor, mutation.FileMutation{Kind: mutation.Rename, Path: from, To: to}, func() error { return os.Rename(from, to) })
@@ -202,7 +202,7 @@ func TestMonitorSearchesMovedDirectoriesAgain(t *testing.T) {
 func TestMonitorCoversNamedPathsOnly(t *testing.T) {
 	g := newGround(t, defaults)
 	g.all(".git/HEAD", ".vscode/tasks.json", ".idea/x")
-	monitor := g.MonitorChanges(MonitorOptions{Approved: true, Paths: []string{".vscode", ".git/config", ".envrc"}})
+	monitor := g.NewChangeMonitor(EnforcerOptions{Approved: true, Paths: []string{".vscode", ".git/config", ".envrc"}})
 	for path, allowed := range map[string]bool{".vscode/tasks.json": true, ".git/config": true, ".idea/x": false, ".envrc": false, ".git/hooks/x": false} {
 		err := monitor.BeforeChange(mutation.FileMutation{Kind: mutation.Write, Path: filepath.Join(g.w, path)})
 		if (err == nil) != allowed {
@@ -223,7 +223,7 @@ func TestMonitorRefusesUninspectable(t *testing.T) {
 		"an unseen one":   {Err: unix.ENAMETOOLONG},
 		"a missing place": {Kind: mutation.Rename, Path: filepath.Join(g.w, "closed"), To: long},
 	} {
-		monitor := g.MonitorChanges(MonitorOptions{})
+		monitor := g.NewChangeMonitor(EnforcerOptions{})
 		if err := monitored(monitor, m, func() error { return nil }); err == nil {
 			t.Errorf("%s passes", name)
 		}
@@ -237,7 +237,7 @@ func TestMonitorTellsOfGit(t *testing.T) {
 	g := newGround(t, defaults)
 	g.deep(".git/HEAD")
 	refuse := mutation.FileMutation{Kind: mutation.Write, Path: filepath.Join(g.w, ".git/hooks/x"), Thread: os.Getpid()}
-	monitor := g.MonitorChanges(MonitorOptions{})
+	monitor := g.NewChangeMonitor(EnforcerOptions{})
 	_ = monitor.BeforeChange(refuse)
 	if monitor.FinishMonitor().GitRefused {
 		t.Error("this test is taken for git")
@@ -302,12 +302,12 @@ func TestMonitorChecksEachKindOfChange(t *testing.T) {
 		"chmod a hook":                  {one(mutation.Attribute, ".git/hooks/pre-commit"), false},
 		"chmod settings":                {one(mutation.Attribute, ".git/config"), false},
 	} {
-		monitor := g.MonitorChanges(MonitorOptions{})
+		monitor := g.NewChangeMonitor(EnforcerOptions{})
 		if err := monitor.BeforeChange(c.FileMutation); (err == nil) != c.allowed {
 			t.Errorf("%s: %v, %+v", name, err, monitor.FinishMonitor())
 		}
 	}
-	monitor := g.MonitorChanges(MonitorOptions{})
+	monitor := g.NewChangeMonitor(EnforcerOptions{})
 	probe := one(mutation.Make, "bare/tAbCdEf")
 	if err := monitored(monitor, probe, func() error { return os.Symlink("/", probe.Path) }); err != nil {
 		t.Fatal(err)
@@ -322,7 +322,7 @@ func TestMonitorChecksEachKindOfChange(t *testing.T) {
 func TestMonitorLetsMadeRepositoriesBeDeleted(t *testing.T) {
 	g := newGround(t, defaults)
 	dir, git := filepath.Join(g.w, "copy"), filepath.Join(g.w, "copy/.git")
-	monitor := g.MonitorChanges(MonitorOptions{})
+	monitor := g.NewChangeMonitor(EnforcerOptions{})
 	for _, path := range []string{dir, git, filepath.Join(dir, ".vscode")} {
 		made := mutation.FileMutation{Kind: mutation.Make, Path: path, Dir: true}
 		if err := monitored(monitor, made, func() error { return os.Mkdir(path, 0o755) }); err != nil {
@@ -331,7 +331,7 @@ func TestMonitorLetsMadeRepositoriesBeDeleted(t *testing.T) {
 	}
 	g.deep("copy/.vscode/x")
 	monitor.FinishMonitor()
-	later := g.MonitorChanges(MonitorOptions{})
+	later := g.NewChangeMonitor(EnforcerOptions{})
 	file := filepath.Join(dir, ".vscode/x")
 	if later.BeforeChange(mutation.FileMutation{Kind: mutation.Write, Path: file}) == nil {
 		t.Error("it may be changed")

@@ -92,8 +92,8 @@ func FindRefusal(err error) *Error {
 	return nil
 }
 
-// IsUnchanged reports whether a failed operation changed nothing, which is true for most errors.
-func IsUnchanged(err error) bool {
+// IsNoChangeError reports whether a failed operation changed nothing, which is true for most errors.
+func IsNoChangeError(err error) bool {
 	for _, touched := range []ErrorCode{Leftover, Unsettled, Torn, Halfway} {
 		if errors.Is(err, touched) {
 			return false
@@ -137,13 +137,13 @@ func tooLargeError(path string, size, limit int64) *Error {
 }
 
 func notRegularError(path string, mode fs.FileMode) *Error {
-	return &Error{Code: NotRegular, Path: path, Err: fileTypeError(mode)}
+	return &Error{Code: NotRegular, Path: path, Err: notRegularFileError(mode)}
 }
 
-// fileTypeError is the error for a file that is not regular. Its message names the file type.
-type fileTypeError fs.FileMode
+// notRegularFileError is the error for a file that is not regular. Its message names the file type.
+type notRegularFileError fs.FileMode
 
-func (k fileTypeError) Error() string {
+func (k notRegularFileError) Error() string {
 	switch m := fs.FileMode(k); {
 	case m.IsDir():
 		return "a directory"

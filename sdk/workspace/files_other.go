@@ -4,16 +4,15 @@ package workspace
 
 import "os"
 
-// dirIdentity returns a string that identifies a directory independently of its path.
+// dirIdentity returns the path with which a directory was opened.
 func dirIdentity(dir *os.File) (string, error) { return dir.Name(), nil }
 
-// tryFileLock locks a file or directory, or returns filelock.ErrLocked at once. On file systems without locks it
-// succeeds.
+// tryFileLock always succeeds on this system, without locking.
 func tryFileLock(*os.File) error { return nil }
 
 func releaseFileLock(*os.File) {}
 
-// linkCount returns the number of hard links of a file.
+// linkCount always returns 1 on this system.
 func linkCount(os.FileInfo) uint64 { return 1 }
 
 // inodeNumber returns "": this system has no inode numbers.

@@ -15,8 +15,8 @@ func (w *Workspace) HasProtectedFiles() bool {
 	return len(w.policy.WorkspaceDeny)+len(w.policy.WorkspaceAsk) > 0
 }
 
-// WithoutProtection opens the same workspace without protected files, for undo. Close it when done.
-func (w *Workspace) WithoutProtection() (*Workspace, error) {
+// OpenWithoutProtection opens the same workspace without protected files, for undo. Close it when done.
+func (w *Workspace) OpenWithoutProtection() (*Workspace, error) {
 	if w.refused != nil {
 		return NewRefusingWorkspace(*w.refused), nil
 	}
@@ -29,9 +29,9 @@ func (w *Workspace) allowsOutsideChange(path string) bool {
 	return !w.policy.Restrict || matchesAnyPattern(w.writes, path) && w.isInAllowedPaths(path)
 }
 
-// refuseProtected returns an error if a change affects a protected path. The guard handles paths that need approval.
-// [Workspace.refuseProtectedContent] checks files that are protected by content.
-func (w *Workspace) refuseProtected(access guard.AccessKind, path, real string) error {
+// refuseProtectedChange returns an error if a change affects a protected path. The guard handles paths that need
+// approval, and [Workspace.refuseProtectedContent] files that are protected by content.
+func (w *Workspace) refuseProtectedChange(access guard.AccessKind, path, real string) error {
 	hit, ok := w.inside.Match(real)
 	switch {
 	case ok && (hit.ContentRule == "gitlink" || hit.ContentRule == "" && !hit.Ask):
@@ -52,10 +52,10 @@ func (w *Workspace) refuseProtected(access guard.AccessKind, path, real string) 
 	return w.refuseProtectedHits(path, hits, err, false)
 }
 
-// refuseProtectedTree returns an error if protected files would change when the tree at moves to the path as. asked
-// reports whether the guard has already asked for approval.
+// refuseProtectedTree returns an error if a move of the tree from at to as would change protected files. asked reports
+// whether the guard has asked for approval.
 func (w *Workspace) refuseProtectedTree(path, at, as string, asked bool) error {
-	hits, err := w.inside.FindInTree(at, as)
+	hits, err := w.inside.FindProtectedInTree(at, as)
 	if hit, ok := w.inside.Match(as); ok && hit.Ask && hit.ContentRule == "" {
 		asked = true
 	}
@@ -82,7 +82,7 @@ func (w *Workspace) refuseProtectedContent(path, real string, after []byte) erro
 		return nil
 	}
 	before, err := readContentOrNil(real, false)
-	if err == nil && hit.HasSameRisks(w.inside.FindRisks(hit, real, before), w.inside.FindRisks(hit, real, after)) {
+	if err == nil && hit.HasSameRisks(w.inside.FindRiskyLines(hit, real, before), w.inside.FindRiskyLines(hit, real, after)) {
 		return nil
 	}
 	return w.newProtectedError(path, hit)

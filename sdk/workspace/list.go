@@ -42,11 +42,11 @@ func (w *Workspace) ReadDir(path string) ([]fs.DirEntry, error) {
 	return page.Entries, err
 }
 
-// ReadDirPage lists limit entries in the order of their names, beginning after the name after. Memory use is
-// proportional to limit. A limit of 0 lists all.
+// ReadDirPage lists limit entries in name order, starting with the first name greater than after. Memory use is
+// proportional to limit; 0 lists all.
 func (w *Workspace) ReadDirPage(path, after string, limit int) (DirPage, error) {
 	var page DirPage
-	err := w.withTarget(guard.List, path, func(at accessTarget) error {
+	err := w.withAllowedTarget(guard.List, path, func(at accessTarget) error {
 		d, err := at.openDir()
 		if err != nil {
 			return err
@@ -126,11 +126,11 @@ func (h *largestNameHeap) Pop() any {
 	return last
 }
 
-// OpenRoot opens a directory as an os.Root. The policy is not checked again when the root is used. The root stays on
-// the directory even if that is renamed.
+// OpenRoot opens a directory as an os.Root, which stays on the directory after a rename. The policy is not checked
+// again when the root is used.
 func (w *Workspace) OpenRoot(path string) (*os.Root, error) {
 	var dir *os.Root
-	err := w.withTarget(guard.List, path, func(at accessTarget) (err error) {
+	err := w.withAllowedTarget(guard.List, path, func(at accessTarget) (err error) {
 		if at.path != "" {
 			dir, err = openDirRoot(at.path)
 			return err
@@ -141,11 +141,11 @@ func (w *Workspace) OpenRoot(path string) (*os.Root, error) {
 	return dir, err
 }
 
-// OpenDir opens a directory. The handle stays on the directory even if that is renamed, so a child process can start in
-// it safely.
+// OpenDir opens a directory. The handle stays on the directory after a rename, so a child process can start there
+// safely.
 func (w *Workspace) OpenDir(path string) (*os.File, error) {
 	var dir *os.File
-	err := w.withTarget(guard.List, path, func(at accessTarget) (err error) {
+	err := w.withAllowedTarget(guard.List, path, func(at accessTarget) (err error) {
 		if at.path != "" {
 			dir, err = openNoSymlinks(at.path, os.O_RDONLY|dirOnlyFlag)
 			return err

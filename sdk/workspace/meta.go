@@ -14,7 +14,7 @@ type FileMeta struct {
 	Modified time.Time   // zero for the current time
 	Owner    *OwnerIDs   // nil for the user of this process
 
-	// Attributes are all extended attributes, as returned by [ReadAttributes]; nil keeps the existing ones. File
+	// Attributes are all extended attributes, as returned by [ReadXattrs]; nil keeps the existing ones. File
 	// systems without attributes ignore them.
 	Attributes map[string]string
 }
@@ -48,7 +48,7 @@ func (m FileMeta) ApplyTo(in *os.Root, name string) error {
 				mode = info.Mode()
 			}
 		}
-		if err := m.setAttributes(in, name); err != nil {
+		if err := m.setXattrs(in, name); err != nil {
 			return err
 		}
 		if len(m.Attributes) > 0 {
@@ -98,8 +98,8 @@ func (m FileMeta) setSymlinkTime(in *os.Root, name string) error {
 	return errors.Join(setSymlinkTime(dir, name, m.Modified), dir.Close())
 }
 
-// setAttributes sets the extended attributes. It must run before the mode is set, which may forbid opening the file.
-func (m FileMeta) setAttributes(in *os.Root, name string) error {
+// setXattrs sets the extended attributes. It must run before the mode is set, which may forbid opening the file.
+func (m FileMeta) setXattrs(in *os.Root, name string) error {
 	f, err := in.OpenFile(name, os.O_RDONLY|nonblockFlag, 0)
 	if err != nil {
 		if len(m.Attributes) == 0 && errors.Is(err, fs.ErrPermission) {
@@ -107,7 +107,7 @@ func (m FileMeta) setAttributes(in *os.Root, name string) error {
 		}
 		return err
 	}
-	err = replaceAttributes(f, m.Attributes)
+	err = replaceXattrs(f, m.Attributes)
 	if errors.Is(err, fs.ErrPermission) || errors.Is(err, errors.ErrUnsupported) || errors.Is(err, syscall.ENOTSUP) ||
 		errors.Is(err, syscall.EINVAL) { // an access control list with an unknown user
 		err = nil

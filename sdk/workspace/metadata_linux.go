@@ -37,7 +37,7 @@ func preserveMetadata(old *os.File, info fs.FileInfo, f *os.File) error {
 			return fmt.Errorf("keep the owner: %w", err)
 		}
 	}
-	if err := copyAttributes(old, f); err != nil && !errors.Is(err, fs.ErrPermission) {
+	if err := copyXattrs(old, f); err != nil && !errors.Is(err, fs.ErrPermission) {
 		return fmt.Errorf("keep the extended attributes: %w", err)
 	}
 	if same && is.Mode() == info.Mode().Perm() {
@@ -58,22 +58,22 @@ func isUnmappedID(id uint32, kind string) bool {
 	return err == nil && !slices.Equal(strings.Fields(string(table)), []string{"0", "0", "4294967295"})
 }
 
-// copyModeAndAttributes copies mode and extended attributes of a file to its copy. The copy keeps its owner.
-func copyModeAndAttributes(from *os.File, info fs.FileInfo, to *os.File) error {
-	if err := copyAttributes(from, to); err != nil && !errors.Is(err, fs.ErrPermission) {
+// copyModeAndXattrs copies mode and extended attributes of a file to its copy. The copy keeps its owner.
+func copyModeAndXattrs(from *os.File, info fs.FileInfo, to *os.File) error {
+	if err := copyXattrs(from, to); err != nil && !errors.Is(err, fs.ErrPermission) {
 		return fmt.Errorf("copy the extended attributes: %w", err)
 	}
 	return to.Chmod(info.Mode().Perm())
 }
 
-// isSettableAttribute reports whether programs may set an extended attribute: a user attribute or access control list.
-func isSettableAttribute(name string) bool {
+// isSettableXattr reports whether programs may set an extended attribute: a user attribute or access control list.
+func isSettableXattr(name string) bool {
 	return strings.HasPrefix(name, "user.") || name == "system.posix_acl_access" || name == "system.posix_acl_default"
 }
 
-// ReadAttributes returns the settable extended attributes of an open file or directory. It returns nil if the file
+// ReadXattrs returns the settable extended attributes of an open file or directory. It returns nil if the file
 // system has none.
-func ReadAttributes(f *os.File) (map[string]string, error) {
+func ReadXattrs(f *os.File) (map[string]string, error) {
 	size, err := unix.Flistxattr(int(f.Fd()), nil)
 	if errors.Is(err, unix.ENOTSUP) {
 		return nil, nil
@@ -90,7 +90,7 @@ func ReadAttributes(f *os.File) (map[string]string, error) {
 	}
 	all := map[string]string{}
 	for _, name := range strings.Split(strings.TrimRight(string(list[:size]), "\x00"), "\x00") {
-		if !isSettableAttribute(name) {
+		if !isSettableXattr(name) {
 			continue
 		}
 		size, err := unix.Fgetxattr(int(f.Fd()), name, nil)
@@ -106,9 +106,9 @@ func ReadAttributes(f *os.File) (map[string]string, error) {
 	return all, nil
 }
 
-// replaceAttributes sets the extended attributes of an open file or directory, and removes all others.
-func replaceAttributes(f *os.File, all map[string]string) error {
-	has, err := ReadAttributes(f)
+// replaceXattrs sets the extended attributes of an open file or directory, and removes all others.
+func replaceXattrs(f *os.File, all map[string]string) error {
+	has, err := ReadXattrs(f)
 	if err != nil {
 		return err
 	}
@@ -118,7 +118,7 @@ func replaceAttributes(f *os.File, all map[string]string) error {
 		}
 	}
 	for name, value := range all {
-		if is, ok := has[name]; isSettableAttribute(name) && (!ok || is != value) {
+		if is, ok := has[name]; isSettableXattr(name) && (!ok || is != value) {
 			err = errors.Join(err, unix.Fsetxattr(int(f.Fd()), name, []byte(value), 0))
 		}
 	}
@@ -131,13 +131,13 @@ func setSymlinkTime(dir *os.File, name string, at time.Time) error {
 	return unix.UtimesNanoAt(int(dir.Fd()), name, times, unix.AT_SYMLINK_NOFOLLOW)
 }
 
-// copyAttributes copies the extended attributes of a file.
-func copyAttributes(from, to *os.File) error {
-	all, err := ReadAttributes(from)
+// copyXattrs copies the extended attributes of a file.
+func copyXattrs(from, to *os.File) error {
+	all, err := ReadXattrs(from)
 	if err != nil {
 		return err
 	}
-	return replaceAttributes(to, all)
+	return replaceXattrs(to, all)
 }
 
 // readCreationTime returns the time when a file was created; zero if unknown.
@@ -150,7 +150,7 @@ func (w *Workspace) readCreationTime(path string, info fs.FileInfo) (at time.Tim
 		}
 		_ = f.Close()
 	}
-	_ = w.withTarget(guard.Read, path, func(p accessTarget) error {
+	_ = w.withAllowedTarget(guard.Read, path, func(p accessTarget) error {
 		var f *os.File
 		var err error
 		switch {

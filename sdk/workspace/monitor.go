@@ -17,8 +17,8 @@ import (
 	"github.com/picoclaw/picoclaw/internal/protect"
 )
 
-// MonitorOptions are the options of a ChangeMonitor for one command.
-type MonitorOptions struct {
+// EnforcerOptions are the options of a ProtectionEnforcer for one command.
+type EnforcerOptions struct {
 	// Approved allows changes of protected paths that need approval: a person has approved the command.
 	Approved bool
 	// Paths limit the approval to these paths, if there are any.
@@ -30,14 +30,14 @@ type MonitorOptions struct {
 	Next func(mutation.FileMutation) error
 }
 
-// ChangeMonitor refuses changes of protected paths by a command. Pass each change to [ChangeMonitor.BeforeChange]
+// ProtectionEnforcer refuses changes of protected paths by a command. Pass each change to [ProtectionEnforcer.BeforeChange]
 // before it happens. It is safe for concurrent use.
 //
 // A thread that replaces the arguments of a system call during the check evades BeforeChange. So
-// [ChangeMonitor.FinishMonitor] rechecks the files that git acts on.
-type ChangeMonitor struct {
+// [ProtectionEnforcer.FinishMonitor] rechecks the files that git acts on.
+type ProtectionEnforcer struct {
 	files   *Workspace
-	options MonitorOptions
+	options EnforcerOptions
 
 	mu         sync.Mutex
 	thread     int             // thread of the change being checked
@@ -74,8 +74,8 @@ type ProtectedChanges struct {
 // maxRefused is the maximum number of listed paths.
 const maxRefused = 10
 
-// MonitorChanges returns a monitor for one command. Call FinishMonitor after the command.
-func (w *Workspace) MonitorChanges(o MonitorOptions) *ChangeMonitor {
+// NewChangeMonitor returns a monitor for one command. Call FinishMonitor after the command.
+func (w *Workspace) NewChangeMonitor(o EnforcerOptions) *ProtectionEnforcer {
 	named := o.Paths
 	o.Paths = nil
 	for _, path := range named {
@@ -84,22 +84,22 @@ func (w *Workspace) MonitorChanges(o MonitorOptions) *ChangeMonitor {
 		}
 	}
 	o.Approved = o.Approved && len(named) == len(o.Paths)
-	c := &ChangeMonitor{files: w, options: o, created: map[string]bool{}, removed: map[string]bool{},
+	c := &ProtectionEnforcer{files: w, options: o, created: map[string]bool{}, removed: map[string]bool{},
 		judged: map[string]*riskCheckedFile{}}
-	c.initialTop = c.statTopEntryPoints()
+	c.initialTop = c.statTopProtectedFiles()
 	config := filepath.Join(w.policy.Workspace, protect.GitDir, "config")
 	if hit, ok := w.inside.Match(config); ok && hit.ContentRule != "" {
 		if _, err := os.Lstat(config); err == nil {
-			_, _ = c.rememberFile(hit, config, false)
+			_, _ = c.rememberOriginalContent(hit, config, false)
 		}
 	}
 	return c
 }
 
-// statTopEntryPoints returns the existing protected files at the top of the workspace.
-func (c *ChangeMonitor) statTopEntryPoints() map[string]os.FileInfo {
+// statTopProtectedFiles returns the existing protected files at the top of the workspace.
+func (c *ProtectionEnforcer) statTopProtectedFiles() map[string]os.FileInfo {
 	found := map[string]os.FileInfo{}
-	for _, path := range c.files.inside.FindAtTop() {
+	for _, path := range c.files.inside.FindProtectedAtTop() {
 		if info, err := os.Lstat(path); err == nil {
 			found[path] = info
 		}
@@ -135,7 +135,7 @@ func newProtectedChangeRefusal(hit protect.ProtectedPath) error {
 
 // BeforeChange returns EPERM if a change would change a protected path. It passes allowed changes to Next. Call it
 // before each change.
-func (c *ChangeMonitor) BeforeChange(m mutation.FileMutation) error {
+func (c *ProtectionEnforcer) BeforeChange(m mutation.FileMutation) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.thread = m.Thread
@@ -151,7 +151,7 @@ func (c *ChangeMonitor) BeforeChange(m mutation.FileMutation) error {
 	return nil
 }
 
-func (c *ChangeMonitor) recordRefusal(m mutation.FileMutation, err error) {
+func (c *ProtectionEnforcer) recordRefusal(m mutation.FileMutation, err error) {
 	at := &changeRefusedError{path: m.Path, reason: err.Error()}
 	_ = errors.As(err, &at)
 	name := at.path
@@ -175,7 +175,7 @@ func isGitThread(thread int) bool {
 // maxInspected is the maximum length of a checked path. It leaves room for git's file names.
 const maxInspected = maxPathLength - 64
 
-func (c *ChangeMonitor) checkChange(m mutation.FileMutation) error {
+func (c *ProtectionEnforcer) checkChange(m mutation.FileMutation) error {
 	for _, path := range []string{m.Path, m.To} {
 		if len(path) > maxInspected && paths.Within(c.files.policy.Workspace, path) {
 			return newChangeRefusal(path[:64]+"…", "the path is too long to be inspected")
@@ -203,7 +203,7 @@ func (c *ChangeMonitor) checkChange(m mutation.FileMutation) error {
 
 // permitsChange reports whether a protected path may be changed: a person approved it, or it is in a repository that
 // the command created.
-func (c *ChangeMonitor) permitsChange(hit protect.ProtectedPath, path string) bool {
+func (c *ProtectionEnforcer) permitsChange(hit protect.ProtectedPath, path string) bool {
 	if c.options.Approved && hit.Ask && (len(c.options.Paths) == 0 || paths.WithinAny(c.options.Paths, path)) {
 		return true
 	}
@@ -211,7 +211,7 @@ func (c *ChangeMonitor) permitsChange(hit protect.ProtectedPath, path string) bo
 }
 
 // wasCreated reports whether the command created a directory or one of its parents.
-func (c *ChangeMonitor) wasCreated(dir string) bool {
+func (c *ProtectionEnforcer) wasCreated(dir string) bool {
 	for ; len(dir) > 1; dir = filepath.Dir(dir) {
 		if c.created[dir] {
 			return true
@@ -220,9 +220,9 @@ func (c *ChangeMonitor) wasCreated(dir string) bool {
 	return false
 }
 
-// noteNewEntry notes a new directory entry. It refuses an entry such as .git if files that exist would thereby become
+// checkAndNoteNewEntry notes a new directory entry. It refuses an entry such as .git if files that exist would thereby become
 // protected.
-func (c *ChangeMonitor) noteNewEntry(path string, isDir bool) error {
+func (c *ProtectionEnforcer) checkAndNoteNewEntry(path string, isDir bool) error {
 	hits, completes, err := c.files.inside.FindProtectedByNewName(filepath.Dir(path), filepath.Base(path))
 	if err != nil {
 		return newChangeRefusal(path, "%v", err)
@@ -242,7 +242,7 @@ func (c *ChangeMonitor) noteNewEntry(path string, isDir bool) error {
 }
 
 // wasRemoved reports whether the command removed a path or one of its parents.
-func (c *ChangeMonitor) wasRemoved(path string) bool {
+func (c *ProtectionEnforcer) wasRemoved(path string) bool {
 	for ; len(path) > 1 && len(c.removed) > 0; path = filepath.Dir(path) {
 		if c.removed[path] {
 			return true
@@ -251,7 +251,7 @@ func (c *ChangeMonitor) wasRemoved(path string) bool {
 	return false
 }
 
-func (c *ChangeMonitor) noteDirRemoved(path string) {
+func (c *ProtectionEnforcer) noteDirRemoved(path string) {
 	if !c.wasCreated(path) {
 		c.removed[path] = true
 	}
@@ -262,8 +262,8 @@ func (c *ChangeMonitor) noteDirRemoved(path string) {
 	}
 }
 
-// rememberFile keeps the content of a file before its first change by the command.
-func (c *ChangeMonitor) rememberFile(hit protect.ProtectedPath, path string, own bool) (*riskCheckedFile, error) {
+// rememberOriginalContent keeps the content of a file before its first change by the command.
+func (c *ProtectionEnforcer) rememberOriginalContent(hit protect.ProtectedPath, path string, own bool) (*riskCheckedFile, error) {
 	if known := c.judged[path]; known != nil {
 		return known, nil
 	}
@@ -272,15 +272,15 @@ func (c *ChangeMonitor) rememberFile(hit protect.ProtectedPath, path string, own
 		return nil, newChangeRefusal(path, "%v", err)
 	}
 	mode, _ := statFileType(path)
-	f := &riskCheckedFile{hit, text, c.files.inside.FindRisks(hit, path, text), mode.Perm(), own, own && isGitThread(c.thread)}
+	f := &riskCheckedFile{hit, text, c.files.inside.FindRiskyLines(hit, path, text), mode.Perm(), own, own && isGitThread(c.thread)}
 	c.judged[path] = f
 	return f, nil
 }
 
 // isHarmlessContent reports whether git uses the new content of a file in the same way as the content before the
 // command.
-func (c *ChangeMonitor) isHarmlessContent(f *riskCheckedFile, path string, after []byte) bool {
-	return f.hit.HasSameRisks(f.risks, c.files.inside.FindRisks(f.hit, path, after))
+func (c *ProtectionEnforcer) isHarmlessContent(f *riskCheckedFile, path string, after []byte) bool {
+	return f.hit.HasSameRisks(f.risks, c.files.inside.FindRiskyLines(f.hit, path, after))
 }
 
 // readContentOrNil reads a file; a missing file has nil content. settled also requires that no program has it open for
@@ -290,7 +290,7 @@ func readContentOrNil(path string, settled bool) ([]byte, error) {
 	if err == nil {
 		defer func() { _ = dir.Close() }()
 		var text []byte
-		if text, err = protect.ReadJudgedFile(dir, filepath.Base(path), settled); err == nil {
+		if text, err = protect.ReadCheckedFile(dir, filepath.Base(path), settled); err == nil {
 			return text, nil
 		}
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 // checkWrite refuses to open a protected file for writing.
-func (c *ChangeMonitor) checkWrite(path string) error {
+func (c *ProtectionEnforcer) checkWrite(path string) error {
 	rules := c.files.inside
 	mode, exists := statFileType(path)
 	if name, locked := strings.CutSuffix(path, ".lock"); locked && exists {
@@ -26,7 +26,7 @@ func (c *ChangeMonitor) checkWrite(path string) error {
 	case hit.ContentRule == "":
 		return newProtectedChangeRefusal(hit)
 	case hit.IsEditedInPlace():
-		if _, err := c.rememberFile(hit, path, true); err != nil {
+		if _, err := c.rememberOriginalContent(hit, path, true); err != nil {
 			return err
 		}
 	case exists:
@@ -36,18 +36,18 @@ func (c *ChangeMonitor) checkWrite(path string) error {
 	case hit.IsInGitDir() && hit.ContentRule != "gitlink" && !c.wasCreated(hit.Top):
 		return newChangeRefusal(path, "it is not created in place; use git config, or write_file")
 	default:
-		if _, err := c.rememberFile(hit, path, true); err != nil {
+		if _, err := c.rememberOriginalContent(hit, path, true); err != nil {
 			return err
 		}
 	}
 	if exists {
 		return nil
 	}
-	return c.noteNewEntry(path, false)
+	return c.checkAndNoteNewEntry(path, false)
 }
 
 // checkCreate refuses to create a directory, symlink, FIFO or socket at a protected path.
-func (c *ChangeMonitor) checkCreate(path string, isDir bool) error {
+func (c *ProtectionEnforcer) checkCreate(path string, isDir bool) error {
 	if _, exists := statFileType(path); exists {
 		return nil // it fails
 	}
@@ -63,14 +63,14 @@ func (c *ChangeMonitor) checkCreate(path string, isDir bool) error {
 	default:
 		return newProtectedChangeRefusal(hit)
 	}
-	return c.noteNewEntry(path, isDir)
+	return c.checkAndNoteNewEntry(path, isDir)
 }
 
 // isSymlinkProbe reports whether a name is one that git init uses to test for symlink support.
 func isSymlinkProbe(name string) bool { return len(name) == len("tXXXXXX") && name[0] == 't' }
 
 // checkRemove refuses to delete a protected file or empty directory.
-func (c *ChangeMonitor) checkRemove(path string) error {
+func (c *ProtectionEnforcer) checkRemove(path string) error {
 	mode, exists := statFileType(path)
 	if !exists {
 		return nil
@@ -81,7 +81,7 @@ func (c *ChangeMonitor) checkRemove(path string) error {
 	case hit.ContentRule == "" || !mode.IsRegular():
 		return newProtectedChangeRefusal(hit)
 	default:
-		before, err := c.rememberFile(hit, path, false)
+		before, err := c.rememberOriginalContent(hit, path, false)
 		if err != nil || !c.isHarmlessContent(before, path, nil) {
 			return newProtectedChangeRefusal(hit)
 		}
@@ -94,12 +94,12 @@ func (c *ChangeMonitor) checkRemove(path string) error {
 
 // refuseGitDirRemoval refuses to remove the .git of a repository that has other protected files: without .git they
 // would lose their protection.
-func (c *ChangeMonitor) refuseGitDirRemoval(path string) error {
+func (c *ProtectionEnforcer) refuseGitDirRemoval(path string) error {
 	top := filepath.Dir(path)
 	if filepath.Base(path) != protect.GitDir || top == c.files.policy.Workspace || c.wasCreated(top) {
 		return nil
 	}
-	hits, err := c.files.inside.FindInTree(top, top)
+	hits, err := c.files.inside.FindProtectedInTree(top, top)
 	if err != nil {
 		return newChangeRefusal(path, "%v", err)
 	}
@@ -112,7 +112,7 @@ func (c *ChangeMonitor) refuseGitDirRemoval(path string) error {
 }
 
 // checkRename refuses a rename that changes a protected path.
-func (c *ChangeMonitor) checkRename(from, to string) error {
+func (c *ProtectionEnforcer) checkRename(from, to string) error {
 	mode, exists := statFileType(from)
 	if !exists || from == to {
 		return nil
@@ -132,7 +132,7 @@ func (c *ChangeMonitor) checkRename(from, to string) error {
 	if err := c.refuseGitDirRemoval(from); err != nil {
 		return err
 	}
-	if err := c.noteNewEntry(to, false); err != nil {
+	if err := c.checkAndNoteNewEntry(to, false); err != nil {
 		return err
 	}
 	c.moved = append(c.moved, to)
@@ -146,7 +146,7 @@ func (c *ChangeMonitor) checkRename(from, to string) error {
 }
 
 // CheckMoveProtection returns an error if a move of a file or directory would change a protected file.
-func (c *ChangeMonitor) CheckMoveProtection(from, to string) error {
+func (c *ProtectionEnforcer) CheckMoveProtection(from, to string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	mode, exists := statFileType(from)
@@ -156,7 +156,7 @@ func (c *ChangeMonitor) CheckMoveProtection(from, to string) error {
 	if !mode.IsDir() {
 		return c.checkMovedFile(from, to, mode)
 	}
-	hits, err := c.files.inside.FindInTree(from, to)
+	hits, err := c.files.inside.FindProtectedInTree(from, to)
 	if err != nil {
 		return newChangeRefusal(to, "%v", err)
 	}
@@ -165,13 +165,13 @@ func (c *ChangeMonitor) CheckMoveProtection(from, to string) error {
 			return newProtectedChangeRefusal(hit)
 		}
 	}
-	return c.noteNewEntry(to, false)
+	return c.checkAndNoteNewEntry(to, false)
 }
 
 // checkMovedTree refuses to move a directory if protected files in it would change.
-func (c *ChangeMonitor) checkMovedTree(from, to string) error {
+func (c *ProtectionEnforcer) checkMovedTree(from, to string) error {
 	for _, as := range []string{from, to} {
-		hits, err := c.files.inside.FindInTree(from, as)
+		hits, err := c.files.inside.FindProtectedInTree(from, as)
 		if err != nil {
 			return newChangeRefusal(as, "%v", err)
 		}
@@ -189,7 +189,7 @@ func (c *ChangeMonitor) checkMovedTree(from, to string) error {
 }
 
 // checkMovedFile refuses to put a file at a protected path.
-func (c *ChangeMonitor) checkMovedFile(from, to string, mode fs.FileMode) error {
+func (c *ProtectionEnforcer) checkMovedFile(from, to string, mode fs.FileMode) error {
 	rules := c.files.inside
 	hit, ok := rules.MatchWithType(to, mode)
 	switch {
@@ -197,7 +197,7 @@ func (c *ChangeMonitor) checkMovedFile(from, to string, mode fs.FileMode) error 
 	case hit.ContentRule == "":
 		return newProtectedChangeRefusal(hit)
 	default:
-		before, err := c.rememberFile(hit, to, false)
+		before, err := c.rememberOriginalContent(hit, to, false)
 		if err != nil {
 			return err
 		}
@@ -210,11 +210,11 @@ func (c *ChangeMonitor) checkMovedFile(from, to string, mode fs.FileMode) error 
 				"name it in protected_paths to ask a person")
 		}
 	}
-	return c.noteNewEntry(to, false)
+	return c.checkAndNoteNewEntry(to, false)
 }
 
 // checkExchange refuses to swap two paths if a protected path would change.
-func (c *ChangeMonitor) checkExchange(a, b string) error {
+func (c *ProtectionEnforcer) checkExchange(a, b string) error {
 	var trees []string
 	for _, pair := range [][2]string{{a, b}, {b, a}} {
 		mode, exists := statFileType(pair[0])
@@ -243,7 +243,7 @@ func (c *ChangeMonitor) checkExchange(a, b string) error {
 
 // checkHardLink refuses a hard link to or at a protected path, because the file could be changed through it. from is
 // empty for an unnamed file.
-func (c *ChangeMonitor) checkHardLink(from, to string) error {
+func (c *ProtectionEnforcer) checkHardLink(from, to string) error {
 	for _, path := range []string{from, to} {
 		if path == "" {
 			continue
@@ -252,11 +252,11 @@ func (c *ChangeMonitor) checkHardLink(from, to string) error {
 			return newProtectedChangeRefusal(hit)
 		}
 	}
-	return c.noteNewEntry(to, false)
+	return c.checkAndNoteNewEntry(to, false)
 }
 
 // checkMetadataChange refuses to set mode, owner, times or extended attributes of a protected path.
-func (c *ChangeMonitor) checkMetadataChange(path string) error {
+func (c *ProtectionEnforcer) checkMetadataChange(path string) error {
 	mode, _ := statFileType(path)
 	hit, ok := c.files.inside.MatchWithType(path, mode)
 	if !ok || hit.ContentRule == "gitlink" && mode.IsDir() || hit.IsEditedInPlace() || c.permitsChange(hit, path) || c.wasCreated(path) {

@@ -16,7 +16,7 @@ import (
 
 // FinishMonitor rechecks protected files after the command, and returns the result. It restores files with harmful
 // content and quarantines new files.
-func (c *ChangeMonitor) FinishMonitor() ProtectedChanges {
+func (c *ProtectionEnforcer) FinishMonitor() ProtectedChanges {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, path := range c.probes {
@@ -25,7 +25,7 @@ func (c *ChangeMonitor) FinishMonitor() ProtectedChanges {
 			_ = os.Remove(path)
 		}
 	}
-	for path, info := range c.statTopEntryPoints() {
+	for path, info := range c.statTopProtectedFiles() {
 		before := c.initialTop[path]
 		hit, ok := c.files.inside.MatchWithType(path, info.Mode())
 		switch {
@@ -37,7 +37,7 @@ func (c *ChangeMonitor) FinishMonitor() ProtectedChanges {
 		}
 	}
 	for _, dir := range c.moved {
-		hits, _ := c.files.inside.FindInTree(dir, dir)
+		hits, _ := c.files.inside.FindProtectedInTree(dir, dir)
 		for _, hit := range hits {
 			if c.judged[hit.Path] == nil && !c.permitsChange(hit, hit.Path) {
 				c.quarantine(hit.Path)
@@ -45,11 +45,11 @@ func (c *ChangeMonitor) FinishMonitor() ProtectedChanges {
 		}
 	}
 	for _, path := range slices.Sorted(maps.Keys(c.judged)) {
-		c.recheckFile(path, c.judged[path])
+		c.restoreFileIfHarmful(path, c.judged[path])
 	}
 	for dir := range c.created {
 		c.files.made.addRepo(dir)
-		c.addNewRepoEntryPoints(dir)
+		c.addNewRepoProtectedFiles(dir)
 	}
 	slices.Sort(c.result.Brought)
 	return c.result
@@ -58,12 +58,12 @@ func (c *ChangeMonitor) FinishMonitor() ProtectedChanges {
 // maxBrought is the maximum number of listed protected files in new repositories.
 const maxBrought = 10
 
-// addNewRepoEntryPoints adds the protected files of a repository that the command created to the result.
-func (c *ChangeMonitor) addNewRepoEntryPoints(dir string) {
+// addNewRepoProtectedFiles adds the protected files of a repository that the command created to the result.
+func (c *ProtectionEnforcer) addNewRepoProtectedFiles(dir string) {
 	if _, exists := statFileType(filepath.Join(dir, protect.GitDir)); !exists {
 		return
 	}
-	hits, _ := c.files.inside.FindInTree(dir, dir) // uninspectable ones were refused
+	hits, _ := c.files.inside.FindProtectedInTree(dir, dir) // uninspectable ones were refused
 	for _, hit := range hits {
 		if name := c.files.inside.RelativeName(hit.Path); !hit.IsInGitDir() && hit.Top == dir && len(c.result.Brought) < maxBrought {
 			c.result.Brought = append(c.result.Brought, name)
@@ -71,7 +71,7 @@ func (c *ChangeMonitor) addNewRepoEntryPoints(dir string) {
 	}
 }
 
-// FormatNotes returns sentences about the attempts.
+// FormatNotes returns sentences about the changes.
 func (p ProtectedChanges) FormatNotes() (notes []string) {
 	for _, reason := range p.Reasons {
 		notes = append(notes, "not allowed to change "+reason+" (workspace.protect)")
@@ -90,8 +90,8 @@ func (p ProtectedChanges) FormatNotes() (notes []string) {
 	return notes
 }
 
-// recheckFile restores a file if the command gave it harmful content.
-func (c *ChangeMonitor) recheckFile(path string, f *riskCheckedFile) {
+// restoreFileIfHarmful restores a file if the command gave it harmful content.
+func (c *ProtectionEnforcer) restoreFileIfHarmful(path string, f *riskCheckedFile) {
 	if mode, _ := statFileType(path); c.permitsChange(f.hit, path) || f.hit.ProtectsOnlyFilesIn(path, mode) {
 		return
 	}
@@ -112,7 +112,7 @@ func (c *ChangeMonitor) recheckFile(path string, f *riskCheckedFile) {
 }
 
 // restoreFileContent restores the content of a file before the command, and quarantines the changed file.
-func (c *ChangeMonitor) restoreFileContent(path string, f *riskCheckedFile) error {
+func (c *ProtectionEnforcer) restoreFileContent(path string, f *riskCheckedFile) error {
 	root, err := openWritableDir(filepath.Dir(path))
 	if err != nil {
 		return err
@@ -147,14 +147,14 @@ func openWritableDir(dir string) (*os.Root, error) {
 	return paths.OpenRoot(dir)
 }
 
-func (c *ChangeMonitor) notifyNext(m mutation.FileMutation) {
+func (c *ProtectionEnforcer) notifyNext(m mutation.FileMutation) {
 	if c.options.Next != nil {
 		_ = c.options.Next(m)
 	}
 }
 
 // quarantine renames a new protected file that the monitor did not see when it was created.
-func (c *ChangeMonitor) quarantine(path string) {
+func (c *ProtectionEnforcer) quarantine(path string) {
 	if _, exists := statFileType(path); !exists {
 		return
 	}

@@ -36,7 +36,7 @@ func (w *Workspace) MoveTree(source, destination string, o TransferOptions) erro
 		return explainRootChangeError(err, source)
 	}
 	defer from.closeHandles()
-	to, err := w.openTargetFollow(guard.Write, false, destination)
+	to, err := w.openTargetParentFollow(guard.Write, false, destination)
 	if err != nil {
 		return explainRootChangeError(err, destination)
 	}
@@ -60,7 +60,7 @@ func (w *Workspace) MoveTree(source, destination string, o TransferOptions) erro
 	if limit := w.MaxFileSize(); limit > 0 && t.Source.Info.Mode().IsRegular() && t.Source.Info.Size() > limit {
 		return tooLargeError(source, t.Source.Info.Size(), limit)
 	}
-	if err := w.checkTransfer(source, destination, t); err != nil {
+	if err := w.refuseProtectedTransfer(source, destination, t); err != nil {
 		return err
 	}
 	if o.Last != nil {
@@ -74,8 +74,8 @@ func (w *Workspace) MoveTree(source, destination string, o TransferOptions) erro
 	return errors.Join(to.syncTargetDir(), from.syncTargetDir())
 }
 
-// checkTransfer refuses a transfer that replaces or adds protected files.
-func (w *Workspace) checkTransfer(source, destination string, t *TransferPlan) error {
+// refuseProtectedTransfer refuses to replace or add protected files.
+func (w *Workspace) refuseProtectedTransfer(source, destination string, t *TransferPlan) error {
 	if hit, ok := w.inside.Match(t.Destination); ok && hit.ContentRule != "" && t.Source.Info.Mode().IsRegular() {
 		text, err := readContentOrNil(t.Source.Path, true)
 		if err != nil {
@@ -91,7 +91,7 @@ func (w *Workspace) checkTransfer(source, destination string, t *TransferPlan) e
 
 // planTransfer compares source and destination and returns the plan, or an error if they conflict.
 func planTransfer(asked string, source *FileTree, to *changeTarget, o TransferOptions) (*TransferPlan, error) {
-	if endsInSlash(to.written) && !source.Info.IsDir() {
+	if isDirOnlyPath(to.written) && !source.Info.IsDir() {
 		return nil, &Error{Code: DirectoryName, Path: to.written}
 	}
 	replaced, err := to.openTree()
@@ -119,12 +119,12 @@ func (w *Workspace) moveAndReplace(from, to *changeTarget, t *TransferPlan, stop
 	if !t.Replaced.Info.IsDir() && !t.Source.Info.IsDir() {
 		return w.renameOrCopy(from, to, true, stop)
 	}
-	return w.withReplacedRenamed(to, func() error { return w.renameOrCopy(from, to, false, stop) })
+	return w.withTargetMovedAside(to, func() error { return w.renameOrCopy(from, to, false, stop) })
 }
 
-// withReplacedRenamed renames the file at a target while do runs. Afterwards it deletes that file, or restores it if do
-// failed.
-func (w *Workspace) withReplacedRenamed(to *changeTarget, do func() error) error {
+// withTargetMovedAside renames the file at a target while do runs. Afterwards it deletes that file, or restores it if
+// do failed.
+func (w *Workspace) withTargetMovedAside(to *changeTarget, do func() error) error {
 	temp, err := to.reserveTempName(w)
 	if err != nil {
 		return err

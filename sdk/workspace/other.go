@@ -9,23 +9,21 @@ import (
 	"time"
 )
 
-// preserveMetadata copies owner, extended attributes and mode of a file to its replacement. It returns errForeign if
-// the owner can't be set.
+// preserveMetadata copies only the mode of a file to its replacement on this system.
 func preserveMetadata(_ *os.File, info fs.FileInfo, f *os.File) error {
 	return f.Chmod(info.Mode().Perm())
 }
 
-// copyModeAndAttributes copies mode and extended attributes of a file to its copy. The copy keeps its owner.
-func copyModeAndAttributes(_ *os.File, info fs.FileInfo, to *os.File) error {
+// copyModeAndXattrs copies only the mode of a file on this system.
+func copyModeAndXattrs(_ *os.File, info fs.FileInfo, to *os.File) error {
 	return to.Chmod(info.Mode().Perm())
 }
 
-// ReadAttributes returns the settable extended attributes of an open file or directory. It returns nil if the file
-// system has none.
-func ReadAttributes(*os.File) (map[string]string, error) { return nil, nil }
+// ReadXattrs always returns nil on this system.
+func ReadXattrs(*os.File) (map[string]string, error) { return nil, nil }
 
-// replaceAttributes sets the extended attributes of an open file or directory, and removes all others.
-func replaceAttributes(*os.File, map[string]string) error { return nil }
+// replaceXattrs does nothing on this system.
+func replaceXattrs(*os.File, map[string]string) error { return nil }
 
 func setSymlinkTime(*os.File, string, time.Time) error { return nil }
 
@@ -39,7 +37,7 @@ func (w *Workspace) readCreationTime(string, fs.FileInfo) time.Time { return tim
 // Changes through a memory mapping become visible when the kernel notices them, within half a minute.
 func FileRevision(fs.FileInfo) string { return "" }
 
-// hasHoles reports whether a file is sparse.
+// hasHoles returns false on this system.
 func hasHoles(fs.FileInfo) bool { return false }
 
 // nextDataRegion returns the next data region from an offset; from equals to if only a hole follows. On file systems

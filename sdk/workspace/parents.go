@@ -86,7 +86,7 @@ func (tx *changeTransaction) makeWhitelistedParents(c FileChange, tried error) (
 		return &changeTarget{path: real, written: c.Path}, nil
 	}
 	for _, dir := range slices.Backward(wanted) {
-		if err := tx.w.withTarget(guard.Write, dir, tx.makeWhitelistedDir); err != nil {
+		if err := tx.w.withAllowedTarget(guard.Write, dir, tx.makeWhitelistedDir); err != nil {
 			return nil, err
 		}
 	}

@@ -97,9 +97,9 @@ func createLockedFile(dir, prefix string) (*os.File, error) {
 	}
 }
 
-// removeLeftoverTempFiles removes temporary files of killed processes and completes their writes in place. It ignores
-// errors.
-func (w *Workspace) removeLeftoverTempFiles() {
+// recoverFromKilledProcesses removes temporary files of killed processes and completes their writes in place. It
+// ignores errors.
+func (w *Workspace) recoverFromKilledProcesses() {
 	if w.pending.dir == "" {
 		return
 	}

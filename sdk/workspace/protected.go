@@ -25,8 +25,8 @@ func (w *Workspace) resolvePaths(named []string) ([]string, error) {
 	return out, nil
 }
 
-// isProtected reports whether the policy's Protected list closes a resolved path, against any whitelist. Deleting a
-// directory is closed too if it contains a protected path.
+// isProtected reports whether the policy's Protected list forbids access to a resolved path, or deleting a directory
+// above a protected path. It overrides whitelists.
 func (w *Workspace) isProtected(access guard.AccessKind, real string) bool {
 	if !w.policy.Restrict || paths.WithinAny(w.opened, real) || paths.Within(w.policy.Workspace, real) {
 		return false

@@ -43,8 +43,8 @@ func (w *Workspace) AbsPath(path string) (string, error) {
 	return paths.Rebase(filepath.Clean(path), w.policy.WorkspaceName, w.policy.Workspace), nil
 }
 
-// accessTarget is the target of a permitted access: a name below an open directory. The directory handle can't be left
-// through the name.
+// accessTarget is the target of a permitted access: a name below an open directory. The name can't lead out of the
+// directory.
 type accessTarget struct {
 	dir   *os.Root
 	name  string
@@ -55,17 +55,17 @@ type accessTarget struct {
 	path string
 }
 
-// withTarget calls op with the target of a path, if the policy permits the access.
+// withAllowedTarget calls op with the target of a path, if the policy permits the access.
 //
 // A read first tries the path as written: os.Root follows symlinks inside and refuses others. After a refusal, and for
 // every change, withTarget resolves the symlinks once and checks the result. A symlink that is swapped in after that is
 // refused by os.Root.
-func (w *Workspace) withTarget(access guard.AccessKind, path string, op func(accessTarget) error) error {
-	return w.withTargetFollow(access, access != guard.Delete, path, op)
+func (w *Workspace) withAllowedTarget(access guard.AccessKind, path string, op func(accessTarget) error) error {
+	return w.withAllowedTargetFollow(access, access != guard.Delete, path, op)
 }
 
-// withTargetFollow is withTarget with a choice whether to follow a symlink at the end of the path.
-func (w *Workspace) withTargetFollow(access guard.AccessKind, follow bool, path string, op func(accessTarget) error) error {
+// withAllowedTargetFollow is withTarget with a choice whether to follow a symlink at the end of the path.
+func (w *Workspace) withAllowedTargetFollow(access guard.AccessKind, follow bool, path string, op func(accessTarget) error) error {
 	abs, err := w.AbsPath(path)
 	if err != nil {
 		return err
@@ -253,9 +253,9 @@ func (w *Workspace) withNoSymlinkTarget(real string, op func(accessTarget) error
 	return op(accessTarget{dir: dir, name: name, exact: true})
 }
 
-// endsInSlash reports whether a path ends in a slash or a dot, so that it can only name a directory. The absolute form
-// of the path loses that.
-func endsInSlash(path string) bool {
+// isDirOnlyPath reports whether a path ends in a slash or a dot, so that it can only name a directory. An absolute form
+// loses this ending.
+func isDirOnlyPath(path string) bool {
 	path = strings.TrimSuffix(path, ".")
 	return path != "" && os.IsPathSeparator(path[len(path)-1])
 }

@@ -13,7 +13,7 @@ import (
 // Open opens a regular file for reading.
 func (w *Workspace) Open(path string) (*os.File, error) {
 	var f *os.File
-	err := w.withTarget(guard.Read, path, func(at accessTarget) (err error) {
+	err := w.withAllowedTarget(guard.Read, path, func(at accessTarget) (err error) {
 		f, _, err = at.openRegular(path)
 		return err
 	})
@@ -75,7 +75,7 @@ func (w *Workspace) readLimited(f io.Reader, info fs.FileInfo, path string) ([]b
 // Stat describes the file at a path. It follows symlinks.
 func (w *Workspace) Stat(path string) (fs.FileInfo, error) {
 	var info fs.FileInfo
-	err := w.withTarget(guard.Read, path, func(at accessTarget) (err error) {
+	err := w.withAllowedTarget(guard.Read, path, func(at accessTarget) (err error) {
 		info, err = at.statTarget()
 		return err
 	})

@@ -93,7 +93,7 @@ func (w *Workspace) removeDir(ctx context.Context, t *changeTarget) error {
 // explainRootChangeError replaces the error of moving or deleting an allowed directory itself by a refusal. It returns
 // other errors unchanged.
 func explainRootChangeError(err error, path string) error {
-	var what fileTypeError
+	var what notRegularFileError
 	if errors.As(err, &what) && fs.FileMode(what).IsDir() {
 		return newRefusal(path, "workspace.root", fmt.Sprintf("access denied: %s is the workspace itself", path))
 	}
@@ -103,7 +103,7 @@ func explainRootChangeError(err error, path string) error {
 // MakeDir creates a directory and its missing parents. It succeeds if the directory exists. made reports whether it
 // created the directory.
 func (w *Workspace) MakeDir(path string, mode fs.FileMode) (made bool, _ error) {
-	err := w.withTarget(guard.Write, path, func(at accessTarget) error {
+	err := w.withAllowedTarget(guard.Write, path, func(at accessTarget) error {
 		info, err := at.statTarget()
 		switch {
 		case err == nil && info.IsDir():
@@ -113,7 +113,7 @@ func (w *Workspace) MakeDir(path string, mode fs.FileMode) (made bool, _ error) 
 		case ignoreNotExist(err) != nil:
 			return err
 		}
-		if err = w.refuseProtected(guard.Write, path, filepath.Join(at.dir.Name(), at.name)); err != nil {
+		if err = w.refuseProtectedChange(guard.Write, path, filepath.Join(at.dir.Name(), at.name)); err != nil {
 			return err
 		}
 		made = true

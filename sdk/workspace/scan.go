@@ -17,7 +17,7 @@ import (
 // inaccessible directories.
 func (w *Workspace) ScanDirs(ctx context.Context, path string, visit func(dir string, entries []fs.DirEntry) (into []string,
 	err error)) error {
-	return w.withTarget(guard.List, path, func(at accessTarget) error {
+	return w.withAllowedTarget(guard.List, path, func(at accessTarget) error {
 		tree, done, err := at.openTree()
 		if err != nil {
 			return err
@@ -26,7 +26,7 @@ func (w *Workspace) ScanDirs(ctx context.Context, path string, visit func(dir st
 		if !tree.Info.IsDir() {
 			return &Error{Code: NotDirectory, Path: path}
 		}
-		first, err := queueTopDir(tree.dir)
+		first, err := newTopQueuedDir(tree.dir)
 		if err != nil {
 			return err
 		}
@@ -35,7 +35,7 @@ func (w *Workspace) ScanDirs(ctx context.Context, path string, visit func(dir st
 		defer context.AfterFunc(ctx, func() { s.stopWithError(context.Cause(ctx)) })()
 		var workers sync.WaitGroup
 		for range max(2, min(runtime.GOMAXPROCS(0), 8)) {
-			workers.Go(s.processQueue)
+			workers.Go(s.readQueuedDirs)
 		}
 		workers.Wait()
 		s.mu.Lock() // the context may have ended
@@ -70,9 +70,9 @@ func (s *dirScanner) stopWithError(err error) {
 	s.more.Broadcast()
 }
 
-// processQueue reads queued directories until none are left. It takes the newest first, so that few directories are
+// readQueuedDirs reads queued directories until none are left. It takes the newest first, so that few directories are
 // open.
-func (s *dirScanner) processQueue() {
+func (s *dirScanner) readQueuedDirs() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for {
@@ -87,7 +87,7 @@ func (s *dirScanner) processQueue() {
 		s.queue = s.queue[:len(s.queue)-1]
 		s.working++
 		s.mu.Unlock()
-		found, err := s.readDir(next)
+		found, err := s.visitDir(next)
 		s.mu.Lock()
 		s.working--
 		s.queue = append(s.queue, found...)
@@ -100,8 +100,8 @@ func (s *dirScanner) processQueue() {
 	}
 }
 
-// readDir reads a directory and returns its selected subdirectories. It skips an inaccessible directory.
-func (s *dirScanner) readDir(at queuedDir) ([]queuedDir, error) {
+// visitDir reads a directory and returns its selected subdirectories. It skips an inaccessible directory.
+func (s *dirScanner) visitDir(at queuedDir) ([]queuedDir, error) {
 	d, err := at.openDir()
 	if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
 		return nil, err
@@ -119,5 +119,5 @@ func (s *dirScanner) readDir(at queuedDir) ([]queuedDir, error) {
 		_ = d.Close()
 		return nil, err
 	}
-	return at.queueSubdirs(d, into), nil
+	return at.newQueuedSubdirs(d, into), nil
 }

@@ -28,8 +28,8 @@ func newSharedDirHandle(file *os.File, users int) *sharedDirHandle {
 	return s
 }
 
-// queueTopDir returns the directory where a scan begins.
-func queueTopDir(top *os.Root) (queuedDir, error) {
+// newTopQueuedDir returns the directory where a scan begins.
+func newTopQueuedDir(top *os.Root) (queuedDir, error) {
 	f, err := top.Open(".")
 	if err != nil {
 		return queuedDir{}, err
@@ -59,8 +59,8 @@ func (at queuedDir) openDir() (*os.File, error) {
 	}
 }
 
-// queueSubdirs returns the selected subdirectories of the open directory d. It takes over d.
-func (at queuedDir) queueSubdirs(d *os.File, names []string) []queuedDir {
+// newQueuedSubdirs returns the selected subdirectories of the open directory d. It takes over d.
+func (at queuedDir) newQueuedSubdirs(d *os.File, names []string) []queuedDir {
 	here := newSharedDirHandle(d, len(names))
 	found := make([]queuedDir, len(names))
 	for i, name := range names {

@@ -13,8 +13,8 @@ type queuedDir struct {
 	path string // relative to it
 }
 
-// queueTopDir returns the directory where a scan begins.
-func queueTopDir(top *os.Root) (queuedDir, error) { return queuedDir{top, "."}, nil }
+// newTopQueuedDir returns the directory where a scan begins.
+func newTopQueuedDir(top *os.Root) (queuedDir, error) { return queuedDir{top, "."}, nil }
 
 // releaseParent does nothing on this system.
 func (queuedDir) releaseParent() {}
@@ -29,8 +29,8 @@ func (at queuedDir) openDir() (*os.File, error) {
 	return d, err
 }
 
-// queueSubdirs returns the selected subdirectories of the open directory d. It takes over d.
-func (at queuedDir) queueSubdirs(d *os.File, names []string) []queuedDir {
+// newQueuedSubdirs returns the selected subdirectories of the open directory d. It takes over d.
+func (at queuedDir) newQueuedSubdirs(d *os.File, names []string) []queuedDir {
 	_ = d.Close()
 	found := make([]queuedDir, len(names))
 	for i, name := range names {

@@ -20,7 +20,7 @@ type FileStatus struct {
 // FileStatus returns the metadata of the file at a path. It follows symlinks.
 func (w *Workspace) FileStatus(path string) (FileStatus, error) {
 	var s FileStatus
-	err := w.withTarget(guard.Read, path, func(at accessTarget) (err error) {
+	err := w.withAllowedTarget(guard.Read, path, func(at accessTarget) (err error) {
 		s.Info, err = at.statTarget()
 		if err != nil {
 			return err

@@ -35,14 +35,14 @@ func (e *missingParentError) Unwrap() error { return e.err }
 // openTargetParent opens the directory of a path to change. A write follows a symlink at the end of the path; moving or
 // deleting does not.
 func (w *Workspace) openTargetParent(access guard.AccessKind, path string) (*changeTarget, error) {
-	return w.openTargetFollow(access, access != guard.Delete, path)
+	return w.openTargetParentFollow(access, access != guard.Delete, path)
 }
 
-func (w *Workspace) openTargetFollow(access guard.AccessKind, follow bool, path string) (*changeTarget, error) {
+func (w *Workspace) openTargetParentFollow(access guard.AccessKind, follow bool, path string) (*changeTarget, error) {
 	var t *changeTarget
-	err := w.withTargetFollow(access, follow, path, func(at accessTarget) (err error) {
+	err := w.withAllowedTargetFollow(access, follow, path, func(at accessTarget) (err error) {
 		real := filepath.Join(at.dir.Name(), at.name)
-		if err = w.refuseProtected(access, path, real); err != nil {
+		if err = w.refuseProtectedChange(access, path, real); err != nil {
 			return err
 		}
 		if t, err = at.openTargetParent(path); err != nil {

@@ -50,7 +50,7 @@ func (t *FileTree) topEntry() *TreeEntry {
 
 // WalkTree walks the tree at a path. It follows a symlink at the end of the path but none in the tree.
 func (w *Workspace) WalkTree(access guard.AccessKind, path string, fn func(*TreeEntry) error) error {
-	return w.withTarget(access, path, func(at accessTarget) error {
+	return w.withAllowedTarget(access, path, func(at accessTarget) error {
 		tree, done, err := at.openTree()
 		if err != nil {
 			return err
@@ -205,7 +205,7 @@ func (t *changeTarget) openTree() (*FileTree, error) {
 // InspectTree opens the file or directory tree at a path and passes it to fn. It does not follow a symlink at the end
 // of the path.
 func (w *Workspace) InspectTree(access guard.AccessKind, path string, fn func(*FileTree) error) error {
-	t, err := w.openTargetFollow(access, false, path)
+	t, err := w.openTargetParentFollow(access, false, path)
 	if isReadOnlyDirError(err) {
 		return w.inspectWhitelistedFile(access, path, fn)
 	}

@@ -106,7 +106,7 @@ func OpenWorkspace(p guard.Policy, o Options) (*Workspace, error) {
 	}
 	slices.SortStableFunc(w.roots, func(a, b *allowedRoot) int { return len(b.dir) - len(a.dir) })
 	w.pending.dir = o.StateDir
-	w.removeLeftoverTempFiles()
+	w.recoverFromKilledProcesses()
 	return w, nil
 }
 

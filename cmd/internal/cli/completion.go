@@ -40,7 +40,7 @@ func CompleteDirectories(*cobra.Command, []string, string) ([]cobra.Completion, 
 
 // CompleteAgents proposes the ids of the configured agents.
 func (f *Factory) CompleteAgents(*cobra.Command, []string, string) (ids []cobra.Completion, _ cobra.ShellCompDirective) {
-	if cfg, err := f.Config(""); err == nil {
+	if cfg, err := f.LoadConfig(""); err == nil {
 		ids = cfg.AgentIDs()
 	}
 	return ids, cobra.ShellCompDirectiveNoFileComp

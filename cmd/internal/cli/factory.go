@@ -35,8 +35,8 @@ type Factory struct {
 	Isolated bool // overrides isolation.enabled with true
 }
 
-// Config loads the configuration, with the workspace of --workspace for an agent.
-func (f *Factory) Config(agent string) (*config.Config, error) {
+// LoadConfig loads the configuration; --workspace replaces the workspace of agent.
+func (f *Factory) LoadConfig(agent string) (*config.Config, error) {
 	cfg, faults := config.LoadWithAllErrors(config.LoadOptions{File: f.ConfigFile, Workspace: f.Workspace, Agent: agent, Isolated: f.Isolated})
 	switch len(faults) {
 	case 0:
@@ -50,15 +50,15 @@ func (f *Factory) Config(agent string) (*config.Config, error) {
 // ReloadConfig loads the configuration again for a process that loaded it from file. A missing file is an error,
 // because the built-in defaults would apply. An empty file name means that there was no file.
 func (f *Factory) ReloadConfig(file string) (*config.Config, error) {
-	cfg, err := f.Config("")
+	cfg, err := f.LoadConfig("")
 	if err == nil && file != "" && cfg.FilePath() == "" {
 		return nil, StartError(fmt.Errorf("the configuration file %s is missing; restore a copy", file))
 	}
 	return cfg, err
 }
 
-// HasConfigOption reports whether --config or PICOCLAW_CONFIG names the configuration file.
-func (f *Factory) HasConfigOption() bool {
+// HasExplicitConfigFile reports whether --config or PICOCLAW_CONFIG names the configuration file.
+func (f *Factory) HasExplicitConfigFile() bool {
 	return f.ConfigFile != "" || os.Getenv("PICOCLAW_CONFIG") != ""
 }
 

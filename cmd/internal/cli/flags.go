@@ -45,17 +45,17 @@ func (f *Factory) AddOutputFlag(cmd *cobra.Command, output *OutputFormat) {
 	f.SetFlagCompletion(cmd, "output", NewWordCompleter(string(Text), string(JSON)))
 }
 
-// WithRunFunc returns cmd, which parses flags and positional arguments into o. If runF is not nil, as in tests, it
-// replaces cmd's RunE and receives the complete options.
-func WithRunFunc[Options any](cmd *cobra.Command, o *Options, runF func(*Options) error) *cobra.Command {
+// OverrideRunFunc returns cmd. If runF is not nil, as in tests, it replaces cmd's RunE and receives o, filled from
+// flags and positional arguments.
+func OverrideRunFunc[Options any](cmd *cobra.Command, o *Options, runF func(*Options) error) *cobra.Command {
 	if runF != nil {
 		cmd.RunE = func(*cobra.Command, []string) error { return runF(o) }
 	}
 	return cmd
 }
 
-// CommandName returns a command's path without "picoclaw", with which error messages begin.
-func CommandName(cmd *cobra.Command) string {
+// SubcommandPath returns a command's path without "picoclaw", with which error messages begin.
+func SubcommandPath(cmd *cobra.Command) string {
 	return strings.TrimPrefix(cmd.CommandPath(), "picoclaw ")
 }
 
@@ -68,7 +68,7 @@ func NoArguments(cmd *cobra.Command, args []string) error {
 	for _, sub := range cmd.Commands() {
 		names = append(names, sub.Name())
 	}
-	return UsageErrorf("%s takes no argument %q%s", CommandName(cmd), args[0], suggest.DidYouMean(args[0], names))
+	return UsageErrorf("%s takes no argument %q%s", SubcommandPath(cmd), args[0], suggest.DidYouMean(args[0], names))
 }
 
 // NewGroupCommand makes cmd a group of subcommands. Run without a subcommand, it returns a usage error.
@@ -80,14 +80,15 @@ func NewGroupCommand(cmd *cobra.Command, subs ...*cobra.Command) *cobra.Command 
 	cmd.AddCommand(subs...)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
-			return UsageErrorf("%s needs a command: %s", CommandName(cmd), strings.Join(names, ", "))
+			return UsageErrorf("%s needs a command: %s", SubcommandPath(cmd), strings.Join(names, ", "))
 		}
-		return UsageErrorf("%s has no command %q%s", CommandName(cmd), args[0], suggest.DidYouMean(args[0], names))
+		return UsageErrorf("%s has no command %q%s", SubcommandPath(cmd), args[0], suggest.DidYouMean(args[0], names))
 	}
 	return cmd
 }
 
-// OneArgument returns an argument check that stores the only argument in value. usage is the error for other numbers.
+// OneArgument returns an argument check that stores the only argument in value. It fails with usage if there is not
+// one.
 func OneArgument(value *string, usage string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		if len(args) != 1 {
@@ -98,10 +99,10 @@ func OneArgument(value *string, usage string) cobra.PositionalArgs {
 	}
 }
 
-// OneName returns an argument check like OneArgument with the error "COMMAND takes NOUN".
-func OneName(value *string, noun string) cobra.PositionalArgs {
+// OneArgumentWithNoun returns an argument check like OneArgument with the error "COMMAND takes NOUN".
+func OneArgumentWithNoun(value *string, noun string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
-		return OneArgument(value, CommandName(cmd)+" takes "+noun)(cmd, args)
+		return OneArgument(value, SubcommandPath(cmd)+" takes "+noun)(cmd, args)
 	}
 }
 

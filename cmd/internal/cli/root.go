@@ -20,8 +20,8 @@ import (
 	"github.com/picoclaw/picoclaw/internal/suggest"
 )
 
-// RunCommand runs the command tree that newRoot returns, prints its error, and returns the exit code.
-func RunCommand(args []string, f *Factory, newRoot func(*Factory) *cobra.Command) int {
+// RunRootCommand runs the command tree that newRoot returns, prints its error, and returns the exit code.
+func RunRootCommand(args []string, f *Factory, newRoot func(*Factory) *cobra.Command) int {
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer cancel()
 	f.Out = NewFirstErrorWriter(f.Out)
@@ -40,7 +40,7 @@ func RunCommand(args []string, f *Factory, newRoot func(*Factory) *cobra.Command
 		if fulldisk.IsFullDiskError(err) {
 			text += "; " + fulldisk.Remedy
 		}
-		fmt.Fprintln(f.Err, "picoclaw: "+terminal.NewWriter(f.Err).Clean(text))
+		fmt.Fprintln(f.Err, "picoclaw: "+terminal.NewWriter(f.Err).ReplaceControls(text))
 	}
 	return ExitCode(err)
 }
@@ -62,7 +62,7 @@ func ConfigureRoot(f *Factory, root *cobra.Command) *cobra.Command {
 	f.SetFlagCompletion(root, "log-format", NewWordCompleter(logFormats()...))
 	f.SetFlagCompletion(root, "workspace", CompleteDirectories)
 	root.SetFlagErrorFunc(explainFlagError)
-	wrapHelp(root)
+	setWrappedHelp(root)
 	return root
 }
 
@@ -121,8 +121,8 @@ const helpColumns = 80
 // helpEntry matches the indented name of a flag or command up to its description, or else the indentation of a line.
 var helpEntry = lazyregexp.New(`^ +(-\w, +)?\S+( \S+)? {2,}|^ *`)
 
-// wrapHelp makes the help of root and its subcommands wrap at helpColumns.
-func wrapHelp(root *cobra.Command) {
+// setWrappedHelp makes the help of root and its subcommands wrap at helpColumns.
+func setWrappedHelp(root *cobra.Command) {
 	printHelp := root.HelpFunc()
 	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
 		paragraphs := strings.Split(cmd.Long, "\n\n")
@@ -138,7 +138,7 @@ func wrapHelp(root *cobra.Command) {
 		printHelp(cmd, args)
 		cmd.SetOut(out)
 		for line := range strings.Lines(text.String()) {
-			_, _ = io.WriteString(out, wrapLine(line)) // RunCommand reports errors
+			_, _ = io.WriteString(out, wrapLine(line)) // RunRootCommand reports errors
 		}
 	})
 }

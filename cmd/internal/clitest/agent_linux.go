@@ -66,8 +66,8 @@ type UndoConflict struct {
 	Reason string `json:"reason"`
 }
 
-// CallAnswer is the JSON answer of `picoclaw batch` to a call.
-type CallAnswer struct {
+// CallResult is the JSON answer of `picoclaw batch` to a call.
+type CallResult struct {
 	OK         bool   `json:"ok"`
 	Text       string `json:"text"`
 	Structured struct {
@@ -94,12 +94,12 @@ type CallAnswer struct {
 }
 
 // FullText returns the text and all texts of the error.
-func (r CallAnswer) FullText() string {
+func (r CallResult) FullText() string {
 	return strings.Join([]string{r.Text, r.Error.Message, r.Error.Rule, r.Error.Hint}, "\n")
 }
 
 // RunBatch makes calls one after another through one `picoclaw batch`.
-func (a *Agent) RunBatch(calls ...ToolCall) []CallAnswer {
+func (a *Agent) RunBatch(calls ...ToolCall) []CallResult {
 	a.T.Helper()
 	var in bytes.Buffer
 	for i, c := range calls {
@@ -112,9 +112,9 @@ func (a *Agent) RunBatch(calls ...ToolCall) []CallAnswer {
 	cmd := exec.Command(hosttest.ProgramPath("bin/picoclaw"), "batch", "--jobs", "1")
 	cmd.Env, cmd.Stdin, cmd.Stderr = a.Env, &in, os.Stderr
 	out, _ := cmd.Output() // a call that fails makes it exit with 1
-	var answers []CallAnswer
+	var answers []CallResult
 	for line := range strings.Lines(string(out)) {
-		var r CallAnswer
+		var r CallResult
 		if err := json.Unmarshal([]byte(line), &r); err != nil {
 			a.T.Fatalf("%v: %s", err, line)
 		}
@@ -126,11 +126,11 @@ func (a *Agent) RunBatch(calls ...ToolCall) []CallAnswer {
 	return answers
 }
 
-// ExecCall returns a call of the tool exec with a command line.
-func ExecCall(text string) ToolCall { return ToolCall{"exec", map[string]any{"command": text}} }
+// NewExecCall returns a call of the tool exec with a command line.
+func NewExecCall(text string) ToolCall { return ToolCall{"exec", map[string]any{"command": text}} }
 
 // StartBatch starts `picoclaw batch` and returns a function that makes one call through it.
-func (a *Agent) StartBatch() func(ToolCall) CallAnswer {
+func (a *Agent) StartBatch() func(ToolCall) CallResult {
 	a.T.Helper()
 	cmd := exec.Command(hosttest.ProgramPath("bin/picoclaw"), "batch", "--jobs", "1")
 	cmd.Env, cmd.Stderr = a.Env, os.Stderr
@@ -147,7 +147,7 @@ func (a *Agent) StartBatch() func(ToolCall) CallAnswer {
 	}
 	a.T.Cleanup(func() { _ = in.Close(); _ = cmd.Wait() })
 	answers := json.NewDecoder(out)
-	return func(c ToolCall) (r CallAnswer) {
+	return func(c ToolCall) (r CallResult) {
 		line, err := json.Marshal(map[string]any{"id": "1", "tool": c.Tool, "args": c.Args})
 		if err == nil {
 			_, err = fmt.Fprintf(in, "%s\n", line)

@@ -9,8 +9,8 @@ import (
 	"github.com/picoclaw/picoclaw/host/hosttest"
 )
 
-// AwaitApprovals waits until a number of calls wait for approval, and returns them.
-func (i Home) AwaitApprovals(t *testing.T, many int) (all []*approvals.WaitingCall) {
+// AwaitApprovalRequests waits until a number of calls wait for approval, and returns them.
+func (i Home) AwaitApprovalRequests(t *testing.T, many int) (all []*approvals.WaitingCall) {
 	t.Helper()
 	hosttest.WaitUntil(t, fmt.Sprintf("%d calls wait", many), func() bool {
 		out, code := i.Run(t, "approvals", "--output", "json")

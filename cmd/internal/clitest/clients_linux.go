@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// FindNodeClients returns the directory of the MCP clients and browser drivers that `.ci/install tests` installs, and
+// FindNodeJSClients returns the directory of the MCP clients and browser drivers that `.ci/install tests` installs, and
 // the path of their Node.js.
-func FindNodeClients(t *testing.T) (dir, node string) {
+func FindNodeJSClients(t *testing.T) (dir, node string) {
 	t.Helper()
 	dir = filepath.Join(moduleRoot(t), "bin", "clients")
 	arch := map[string]string{"amd64": "x64"}[runtime.GOARCH]

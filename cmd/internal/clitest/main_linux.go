@@ -27,8 +27,8 @@ type TestNeeds struct {
 	BothUsers bool                   // if root runs the tests, uid 1000 runs them too
 }
 
-// RunTestsWithPrograms builds picoclaw and the needed programs, runs the tests of a package, and returns the exit code.
-func RunTestsWithPrograms(m *testing.M, needs TestNeeds) int {
+// BuildProgramsAndRunTests builds picoclaw and the needed programs, runs the tests of a package, and returns the exit code.
+func BuildProgramsAndRunTests(m *testing.M, needs TestNeeds) int {
 	flag.Parse()
 	// Such tests wait for other processes most of the time.
 	parallel := flag.Lookup("test.parallel")

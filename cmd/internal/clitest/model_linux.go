@@ -9,7 +9,7 @@ import (
 
 // UseFakeModel starts a scripted fake model and writes a configuration with it. The text settings is appended to the
 // top level of the configuration.
-func (i Home) UseFakeModel(t *testing.T, settings string, script ...modeltest.ScriptedReply) *modeltest.FakeModel {
+func (i Home) UseFakeModel(t *testing.T, settings string, script ...modeltest.ScriptedReply) *modeltest.FakeModelServer {
 	t.Helper()
 	server := modeltest.StartServer(script...)
 	t.Cleanup(server.Close)
@@ -18,7 +18,7 @@ func (i Home) UseFakeModel(t *testing.T, settings string, script ...modeltest.Sc
 	return server
 }
 
-// ToolCallStep returns a step of the fake model that calls a tool.
-func ToolCallStep(tool, arguments string) modeltest.ScriptedReply {
+// NewToolCallReply returns a fake model's reply that calls a tool.
+func NewToolCallReply(tool, arguments string) modeltest.ScriptedReply {
 	return modeltest.ScriptedReply{Calls: []modeltest.ScriptedCall{{ID: "c", Tool: tool, Arguments: arguments}}}
 }

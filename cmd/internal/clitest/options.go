@@ -14,7 +14,7 @@ import (
 	"github.com/picoclaw/picoclaw/cmd/internal/cli"
 )
 
-// OptionsCase is a test case of [CheckOptions]: a command line, and the options or the usage error that it is parsed
+// OptionsCase is a test case of [CheckParsedOptions]: a command line, and the options or the usage error that it is parsed
 // into.
 type OptionsCase[Options any] struct {
 	Line  string  // arguments, separated by spaces
@@ -22,8 +22,8 @@ type OptionsCase[Options any] struct {
 	Usage string  // part of the usage error; empty for none
 }
 
-// CheckOptions parses the command line of each case and compares the resulting options or usage error.
-func CheckOptions[Options any](t *testing.T, newCmd func(*cli.Factory, func(*Options) error) *cobra.Command,
+// CheckParsedOptions parses the command line of each case and compares the resulting options or usage error.
+func CheckParsedOptions[Options any](t *testing.T, newCmd func(*cli.Factory, func(*Options) error) *cobra.Command,
 	lines ...OptionsCase[Options]) {
 	t.Helper()
 	for _, line := range lines {

@@ -48,15 +48,15 @@ func copySandboxCache(home string) error {
 	return nil
 }
 
-// cacheHome is the home that createSandboxCache uses. [RunTestsWithPrograms] removes it.
+// cacheHome is the home that createSandboxCache uses. [BuildProgramsAndRunTests] removes it.
 var cacheHome string
 
-// sandboxCache lists the self-test results and /etc copies below a home.
-type sandboxCache struct{ results, etc []string }
+// sandboxCacheFiles lists the self-test results and /etc copies below a home.
+type sandboxCacheFiles struct{ results, etc []string }
 
 // createSandboxCache starts a sandbox with and without network in a temporary home, and returns the files that this
 // cached. It runs once per test binary.
-var createSandboxCache = sync.OnceValues(func() (*sandboxCache, error) {
+var createSandboxCache = sync.OnceValues(func() (*sandboxCacheFiles, error) {
 	home, err := os.MkdirTemp("/var/tmp", "p")
 	if err != nil {
 		return nil, err
@@ -76,5 +76,5 @@ var createSandboxCache = sync.OnceValues(func() (*sandboxCache, error) {
 		return nil, err
 	}
 	etc, err := filepath.Glob(filepath.Join(home, "cache", "etc-*"))
-	return &sandboxCache{results, etc}, err
+	return &sandboxCacheFiles{results, etc}, err
 })

@@ -55,7 +55,7 @@ func RunScripts(t *testing.T, setup func(env *testscript.Env)) {
 			}
 			return os.Getuid() == 0, nil
 		},
-		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"exits": checkExitCode},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"exits": execAndCheckExitCode},
 	})
 }
 
@@ -75,8 +75,8 @@ func usesIsolation(t *testing.T, dir string) bool {
 	})
 }
 
-// checkExitCode implements the script command `exits CODE COMMAND`, which compares an exit code.
-func checkExitCode(ts *testscript.TestScript, neg bool, args []string) {
+// execAndCheckExitCode implements the script command `exits CODE COMMAND`, which compares an exit code.
+func execAndCheckExitCode(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: exits CODE COMMAND [ARG ...]")
 	}

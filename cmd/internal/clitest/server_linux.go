@@ -59,7 +59,7 @@ func StopServer(t *testing.T, server *exec.Cmd) {
 func (i Home) StartWorker(t *testing.T, fleet string, agents int, args ...string) *exec.Cmd {
 	t.Helper()
 	const sign = " serves agent "
-	cmd := i.StartProgram(t, sign, append([]string{"worker", "--fleet", fleet}, args...)...)
+	cmd := i.StartPicoclaw(t, sign, append([]string{"worker", "--fleet", fleet}, args...)...)
 	hosttest.WaitUntil(t, "the worker has its agents", func() bool {
 		return strings.Count(cmd.Stderr.(*OutputBuffer).String(), sign) >= agents
 	})
@@ -70,7 +70,7 @@ func (i Home) StartWorker(t *testing.T, fleet string, agents int, args ...string
 func (i Home) StartGateway(t *testing.T, args ...string) (*exec.Cmd, string) {
 	t.Helper()
 	const sign = "the gateway serves at "
-	cmd := i.StartProgram(t, sign, append([]string{"gateway", "--port", "0"}, args...)...)
+	cmd := i.StartPicoclaw(t, sign, append([]string{"gateway", "--port", "0"}, args...)...)
 	_, url, _ := strings.Cut(cmd.Stderr.(*OutputBuffer).String(), sign)
 	url, _, _ = strings.Cut(url, "\n")
 	return cmd, url
@@ -89,16 +89,16 @@ func (i Home) GatewayToken(t *testing.T, agent string) string {
 // StartHub starts a hub on a free port.
 func (i Home) StartHub(t *testing.T) *exec.Cmd {
 	t.Helper()
-	return i.StartProgram(t, "the hub serves at ", "hub", "--listen", "127.0.0.1:0")
+	return i.StartPicoclaw(t, "the hub serves at ", "hub", "--listen", "127.0.0.1:0")
 }
 
-// StartProgram starts picoclaw and returns when its log contains sign, or at once if sign is empty.
-func (i Home) StartProgram(t *testing.T, sign string, args ...string) *exec.Cmd {
+// StartPicoclaw starts picoclaw and returns when its log contains sign, or at once if sign is empty.
+func (i Home) StartPicoclaw(t *testing.T, sign string, args ...string) *exec.Cmd {
 	t.Helper()
 	return StartCommand(t, i.Command(i.Program, args...), sign)
 }
 
-// StartCommand is like [Home.StartProgram] for any command. Its Stderr is an [OutputBuffer].
+// StartCommand is like [Home.StartPicoclaw] for any command. Its Stderr is an [OutputBuffer].
 func StartCommand(t *testing.T, cmd *exec.Cmd, sign string) *exec.Cmd {
 	t.Helper()
 	said := &OutputBuffer{}

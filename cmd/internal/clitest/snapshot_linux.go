@@ -15,9 +15,9 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
-// Snapshot describes each file in the workspace by path: mode, content, time, link target, and other names of the
+// SnapshotWorkspace describes each file in the workspace by path: mode, content, time, link target, and other names of the
 // same file.
-func (a *Agent) Snapshot() map[string]string {
+func (a *Agent) SnapshotWorkspace() map[string]string {
 	a.T.Helper()
 	all, first := map[string]string{}, map[uint64]string{}
 	err := filepath.WalkDir(a.Workspace, func(path string, d fs.DirEntry, err error) error {
@@ -81,7 +81,7 @@ func describeXattrs(t *testing.T, path string) string {
 		t.Fatal(err)
 	}
 	defer func() { _ = f.Close() }()
-	all, err := workspace.ReadAttributes(f)
+	all, err := workspace.ReadXattrs(f)
 	if err != nil {
 		t.Fatal(err)
 	}

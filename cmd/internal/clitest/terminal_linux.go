@@ -29,14 +29,14 @@ type Terminal struct {
 	seen bytes.Buffer
 }
 
-// StartTerminal starts picoclaw on a terminal of 120 columns.
-func StartTerminal(t *testing.T, home string, env []string, args ...string) *Terminal {
+// StartPicoclawTerminal starts picoclaw on a terminal of 120 columns.
+func StartPicoclawTerminal(t *testing.T, home string, env []string, args ...string) *Terminal {
 	t.Helper()
-	return StartTerminalWithStreams(t, home, env, nil, nil, args...)
+	return StartPicoclawTerminalWithStreams(t, home, env, nil, nil, args...)
 }
 
-// StartTerminalWithStreams is like StartTerminal with stdin and stdout, if not nil, in place of the terminal.
-func StartTerminalWithStreams(t *testing.T, home string, env []string, stdin, stdout *os.File, args ...string) *Terminal {
+// StartPicoclawTerminalWithStreams is like StartPicoclawTerminal with stdin and stdout, if not nil, in place of the terminal.
+func StartPicoclawTerminalWithStreams(t *testing.T, home string, env []string, stdin, stdout *os.File, args ...string) *Terminal {
 	t.Helper()
 	cmd := exec.Command(hosttest.ProgramPath("bin/picoclaw"), args...)
 	cmd.Env = append([]string{"HOME=" + home, "PICOCLAW_HOME=" + home, "PATH=/usr/bin:/bin", "TERM=xterm", AskRuleEnv}, env...)
@@ -151,8 +151,8 @@ func (c *Terminal) Wait() error {
 	return c.Cmd.Wait()
 }
 
-// ExpectSuccess waits until the program exits with 0.
-func (c *Terminal) ExpectSuccess() {
+// WaitForSuccess waits until the program exits with 0.
+func (c *Terminal) WaitForSuccess() {
 	c.t.Helper()
 	if err := c.Wait(); err != nil {
 		c.t.Errorf("it ended with %v", err)

@@ -120,10 +120,10 @@ manages the tenant's configuration. Tenants can't see each other.`,
 	return cmd
 }
 
-// checkAddArguments requires a role, or tenant, and a name.
+// checkAddArguments requires a role (or tenant) and a name.
 func checkAddArguments(cmd *cobra.Command, args []string) error {
 	if len(args) != 2 {
-		return cli.UsageErrorf("%s takes a kind and a name: %s", cli.CommandName(cmd), cmd.UseLine())
+		return cli.UsageErrorf("%s takes a kind and a name: %s", cli.SubcommandPath(cmd), cmd.UseLine())
 	}
 	if !slices.Contains(cmd.ValidArgs, args[0]) {
 		return cli.UsageErrorf("%q can't be added: %s can", args[0], strings.Join(cmd.ValidArgs, ", "))
@@ -163,7 +163,7 @@ func newCmdRevoke(f *cli.Factory, runs Handlers) *cobra.Command {
 		Short:   "Revoke a machine's key",
 		Long:    "Revoke a machine's key. If the hub runs, its connections end at once. The name can be used again.",
 		Example: "  picoclaw hub revoke build1",
-		Args:    cli.OneName(&o.Name, "the name of one machine"),
+		Args:    cli.OneArgumentWithNoun(&o.Name, "the name of one machine"),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return runs.Revoke(cmd.Context(), o) },
 	}
 	addTenantFlag(cmd, &o.Tenant)
@@ -178,7 +178,7 @@ func newCmdWitness(f *cli.Factory, runs Handlers) *cobra.Command {
 		Long: `Print the audit log positions that a worker reported to the running hub, one per line. On the worker, picoclaw audit verify
 --witness FILE compares its log with them.`,
 		Example: "  picoclaw hub witness build1 > build1.jsonl",
-		Args:    cli.OneName(&o.Name, "the name of one worker"),
+		Args:    cli.OneArgumentWithNoun(&o.Name, "the name of one worker"),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return runs.Witness(cmd.Context(), o) },
 	}
 	addTenantFlag(cmd, &o.Tenant)

@@ -32,7 +32,7 @@ func NewLogger(w io.Writer, level hclog.Level, format string) hclog.Logger {
 	return logger
 }
 
-// redactingSink redacts secrets in messages, and forwards those of at least a level.
+// redactingSink redacts secrets in messages, and forwards messages from a level on.
 type redactingSink struct {
 	hclog.SinkAdapter
 	level hclog.Level

@@ -23,7 +23,7 @@ type Writer struct {
 	coloured bool
 }
 
-// NewWriter detects whether w is a terminal. A terminal gets colours unless NO_COLOR is set or TERM is dumb.
+// NewWriter returns a Writer for w. If w is a terminal, it gets colours unless NO_COLOR is set or TERM is dumb.
 func NewWriter(w io.Writer) *Writer {
 	o := &Writer{Writer: w, fd: -1}
 	if f, ok := w.(interface{ Fd() uintptr }); ok && term.IsTerminal(int(f.Fd())) {
@@ -78,9 +78,9 @@ func EscapeLine(text string) string { return hiddentext.Escape(lineBreakSpaces.R
 
 var lineBreakSpaces = strings.NewReplacer("\n", " ", "\t", " ", "\r", " ")
 
-// Clean replaces control characters if the stream is a terminal: text of an agent or a file name could otherwise move
+// ReplaceControls replaces control characters if the stream is a terminal: text of an agent or a file name could otherwise move
 // the cursor, change the title or type input. Other streams get text unchanged.
-func (o *Writer) Clean(text string) string {
+func (o *Writer) ReplaceControls(text string) string {
 	if !o.IsTerminal() {
 		return text
 	}
@@ -97,8 +97,8 @@ func replaceControls(text string) string {
 	}, text)
 }
 
-// FormatCount returns a number with a noun, in the plural unless the number is 1.
-func FormatCount(n int, noun string) string {
+// Pluralize returns a number with a noun, in the plural unless the number is 1.
+func Pluralize(n int, noun string) string {
 	switch stem, isY := strings.CutSuffix(noun, "y"); {
 	case n == 1:
 		return "1 " + noun

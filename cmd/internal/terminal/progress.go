@@ -27,8 +27,8 @@ type Progress struct {
 	shown       bool
 }
 
-// NewProgress starts a progress line. The first call of Update replaces message.
-func NewProgress(o *Writer, message string) *Progress {
+// StartProgress starts a progress line. The first call of Update replaces message.
+func StartProgress(o *Writer, message string) *Progress {
 	p := &Progress{out: o, began: time.Now(), message: message, stop: make(chan struct{}), ended: make(chan struct{})}
 	go p.redrawLoop()
 	return p

@@ -19,7 +19,7 @@ func TestProgressWaitsForAnswers(t *testing.T) {
 			defer seen.Reset()
 			return seen.String()
 		}
-		p := NewProgress(&Writer{Writer: &seen, fd: 1}, "the work")
+		p := StartProgress(&Writer{Writer: &seen, fd: 1}, "the work")
 		if text := drawn(time.Second); !strings.Contains(text, "the work") {
 			t.Errorf("work that takes a while shows %q", text)
 		}

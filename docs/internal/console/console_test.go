@@ -23,7 +23,7 @@ func TestConversationsAreFoundOnAPage(t *testing.T) {
 func TestCommandsArePlayedInOneShell(t *testing.T) {
 	home := t.TempDir()
 	steps := ParseSession("$ mkdir a; cd a; x=1\n$ pwd; echo $x $SHLVL_OF_CALLER >&2\n$ false\n")
-	got, err := Shell{Home: home, Programs: t.TempDir()}.RunSteps(t.Context(), steps)
+	got, err := CommandEnvironment{Home: home, Programs: t.TempDir()}.RunSteps(t.Context(), steps)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,8 +19,8 @@ type StepResult struct {
 	Code   int
 }
 
-// Shell is the environment in which a page's commands run.
-type Shell struct {
+// CommandEnvironment is the environment in which a page's commands run.
+type CommandEnvironment struct {
 	Home     string   // an empty directory: the working directory and HOME
 	Programs string   // directory that comes first in PATH
 	Env      []string // additional variables
@@ -28,7 +28,7 @@ type Shell struct {
 }
 
 // RunSteps runs the commands in order in one bash, without the caller's environment.
-func (s Shell) RunSteps(ctx context.Context, steps []Step) ([]StepResult, error) {
+func (s CommandEnvironment) RunSteps(ctx context.Context, steps []Step) ([]StepResult, error) {
 	if len(steps) == 0 {
 		return nil, nil
 	}
@@ -60,11 +60,11 @@ func (s Shell) RunSteps(ctx context.Context, steps []Step) ([]StepResult, error)
 	}
 	results := make([]StepResult, len(steps))
 	for i := range steps {
-		output, err := os.ReadFile(recordPath(records, i, "output"))
+		output, err := os.ReadFile(stepResultPath(records, i, "output"))
 		if err != nil {
 			return nil, fmt.Errorf("%q left nothing: %w", steps[i].Command, err)
 		}
-		code, err := os.ReadFile(recordPath(records, i, "code"))
+		code, err := os.ReadFile(stepResultPath(records, i, "code"))
 		if err != nil {
 			return nil, err
 		}
@@ -81,14 +81,14 @@ func (s Shell) RunSteps(ctx context.Context, steps []Step) ([]StepResult, error)
 func formatScript(steps []Step, records string) string {
 	var b strings.Builder
 	for i, step := range steps {
-		fmt.Fprintf(&b, "{\n%s\n} >%s 2>&1 </dev/null\necho $? >%s\n", step.Command, recordPath(records, i, "output"),
-			recordPath(records, i, "code"))
+		fmt.Fprintf(&b, "{\n%s\n} >%s 2>&1 </dev/null\necho $? >%s\n", step.Command, stepResultPath(records, i, "output"),
+			stepResultPath(records, i, "code"))
 	}
 	b.WriteString("exit 0\n")
 	return b.String()
 }
 
-// recordPath returns the path of the file with the output or exit code of a step.
-func recordPath(dir string, step int, what string) string {
+// stepResultPath returns the path of the file with the output or exit code of a step.
+func stepResultPath(dir string, step int, what string) string {
 	return filepath.Join(dir, strconv.Itoa(step)+"."+what)
 }

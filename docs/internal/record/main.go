@@ -50,11 +50,11 @@ func recordSession(programs, output string) error {
 		return err
 	}
 	steps := console.ParseSession(session)
-	results, err := console.Shell{Home: home, Programs: programs}.RunSteps(ctx, steps)
+	results, err := console.CommandEnvironment{Home: home, Programs: programs}.RunSteps(ctx, steps)
 	if err != nil {
 		return err
 	}
-	var lines []terminalLine
+	var lines []styledLine
 	for i, step := range steps {
 		lines = append(lines, commandLines(step.Command)...)
 		lines = append(lines, outputLines(results[i].Output)...)

@@ -18,20 +18,20 @@ const (
 	titleBar   = 32
 )
 
-// terminalLine is a line on the terminal, with the CSS class of its colour.
-type terminalLine struct{ class, text string }
+// styledLine is a line on the terminal, with the CSS class of its colour.
+type styledLine struct{ class, text string }
 
 // commandLines returns the lines of a command with its prompt.
-func commandLines(command string) []terminalLine { return wrapLine("typed", "$ "+command) }
+func commandLines(command string) []styledLine { return wrapLine("typed", "$ "+command) }
 
 // outputLines returns the lines of a command's output, and an empty line.
-func outputLines(output string) []terminalLine {
-	var lines []terminalLine
+func outputLines(output string) []styledLine {
+	var lines []styledLine
 	for text := range strings.Lines(output) {
 		text = strings.TrimRight(text, "\n")
 		lines = append(lines, wrapLine(lineClass(text), text)...)
 	}
-	return append(lines, terminalLine{})
+	return append(lines, styledLine{})
 }
 
 // lineClass returns the CSS class of an output line: error, hint or plain.
@@ -47,13 +47,13 @@ func lineClass(text string) string {
 }
 
 // wrapLine breaks a line as a terminal does.
-func wrapLine(class, text string) []terminalLine {
-	var lines []terminalLine
+func wrapLine(class, text string) []styledLine {
+	var lines []styledLine
 	for runes := []rune(text); ; runes = runes[columns:] {
 		if len(runes) <= columns {
-			return append(lines, terminalLine{class, string(runes)})
+			return append(lines, styledLine{class, string(runes)})
 		}
-		lines = append(lines, terminalLine{class, string(runes[:columns])})
+		lines = append(lines, styledLine{class, string(runes[:columns])})
 	}
 }
 
@@ -61,7 +61,7 @@ const style = `text{font:13px ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu
 .plain{fill:#c9d1d9}.typed{fill:#fff;font-weight:600}.prompt{fill:#3fb950}.note{fill:#8b949e;font-weight:400}.error{fill:#ff7b72}.hint{fill:#d2a8ff}`
 
 // drawSVG returns the lines as an SVG image. Each line has an explicit length, so that it fits in any font.
-func drawSVG(lines []terminalLine) string {
+func drawSVG(lines []styledLine) string {
 	for len(lines) > 0 && lines[len(lines)-1].text == "" {
 		lines = lines[:len(lines)-1]
 	}

@@ -136,5 +136,5 @@ func argumentsObject(arguments json.RawMessage) json.RawMessage {
 	if json.Unmarshal(arguments, &fields) == nil && fields != nil {
 		return arguments
 	}
-	return wire.MustEncode(map[string]json.RawMessage{"malformed": arguments})
+	return wire.EncodeOrNil(map[string]json.RawMessage{"malformed": arguments})
 }

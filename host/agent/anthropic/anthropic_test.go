@@ -15,7 +15,7 @@ import (
 
 const key = "sk-ant-this-is-a-secret"
 
-func model(t *testing.T, steps ...modeltest.ScriptedReply) (*Model, *modeltest.FakeModel) {
+func model(t *testing.T, steps ...modeltest.ScriptedReply) (*Model, *modeltest.FakeModelServer) {
 	t.Helper()
 	server := modeltest.StartServer(steps...)
 	t.Cleanup(server.Close)

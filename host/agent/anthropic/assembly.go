@@ -113,24 +113,24 @@ func (a *replyAssembler) emitText(kind, text string) {
 func (a *replyAssembler) addDelta(b *contentBlock, delta jsonFields) error {
 	switch kind := stringField(delta["type"]); kind {
 	case "":
-		return fmt.Errorf("a piece has no type: %s", wire.TextSnippet(wire.MustEncode(delta)))
+		return fmt.Errorf("a piece has no type: %s", wire.TextSnippet(wire.EncodeOrNil(delta)))
 	case "input_json_delta":
 		var piece string
 		if err := json.Unmarshal(delta["partial_json"], &piece); err != nil {
-			return fmt.Errorf("partial_json is no text: %s", wire.TextSnippet(wire.MustEncode(delta)))
+			return fmt.Errorf("partial_json is no text: %s", wire.TextSnippet(wire.EncodeOrNil(delta)))
 		}
 		b.input.WriteString(piece)
 	case "citations_delta":
 		var known []json.RawMessage
 		_ = json.Unmarshal(b.fields["citations"], &known) // initially null
-		b.fields["citations"] = wire.MustEncode(append(known, delta["citation"]))
+		b.fields["citations"] = wire.EncodeOrNil(append(known, delta["citation"]))
 	default:
 		for name, value := range delta {
 			var piece string
 			if name == "type" || json.Unmarshal(value, &piece) != nil {
 				continue
 			}
-			b.fields[name] = wire.MustEncode(stringField(b.fields[name]) + piece)
+			b.fields[name] = wire.EncodeOrNil(stringField(b.fields[name]) + piece)
 			a.emitText(name, piece)
 		}
 	}
@@ -151,7 +151,7 @@ func (a *replyAssembler) BuildReply(from string) (*agent.ModelReply, error) {
 		case "tool_use":
 			call := agent.ToolCall{ID: stringField(b.fields["id"]), Tool: stringField(b.fields["name"]), Arguments: b.callArguments()}
 			if call.ID == "" || call.Tool == "" {
-				return nil, fmt.Errorf("a call has no id or no name: %s", wire.TextSnippet(wire.MustEncode(b.fields)))
+				return nil, fmt.Errorf("a call has no id or no name: %s", wire.TextSnippet(wire.EncodeOrNil(b.fields)))
 			}
 			b.fields["input"] = argumentsObject(call.Arguments)
 			m.Calls = append(m.Calls, call)
@@ -163,7 +163,7 @@ func (a *replyAssembler) BuildReply(from string) (*agent.ModelReply, error) {
 		kept = append(kept, b.fields)
 	}
 	if len(m.Calls) > 0 || m.Text != "" {
-		m.Extra = wire.MustEncode(kept)
+		m.Extra = wire.EncodeOrNil(kept)
 	}
 	r := &agent.ModelReply{Message: m, Stop: agent.StopEnded, Usage: agent.TokenUsage{Input: int64(a.usage.Input),
 		CacheRead: int64(a.usage.CacheRead), CacheWrite: int64(a.usage.CacheWrite), Output: int64(a.usage.Output)}}
@@ -186,7 +186,7 @@ func (b *contentBlock) callArguments() json.RawMessage {
 	case json.Valid([]byte(pieces)):
 		return json.RawMessage(pieces)
 	default:
-		return wire.MustEncode(pieces)
+		return wire.EncodeOrNil(pieces)
 	}
 }
 

@@ -45,7 +45,7 @@ func (a *replyAssembler) beginCall(id, tool string, args json.RawMessage) error 
 	}
 	a.callCount++
 	if limit := a.request.Remaining.Calls; limit > 0 && a.callCount > limit {
-		return &agent.BudgetError{Budget: "calls", Setting: "agents.defaults.budget.calls",
+		return &agent.BudgetExceededError{Budget: "calls", Setting: "agents.defaults.budget.calls",
 			Message: fmt.Sprintf("%s used the %d remaining calls and requested another", a.name, limit)}
 	}
 	c := agent.ToolCall{ID: id, Tool: tool, Arguments: args}
@@ -93,8 +93,7 @@ var statusPattern = lazyregexp.New(`(?i)\bstatus:? ([45]\d\d)\b`)
 // tooLongPattern matches errors for conversations that exceed the context window.
 var tooLongPattern = lazyregexp.New(`(?i)prompt is too long|context.?(window|length)|too many (input )?tokens`)
 
-// failureError returns the error of a program that gave no reply. After calls it is permanent, since retries repeat
-// calls.
+// failureError returns the error of a program that gave no reply. It is permanent if a retry would repeat calls.
 func (a *replyAssembler) failureError(status int, why string) error {
 	why = cmp.Or(strings.TrimSpace(why), a.lastError, "it does not say why")
 	if m := statusPattern().FindStringSubmatch(why); status == 0 && m != nil {

@@ -136,7 +136,7 @@ func (c *claudeEventHandler) handleEvent(line []byte) error {
 		}
 		return nil
 	}
-	return c.handleMessage(&e)
+	return c.addMessage(&e)
 }
 
 // checkToolsAndServers returns an error if the program has other tools or servers than picoclaw's.
@@ -161,8 +161,8 @@ func (c *claudeEventHandler) checkToolsAndServers(e *claudeEvent) error {
 	return nil
 }
 
-// handleMessage adds the texts, calls and results of a complete message to the reply.
-func (c *claudeEventHandler) handleMessage(e *claudeEvent) error {
+// addMessage adds the texts, calls and results of a complete message to the reply.
+func (c *claudeEventHandler) addMessage(e *claudeEvent) error {
 	var blocks []struct {
 		Type, Text string
 		ID, Name   string
@@ -222,10 +222,10 @@ func (c *claudeEventHandler) handleResult(e *claudeEvent) error {
 	left := c.request.Remaining
 	switch {
 	case e.Subtype == "error_max_turns":
-		return &agent.BudgetError{Budget: "iterations", Setting: "agents.defaults.max_tool_iterations",
+		return &agent.BudgetExceededError{Budget: "iterations", Setting: "agents.defaults.max_tool_iterations",
 			Message: fmt.Sprintf("%s has reached its limit of %d requests to the model", c.name, left.Iterations)}
 	case e.Subtype == "error_max_budget_usd":
-		return &agent.BudgetError{Budget: "cost_usd", Setting: "agents.defaults.budget.cost_usd",
+		return &agent.BudgetExceededError{Budget: "cost_usd", Setting: "agents.defaults.budget.cost_usd",
 			Message: fmt.Sprintf("%s has used the remaining %v US dollars", c.name, left.CostUSD)}
 	case e.IsError || e.Subtype != "success":
 		return c.failureError(e.Status, cmp.Or(e.Result, strings.Join(e.Errors, "; "), e.Subtype))

@@ -54,7 +54,7 @@ type Options struct {
 // ProgramModel is a model behind a command-line program, such as Claude Code.
 type ProgramModel struct {
 	options     Options
-	vendor      *vendorProgram
+	vendor      *programAdapter
 	name        string // for errors
 	program     *installedProgram
 	hosts       []string
@@ -198,7 +198,7 @@ func (c *ProgramModel) runProgram(ctx context.Context, args []string, input []by
 	case waited != nil && !errors.Is(waited, context.DeadlineExceeded):
 		return nil, fmt.Errorf("%s could not be run: %w", c.name, waited)
 	}
-	return nil, a.failureError(0, fmt.Sprintf("it ended without an answer (%s)%s", exit, c.stderrEnd(said)))
+	return nil, a.failureError(0, fmt.Sprintf("it ended without an answer (%s)%s", exit, c.stderrTail(said)))
 }
 
 // readEvents passes a program's output to the event handler, until the reply is complete or the output ends.
@@ -240,8 +240,8 @@ func (c *ProgramModel) confinedProgram(args []string) session.AgentProgram {
 	return p
 }
 
-// stderrEnd returns the end of the program's standard error for error messages.
-func (c *ProgramModel) stderrEnd(said *stdio.TailBuffer) string {
+// stderrTail returns the end of the program's standard error for error messages.
+func (c *ProgramModel) stderrTail(said *stdio.TailBuffer) string {
 	text, _ := said.Text()
 	text = shortenToOneLine(text)
 	if c.options.Key != "" {

@@ -225,7 +225,7 @@ func TestCallBudgetEndsProgram(t *testing.T) {
 		first, _, _ = strings.Cut(first, `{"type": "turn.completed"`)
 		model, _, _ := standIn(t, maker, strings.TrimSuffix(first, "END")+"END\n"+more)
 		_, err := model.Generate(t.Context(), (&heard{}).request(agent.ModelRequest{Remaining: agent.RemainingBudget{Calls: 1}}), nil)
-		var over *agent.BudgetError
+		var over *agent.BudgetExceededError
 		if !errors.As(err, &over) || over.Budget != "calls" {
 			t.Errorf("%s: got %v", maker, err)
 		}
@@ -249,7 +249,7 @@ func TestHangingProgramEndsWithTurn(t *testing.T) {
 	if _, err := model.Generate(ctx, (&heard{}).request(agent.ModelRequest{}), nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
-	hosttest.WaitUntil(t, "its child ends", func() bool { return !hosttest.IsAlive(pid) })
+	hosttest.WaitUntil(t, "its child ends", func() bool { return !hosttest.IsProcessAlive(pid) })
 }
 
 // A conversation is told as JSON, so that no message passes for another; a long system prompt is told with it.

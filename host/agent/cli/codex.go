@@ -88,7 +88,7 @@ func (c *codexEventHandler) handleEvent(line []byte) error {
 	}
 	switch e.Type {
 	case "item.started", "item.updated", "item.completed":
-		return c.handleItem(&e)
+		return c.addItem(&e)
 	case "error": // it may continue
 		c.lastError = e.Message
 	case "turn.failed":
@@ -104,8 +104,8 @@ func (c *codexEventHandler) handleEvent(line []byte) error {
 	return nil
 }
 
-// handleItem adds an item to the reply. It returns an error for unknown item types.
-func (c *codexEventHandler) handleItem(e *codexEvent) error {
+// addItem adds an item to the reply. It returns an error for unknown item types.
+func (c *codexEventHandler) addItem(e *codexEvent) error {
 	i := &e.Item
 	ended := e.Type == "item.completed"
 	switch i.Type {

@@ -26,9 +26,9 @@ const (
 	CodexVendor  ProgramVendor = "codex-cli"
 )
 
-// vendorProgram describes a vendor's command-line agent, such as claude or codex: how to start it, authenticate it and
+// programAdapter describes a vendor's command-line agent, such as claude or codex: how to start it, authenticate it and
 // read its output.
-type vendorProgram struct {
+type programAdapter struct {
 	program      string   // name on the PATH
 	api          string   // base URL of its API
 	keyVariable  string   // environment variable of its key
@@ -42,7 +42,7 @@ type vendorProgram struct {
 }
 
 // vendorPrograms are the supported programs.
-var vendorPrograms = map[ProgramVendor]*vendorProgram{
+var vendorPrograms = map[ProgramVendor]*programAdapter{
 	ClaudeVendor: {
 		program: "claude", api: "https://api.anthropic.com", keyVariable: "ANTHROPIC_API_KEY",
 		keyVariables: []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"},
@@ -62,7 +62,7 @@ var vendorPrograms = map[ProgramVendor]*vendorProgram{
 func (c *ProgramModel) baseURL() string { return cmp.Or(c.options.BaseURL, c.vendor.api) }
 
 // apiHosts returns the hosts that the program must reach: the host of base or, if base is empty, of the vendor's API.
-func (m *vendorProgram) apiHosts(base string) ([]string, error) {
+func (m *programAdapter) apiHosts(base string) ([]string, error) {
 	u, err := url.Parse(cmp.Or(base, m.api))
 	if err != nil || u.Hostname() == "" || u.Scheme != "https" && u.Scheme != "http" {
 		return nil, errors.New("its base URL is not one of http or https")
@@ -142,7 +142,7 @@ func scriptInterpreter(file string) (string, error) {
 	return "", nil
 }
 
-// repeatOption returns the option with each value as arguments, sorted.
+// repeatOption returns the option before each NAME=VALUE, sorted.
 func repeatOption(option string, values map[string]string) []string {
 	var args []string
 	for _, name := range slices.Sorted(maps.Keys(values)) {

@@ -33,9 +33,9 @@ type ScriptedCall struct{ ID, Tool, Arguments string }
 // ScriptedUsage is the token usage of a response.
 type ScriptedUsage struct{ Input, Output, Cached int }
 
-// FakeModel is a scripted model server with the protocols of Anthropic and OpenAI. OpenAI clients append "/v1" to its
+// FakeModelServer is a scripted model server with the protocols of Anthropic and OpenAI. OpenAI clients append "/v1" to its
 // URL.
-type FakeModel struct {
+type FakeModelServer struct {
 	*httptest.Server
 
 	mu       sync.Mutex
@@ -51,28 +51,28 @@ type RecordedRequest struct {
 }
 
 // StartServer starts a server; the caller closes it.
-func StartServer(script ...ScriptedReply) *FakeModel {
-	s := &FakeModel{script: script}
+func StartServer(script ...ScriptedReply) *FakeModelServer {
+	s := &FakeModelServer{script: script}
 	s.Server = httptest.NewServer(http.HandlerFunc(s.serveHTTP))
 	return s
 }
 
 // Requests returns the requests so far.
-func (s *FakeModel) Requests() []RecordedRequest {
+func (s *FakeModelServer) Requests() []RecordedRequest {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]RecordedRequest(nil), s.requests...)
 }
 
 // AddReplies appends replies to the script.
-func (s *FakeModel) AddReplies(script ...ScriptedReply) {
+func (s *FakeModelServer) AddReplies(script ...ScriptedReply) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.script = append(s.script, script...)
 }
 
 // nextReply records a request and returns its reply.
-func (s *FakeModel) nextReply(r *http.Request) ScriptedReply {
+func (s *FakeModelServer) nextReply(r *http.Request) ScriptedReply {
 	body, err := io.ReadAll(r.Body)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -88,7 +88,7 @@ func (s *FakeModel) nextReply(r *http.Request) ScriptedReply {
 	return step
 }
 
-func (s *FakeModel) serveHTTP(w http.ResponseWriter, r *http.Request) {
+func (s *FakeModelServer) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	step := s.nextReply(r)
 	if step.Wait != nil {
 		select {
@@ -128,7 +128,7 @@ func (s *FakeModel) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// openAIEvents returns the OpenAI stream events of a step. last are the final events.
+// openAIEvents returns the OpenAI stream events of a reply; last are the final ones.
 func openAIEvents(s ScriptedReply) (events, last []string) {
 	delta := func(format string, args ...any) {
 		events = append(events, fmt.Sprintf(`{"choices":[{"index":0,"delta":{%s}}]}`, fmt.Sprintf(format, args...)))
@@ -156,7 +156,7 @@ func openAIEvents(s ScriptedReply) (events, last []string) {
 	return events, append(last, "[DONE]")
 }
 
-// anthropicEvents returns the Anthropic stream events of a step. last are the final events.
+// anthropicEvents returns the Anthropic stream events of a reply; last are the final ones.
 func anthropicEvents(s ScriptedReply) (events, last []string) {
 	add := func(format string, args ...any) { events = append(events, fmt.Sprintf(format, args...)) }
 	var u ScriptedUsage

@@ -298,7 +298,7 @@ func (a *replyAssembler) BuildReply(from string) (*agent.ModelReply, error) {
 		case json.Valid([]byte(text)):
 			one.Arguments = json.RawMessage(text)
 		default:
-			one.Arguments = wire.MustEncode(text)
+			one.Arguments = wire.EncodeOrNil(text)
 		}
 		m.Calls = append(m.Calls, one)
 	}
@@ -309,11 +309,11 @@ func (a *replyAssembler) BuildReply(from string) (*agent.ModelReply, error) {
 func mergeFieldPieces(a, b json.RawMessage) json.RawMessage {
 	var texts [2]string
 	if json.Unmarshal(a, &texts[0]) == nil && json.Unmarshal(b, &texts[1]) == nil {
-		return wire.MustEncode(texts[0] + texts[1])
+		return wire.EncodeOrNil(texts[0] + texts[1])
 	}
 	var lists [2][]json.RawMessage
 	if json.Unmarshal(a, &lists[0]) == nil && json.Unmarshal(b, &lists[1]) == nil {
-		return wire.MustEncode(append(lists[0], lists[1]...))
+		return wire.EncodeOrNil(append(lists[0], lists[1]...))
 	}
 	return b
 }
@@ -326,5 +326,5 @@ func encodeFields(f jsonFields) json.RawMessage {
 	if len(f) == 0 {
 		return nil
 	}
-	return wire.MustEncode(f)
+	return wire.EncodeOrNil(f)
 }

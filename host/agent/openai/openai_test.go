@@ -18,7 +18,7 @@ import (
 
 const key = "sk-this-is-a-secret-key"
 
-func model(t *testing.T, steps ...modeltest.ScriptedReply) (*Model, *modeltest.FakeModel) {
+func model(t *testing.T, steps ...modeltest.ScriptedReply) (*Model, *modeltest.FakeModelServer) {
 	t.Helper()
 	server := modeltest.StartServer(steps...)
 	t.Cleanup(server.Close)

@@ -66,7 +66,7 @@ func (s *supervisor) runProgram() error {
 		Limits:    policy.Exec.Limits,
 	}
 	// What this process is held to itself, its children need not be held to one by one.
-	if err = errors.Join(isolation.LimitSelf(profile.Limits), iso.InstallChildFilter(profile)); err != nil {
+	if err = errors.Join(isolation.LimitSelf(profile.Limits), iso.ApplyChildFilterToSelf(profile)); err != nil {
 		return err
 	}
 	out := wire.RunOutcome{}
@@ -107,7 +107,7 @@ func (s *supervisor) watchChanges(files *workspace.Workspace, profile *isolation
 		out.NoHistory = "agents.defaults.restrict_to_workspace is off"
 		return func() {}, nil
 	}
-	options := workspace.MonitorOptions{Background: true}
+	options := workspace.EnforcerOptions{Background: true}
 	var recorder *undo.Recorder
 	var store *undo.Store
 	if s.start.Policy.Undo.Dir != "" {
@@ -119,7 +119,7 @@ func (s *supervisor) watchChanges(files *workspace.Workspace, profile *isolation
 	} else {
 		out.NoHistory = "tools.undo.enabled is off, or the program could write to its own history"
 	}
-	monitor := files.MonitorChanges(options)
+	monitor := files.NewChangeMonitor(options)
 	profile.Notice = monitor.BeforeChange
 	return func() {
 		protected := monitor.FinishMonitor()

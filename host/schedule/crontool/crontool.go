@@ -32,7 +32,7 @@ type Options struct {
 func NewPlugin(o Options) (session.BuiltinPlugin, error) {
 	handler := cronTool{o}
 	cron, err := session.NewBuiltinTool("cron", "Schedule your own work: a message to you, or a command. Use at_seconds for "+
-		"once, every_seconds for an interval, cron_expr for times of the day.", handler.handleCall)
+		"once, every_seconds for an interval, cron_expr for times of the day.", handler.runCronAction)
 	if err != nil {
 		return session.BuiltinPlugin{}, err
 	}
@@ -72,16 +72,16 @@ func (in *cronArguments) parseSchedule(now time.Time) (schedule.Schedule, bool) 
 // cronTool handles calls of the tool.
 type cronTool struct{ Options }
 
-// handleCall carries out the action of a call.
-func (t cronTool) handleCall(_ context.Context, s *session.Session, in cronArguments) (string, error) {
+// runCronAction carries out the action of a call.
+func (t cronTool) runCronAction(_ context.Context, s *session.Session, in cronArguments) (string, error) {
 	agent := s.Policy().AgentID()
 	narrowing, now := s.Policy().PathRestriction(), time.Now()
-	store := t.Store(agent).FilterJobs(func(j schedule.Job) bool { return narrowing.Includes(JobPathRestriction(j)) })
+	store := t.Store(agent).FilteredView(func(j schedule.Job) bool { return narrowing.Includes(JobPathRestriction(j)) })
 	if in.Command != "" {
 		if !t.AllowCommand(agent) {
 			return "", CommandsDisabledError()
 		}
-		if err := CheckCommand(s, in.Command); err != nil {
+		if err := CheckJobCommand(s, in.Command); err != nil {
 			return "", err
 		}
 	}
@@ -119,7 +119,7 @@ func (t cronTool) handleCall(_ context.Context, s *session.Session, in cronArgum
 		// the policy may have changed since the job was added
 		j, err := store.Job(in.JobID)
 		if err == nil && j.Payload.Command != "" {
-			err = CheckCommand(s, j.Payload.Command)
+			err = CheckJobCommand(s, j.Payload.Command)
 		}
 		if err != nil {
 			return "", invalidArgumentError(err)
@@ -161,9 +161,9 @@ type callExplainer interface {
 	ExplainCall(tool string, arguments json.RawMessage) (guard.Decision, *session.Error)
 }
 
-// CheckCommand returns an error if a job could not run a command. Each run decides on the command again, as a call of
+// CheckJobCommand returns an error if a job could not run a command. Each run decides on the command again, as a call of
 // exec without a person to approve it.
-func CheckCommand(s callExplainer, command string) error {
+func CheckJobCommand(s callExplainer, command string) error {
 	arguments, err := json.Marshal(map[string]string{"command": command})
 	if err != nil {
 		return err

@@ -41,13 +41,13 @@ func StartCollector() *Collector {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/traces", func(w http.ResponseWriter, r *http.Request) {
 		var m collecttraces.ExportTraceServiceRequest
-		if c.decodeRequest(w, r, &m) {
+		if c.decodeAndRecord(w, r, &m) {
 			c.recordSpans(&m)
 		}
 	})
 	mux.HandleFunc("POST /v1/metrics", func(w http.ResponseWriter, r *http.Request) {
 		var m collectmetrics.ExportMetricsServiceRequest
-		if c.decodeRequest(w, r, &m) {
+		if c.decodeAndRecord(w, r, &m) {
 			c.recordMetrics(&m)
 		}
 	})
@@ -55,7 +55,7 @@ func StartCollector() *Collector {
 	return c
 }
 
-func (c *Collector) decodeRequest(w http.ResponseWriter, r *http.Request, m proto.Message) bool {
+func (c *Collector) decodeAndRecord(w http.ResponseWriter, r *http.Request, m proto.Message) bool {
 	body, err := io.ReadAll(r.Body)
 	if err == nil {
 		err = proto.Unmarshal(body, m)
@@ -140,8 +140,8 @@ func (c *Collector) SpansNamed(name string) (found []Span) {
 	return found
 }
 
-// Metrics returns the latest value of each metric. Keys are the name and the attributes as fmt prints a map. The value
-// of a histogram is its count.
+// Metrics returns the latest value of each metric, for a histogram its count. A key is the name followed by the
+// attributes, printed as a map.
 func (c *Collector) Metrics() map[string]float64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -159,8 +159,8 @@ func (c *Collector) RequestHeaders() []http.Header {
 	return append([]http.Header(nil), c.headers...)
 }
 
-// ReceivedText reports whether a text was received anywhere.
-func (c *Collector) ReceivedText(text string) bool {
+// HasReceivedText reports whether a text was received anywhere.
+func (c *Collector) HasReceivedText(text string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return strings.Contains(c.raw.String(), text)

@@ -81,7 +81,7 @@ func runBenchmarks(only, file string, runs int, save, check bool) error {
 				continue
 			}
 			for _, pkg := range part.packages {
-				if err := measurePart(part.name, pkg, all); err != nil {
+				if err := runPackageBenchmark(part.name, pkg, all); err != nil {
 					unmeasured[part.name] = true
 					failed = errors.Join(failed, fmt.Errorf("measure %s in %s: %w", part.name, pkg, err))
 				}
@@ -103,8 +103,8 @@ func runBenchmarks(only, file string, runs int, save, check bool) error {
 	return failed
 }
 
-// measurePart runs the benchmark of one part in one package, prints its figures and adds them to all.
-func measurePart(part, pkg string, all map[string][]benchMetric) error {
+// runPackageBenchmark runs the benchmark of one part in one package, prints its figures and adds them to all.
+func runPackageBenchmark(part, pkg string, all map[string][]benchMetric) error {
 	fmt.Printf("\n%s (%s)\n", part, pkg)
 	out, err := exec.Command("go", "test", "-run", "^$", "-bench", "(?i)^Benchmark"+part+"$", "-benchtime", "2s",
 		"-timeout", "30m", pkg).CombinedOutput()

@@ -25,9 +25,9 @@ type baseDir struct {
 // errDirRemoved reports that another process removed the directory before it was locked.
 var errDirRemoved = errors.New("it was removed at once")
 
-// createBaseDir creates this process's base directory in a parent group, after it has removed those of dead processes.
+// createBaseDir removes dead processes' base directories in a parent group, then creates this process's.
 func createBaseDir(parent string) (*baseDir, error) {
-	sweepDeadDirs(parent)
+	removeStaleBaseDirs(parent)
 	err := errDirRemoved
 	for try := 0; try < 8 && errors.Is(err, errDirRemoved); try++ {
 		var b *baseDir
@@ -71,26 +71,26 @@ func lockDir(dir string) (*os.File, error) {
 	return f, nil
 }
 
-// sweepDeadDirs removes the base directories of ended processes in a parent group, and kills the processes in them.
-func sweepDeadDirs(parent string) {
+// removeStaleBaseDirs removes the base directories of ended processes in a parent group, and kills the processes in them.
+func removeStaleBaseDirs(parent string) {
 	for _, entry := range listGroups(parent) {
 		if !strings.HasPrefix(entry, dirPrefix) {
 			continue
 		}
 		dir := filepath.Join(parent, entry)
 		if lock, err := lockDir(dir); err == nil { // a failed lock means that the process lives
-			removeDirTree(dir)
+			killAndRemoveTree(dir)
 			_ = lock.Close()
 		}
 	}
 }
 
-// removeDirTree kills the processes in a directory's groups, and removes the groups and the directory.
-func removeDirTree(dir string) {
+// killAndRemoveTree kills the processes in a directory's groups, and removes the groups and the directory.
+func killAndRemoveTree(dir string) {
 	for _, entry := range listGroups(dir) {
-		removeGroup(filepath.Join(dir, entry))
+		killAndRemoveGroup(filepath.Join(dir, entry))
 	}
-	removeGroup(dir)
+	killAndRemoveGroup(dir)
 }
 
 // isInsideBase reports whether this process is in a group below base.
@@ -117,8 +117,8 @@ func listGroups(dir string) []string {
 // removeTimeout limits the wait for killed processes to end. Only processes that the kernel can't kill take longer.
 const removeTimeout = time.Second
 
-// removeGroup kills the processes in a group and removes the group.
-func removeGroup(dir string) {
+// killAndRemoveGroup kills the processes in a group and removes the group.
+func killAndRemoveGroup(dir string) {
 	pause := 50 * time.Microsecond
 	for deadline := time.Now().Add(removeTimeout); ; pause = min(2*pause, 10*time.Millisecond) {
 		if err := unix.Rmdir(dir); !errors.Is(err, unix.EBUSY) || time.Now().After(deadline) {

@@ -94,7 +94,7 @@ func (h *hierarchy) moveSelfToLeaf() error {
 		if len(in) == 0 {
 			return nil
 		}
-		if slices.ContainsFunc(in, func(pid int) bool { return !isDescendant(pid) && !hasExited(pid) }) {
+		if slices.ContainsFunc(in, func(pid int) bool { return !isSelfOrDescendant(pid) && !hasExited(pid) }) {
 			return errSharedGroup
 		}
 		for _, pid := range in {
@@ -106,8 +106,8 @@ func (h *hierarchy) moveSelfToLeaf() error {
 	return errSharedGroup
 }
 
-// isDescendant reports whether a process is this one or one of its descendants.
-func isDescendant(pid int) bool {
+// isSelfOrDescendant reports whether a process is this one or one of its descendants.
+func isSelfOrDescendant(pid int) bool {
 	for pid > 1 && pid != os.Getpid() {
 		e, ok := proctable.Read(pid)
 		if !ok {

@@ -40,7 +40,7 @@ func (p *Hierarchies) NewGroup(name string, l GroupLimits) (*Group, error) {
 			err = p.applyLimits(h, dir, l)
 		}
 		if err != nil {
-			g.RemoveGroup()
+			g.KillAndRemove()
 			return nil, fmt.Errorf("make the control group %s: %w", dir, err)
 		}
 	}
@@ -53,7 +53,7 @@ func (p *Hierarchies) applyLimits(h *hierarchy, dir string, l GroupLimits) error
 		if keeper != h {
 			continue
 		}
-		if err := writeSettings(dir, limitSettings(h.version, controller, l)); err != nil {
+		if err := writeSettings(dir, controllerSettings(h.version, controller, l)); err != nil {
 			return err
 		}
 	}
@@ -70,12 +70,12 @@ func sanitizeName(name string) string {
 	}, name)
 }
 
-// EnterThread prepares the calling thread to start a child in the group. The thread must be locked. In v1, EnterThread
+// PrepareChildStart prepares the calling thread to start a child in the group. The thread must be locked. In v1, PrepareChildStart
 // moves the thread into the group, and leave moves it back. In v2, it changes attr so that the kernel starts the child
 // in the group. If attr is nil, leave moves the child; processes that the child started before stay outside.
 //
 // leave takes the process id of the child, or 0 if there is none. It opens no files, so it works after restrictions.
-func (g *Group) EnterThread(attr *syscall.SysProcAttr) (leave func(pid int) error, err error) {
+func (g *Group) PrepareChildStart(attr *syscall.SysProcAttr) (leave func(pid int) error, err error) {
 	var returnFiles, procsFiles, files []*os.File
 	open := func(flag int, path ...string) *os.File {
 		f, failed := os.OpenFile(filepath.Join(path...), flag, 0)
@@ -151,11 +151,11 @@ func (g *Group) KillProcesses() {
 	}
 }
 
-// RemoveGroup kills the processes in the group and removes the group.
-func (g *Group) RemoveGroup() {
+// KillAndRemove kills the processes in the group and removes the group.
+func (g *Group) KillAndRemove() {
 	g.removeOnce.Do(func() {
 		for _, part := range g.dirs {
-			removeGroup(part.path)
+			killAndRemoveGroup(part.path)
 		}
 	})
 }

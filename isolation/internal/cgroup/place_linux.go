@@ -124,14 +124,14 @@ func (p *Hierarchies) MissingControllerReasons() []*UnavailableReason { return p
 func (p *Hierarchies) Close() {
 	p.closeOnce.Do(func() {
 		for _, dir := range p.GroupDirs() {
-			removeGroup(dir)
+			killAndRemoveGroup(dir)
 		}
 		for _, h := range p.hierarchies {
 			h.undoDelegation()
 			if isInsideBase(h.base.path) {
 				continue // another place of this process is inside; the lock stays until the process ends
 			}
-			removeDirTree(h.base.path)
+			killAndRemoveTree(h.base.path)
 			_ = h.base.lock.Close()
 		}
 	})

@@ -66,7 +66,7 @@ func startShellIn(t *testing.T, g *Group, attr *syscall.SysProcAttr) *shellProce
 	defer runtime.UnlockOSThread()
 	leave := func(int) error { return nil }
 	if g != nil {
-		if leave, err = g.EnterThread(attr); err != nil {
+		if leave, err = g.PrepareChildStart(attr); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -145,7 +145,7 @@ func TestProcesses(t *testing.T) {
 	if n := countProcesses(group); n > 50 {
 		t.Errorf("%d processes in a group for 50", n)
 	}
-	group.RemoveGroup()
+	group.KillAndRemove()
 	for _, part := range group.dirs {
 		if _, err := os.Stat(part.path); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("%s is left", part.path)
@@ -179,7 +179,7 @@ func TestMemory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer group.RemoveGroup()
+	defer group.KillAndRemove()
 	inside, outside := startShellIn(t, group, &syscall.SysProcAttr{}), startShell(t)
 	if got := inside.runScript(t, take); got != "ended" {
 		t.Errorf("150 MB in 64: %s", got)
@@ -204,7 +204,7 @@ func TestEnter(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer group.RemoveGroup()
+			defer group.KillAndRemove()
 			pid := startShellIn(t, group, attr).cmd.Process.Pid
 			for _, part := range group.dirs {
 				if in := listProcesses(part.path); !slices.Equal(in, []int{pid}) {
@@ -228,13 +228,13 @@ func TestEnterRemovedGroup(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	removeGroup(group.dirs[len(group.dirs)-1].path)
-	defer group.RemoveGroup()
+	killAndRemoveGroup(group.dirs[len(group.dirs)-1].path)
+	defer group.KillAndRemove()
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	before := membershipOf(t, "thread-self")
 	attr := &syscall.SysProcAttr{}
-	if _, err := group.EnterThread(attr); err == nil || attr.UseCgroupFD {
+	if _, err := group.PrepareChildStart(attr); err == nil || attr.UseCgroupFD {
 		t.Errorf("error %v, %+v", err, attr)
 	}
 	if after := membershipOf(t, "thread-self"); after != before {
@@ -272,7 +272,7 @@ func TestWeight(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(group.RemoveGroup)
+		t.Cleanup(group.KillAndRemove)
 		shell := startShellIn(t, group, &syscall.SysProcAttr{})
 		if err := unix.SchedSetaffinity(shell.cmd.Process.Pid, &one); err != nil {
 			t.Fatal(err)
@@ -314,7 +314,7 @@ func TestGroupKill(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer group.RemoveGroup()
+	defer group.KillAndRemove()
 	child := startShellIn(t, group, &syscall.SysProcAttr{Setsid: true})
 	pid, err := strconv.Atoi(child.runScript(t, "setsid sh -c 'setsid sleep 60 >/dev/null & echo $!'"))
 	if err != nil {
@@ -342,7 +342,7 @@ func TestSweep(t *testing.T) {
 	if err := moveToGroup(filepath.Join(dead, "shell-1"), survivor.cmd.Process.Pid); err != nil {
 		t.Fatal(err)
 	}
-	sweepDeadDirs(own)
+	removeStaleBaseDirs(own)
 	if _, err := os.Stat(dead); !errors.Is(err, os.ErrNotExist) {
 		t.Error("what a dead process left is still there")
 	}

@@ -28,19 +28,19 @@ type controlSetting struct {
 	optional    bool // missing in some kernels
 }
 
-// limitSettings returns the control files and values that set the limits of a controller.
-func limitSettings(version int, controller string, l GroupLimits) []controlSetting {
+// controllerSettings returns the control files and values that set the limits of a controller.
+func controllerSettings(version int, controller string, l GroupLimits) []controlSetting {
 	var all []controlSetting
 	switch {
 	case controller == Processes && l.Processes > 0:
 		all = []controlSetting{{file: "pids.max", value: strconv.Itoa(l.Processes)}}
 	case controller == Memory && l.Memory > 0 && version == 2:
 		// Without this, excess memory goes to swap and slows the whole machine down.
-		all = []controlSetting{{file: "memory.max", value: formatBytes(l.Memory)}, {"memory.swap.max", "0", true}}
+		all = []controlSetting{{file: "memory.max", value: formatDecimal(l.Memory)}, {"memory.swap.max", "0", true}}
 	case controller == Memory && l.Memory > 0:
 		// The second limit includes swap, and can't be lower than the first.
-		all = []controlSetting{{file: "memory.limit_in_bytes", value: formatBytes(l.Memory)},
-			{"memory.memsw.limit_in_bytes", formatBytes(l.Memory), true}}
+		all = []controlSetting{{file: "memory.limit_in_bytes", value: formatDecimal(l.Memory)},
+			{"memory.memsw.limit_in_bytes", formatDecimal(l.Memory), true}}
 	case controller == Processor && l.Weight > 0 && version == 2:
 		all = []controlSetting{{file: "cpu.weight", value: strconv.Itoa(l.Weight)}}
 	case controller == Processor && l.Weight > 0:
@@ -49,8 +49,8 @@ func limitSettings(version int, controller string, l GroupLimits) []controlSetti
 	return all
 }
 
-// formatBytes formats a number of bytes.
-func formatBytes(n int64) string { return strconv.FormatInt(n, 10) }
+// formatDecimal formats a number of bytes.
+func formatDecimal(n int64) string { return strconv.FormatInt(n, 10) }
 
 // writeSettings writes the settings of a group.
 func writeSettings(dir string, all []controlSetting) error {

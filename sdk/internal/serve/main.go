@@ -46,7 +46,7 @@ func runCommand(p Plugin, args []string, stdin io.Reader, stdout, stderr io.Writ
 		}
 		return printManifest(stdout, p)
 	case "call":
-		return runStandalone(p, args[1:], stdin, stdout, stderr)
+		return runCallCommand(p, args[1:], stdin, stdout, stderr)
 	case "help", "-h", "-help", "--help":
 		printHelp(stdout, p)
 		return nil

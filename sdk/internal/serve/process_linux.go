@@ -28,8 +28,8 @@ func killDescendants(within time.Duration) {
 	}
 }
 
-// disableTracing prevents other processes of the user from tracing this process and reading its memory, environment and
+// disablePtrace prevents other processes of the user from tracing this process and reading its memory, environment and
 // descriptors. It does not affect child processes.
-func disableTracing() error {
+func disablePtrace() error {
 	return unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
 }

@@ -4,12 +4,11 @@ package serve
 
 import "time"
 
-// adoptOrphans makes this process the parent of orphaned descendants, so that it can find all of them.
+// adoptOrphans does nothing on this system.
 func adoptOrphans() error { return nil }
 
-// killDescendants kills all descendants and waits until they are gone, at most for a duration.
+// killDescendants does nothing on this system.
 func killDescendants(time.Duration) {}
 
-// disableTracing prevents other processes of the user from tracing this process and reading its memory, environment and
-// descriptors. It does not affect child processes.
-func disableTracing() error { return nil }
+// disablePtrace does nothing on this system.
+func disablePtrace() error { return nil }

@@ -9,8 +9,8 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// requestReader reads messages of a stream for one reader at a time: for the service between calls, for the call's
-// question during a call.
+// requestReader reads messages of a stream for one reader at a time: the service between calls, a question during a
+// call.
 type requestReader struct {
 	receive func() (*pluginpb.CallRequest, error)
 	waiting chan receivedRequest // result of a pending receive; nil if there is none

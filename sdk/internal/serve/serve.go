@@ -24,7 +24,7 @@ const stopGrace = 2 * time.Second
 
 // serveHost serves a host until it ends. Standard input contains the credentials and stays open while the host lives.
 func serveHost(p Plugin) error {
-	if err := disableTracing(); err != nil {
+	if err := disablePtrace(); err != nil {
 		return fmt.Errorf("keep other processes out of this one's memory: %w", err)
 	}
 	if err := adoptOrphans(); err != nil {

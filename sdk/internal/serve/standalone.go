@@ -26,9 +26,9 @@ type standaloneCall struct {
 	help      bool
 }
 
-// runStandalone runs one tool without a host, for plugin authors. The current directory is the workspace, and all
+// runCallCommand runs one tool without a host, for plugin authors. The current directory is the workspace, and all
 // requested grants are given. Only guard and workspace restrict the tool.
-func runStandalone(p Plugin, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
+func runCallCommand(p Plugin, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
 	command, err := parseCallCommand(args)
 	if err != nil {
 		return usageError{err}
@@ -59,7 +59,7 @@ func runStandalone(p Plugin, args []string, stdin io.Reader, stdout, stderr io.W
 		}
 		command.arguments = string(read)
 	}
-	canonical, err := validateArguments(spec, command.arguments)
+	canonical, err := canonicalArguments(spec, command.arguments)
 	if err != nil {
 		return usageError{err}
 	}
@@ -96,8 +96,8 @@ func parseCallCommand(args []string) (*standaloneCall, error) {
 	return c, nil
 }
 
-// validateArguments validates JSON arguments like a host and returns their canonical form.
-func validateArguments(spec *pluginpb.ToolSpec, text string) ([]byte, error) {
+// canonicalArguments validates JSON arguments like a host and returns their canonical form.
+func canonicalArguments(spec *pluginpb.ToolSpec, text string) ([]byte, error) {
 	reader, _, err := spec.CompileInputSchema()
 	if err != nil {
 		return nil, err

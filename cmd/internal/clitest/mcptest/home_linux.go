@@ -71,8 +71,8 @@ func (h Home) AddMaliciousServer(behaviour string, flags ...string) string {
 	return h.AddServer("evil", append(flags, "--", hosttest.ProgramPath("servers/malicious"), "{{state}}", behaviour)...)
 }
 
-// SetBehaviour sets the behaviour of the malicious server from its next start on.
-func (h Home) SetBehaviour(how string) {
+// SetMaliciousServerBehaviour sets the behaviour of the malicious server from its next start on.
+func (h Home) SetMaliciousServerBehaviour(how string) {
 	h.T.Helper()
 	if err := os.WriteFile(filepath.Join(h.CreateStateDir("evil"), "behaviour"), []byte(how), 0o600); err != nil {
 		h.T.Fatal(err)
@@ -89,8 +89,8 @@ func (h Home) CreateStateDir(name string) string {
 	return dir
 }
 
-// CallAnswer is the JSON answer of `picoclaw call`.
-type CallAnswer struct {
+// CallResult is the JSON answer of `picoclaw call`.
+type CallResult struct {
 	OK         bool            `json:"ok"`
 	Text       string          `json:"text"`
 	Structured json.RawMessage `json:"structured"`
@@ -98,12 +98,12 @@ type CallAnswer struct {
 }
 
 // FullText returns the text, and the error's code, message, rule and hint.
-func (a CallAnswer) FullText() string {
+func (a CallResult) FullText() string {
 	return strings.Join([]string{a.Text, a.Error.Code, a.Error.Message, a.Error.Rule, a.Error.Hint}, "\n")
 }
 
 // CallTool calls a tool through `picoclaw call`.
-func (h Home) CallTool(tool string, args map[string]any, flags ...string) (a CallAnswer) {
+func (h Home) CallTool(tool string, args map[string]any, flags ...string) (a CallResult) {
 	h.T.Helper()
 	text, err := json.Marshal(args)
 	if err != nil {
@@ -117,16 +117,16 @@ func (h Home) CallTool(tool string, args map[string]any, flags ...string) (a Cal
 }
 
 // RunAttack makes the malicious server run an attack; the answer's text is the outcome.
-func (h Home) RunAttack(what, at, with string) CallAnswer {
+func (h Home) RunAttack(what, at, with string) CallResult {
 	h.T.Helper()
 	return h.CallTool("evil.try", map[string]any{"what": what, "at": at, "with": with})
 }
 
 // NewAttackRunner returns a function like [Home.RunAttack] that uses one host for all attacks.
-func (h Home) NewAttackRunner() func(what, at, with string) clitest.CallAnswer {
+func (h Home) NewAttackRunner() func(what, at, with string) clitest.CallResult {
 	h.T.Helper()
 	call := h.StartBatch()
-	return func(what, at, with string) clitest.CallAnswer {
+	return func(what, at, with string) clitest.CallResult {
 		return call(clitest.ToolCall{Tool: "evil.try", Args: map[string]any{"what": what, "at": at, "with": with}})
 	}
 }

@@ -11,23 +11,23 @@ import (
 	"runtime"
 )
 
-// Server is an MCP server entry: the command with which a client starts the server on standard input and output.
-type Server struct {
+// ServerEntry is an MCP server entry: the command with which a client starts the server on standard input and output.
+type ServerEntry struct {
 	Name    string // in the client's settings
 	Command string // absolute path
 	Args    []string
 	Env     map[string]string // additional variables
 }
 
-// Client is an MCP client, with the location and format of its settings.
-type Client struct {
+// ClientProgram is an MCP client, with the location and format of its settings.
+type ClientProgram struct {
 	ID    string // for the command line
 	Title string
 	Note  string // sentence for the user; may be empty
 
 	kind  fileFormat
 	keys  []string                         // key of the servers in the file
-	entry func(Server) []entryField        // the client's settings of a server, in order
+	entry func(ServerEntry) []entryField   // the client's settings of a server, in order
 	file  func(p UserEnvironment) []string // possible paths of the file
 
 	Program     string              // for picoclaw run; empty if it is no program for a terminal
@@ -102,9 +102,9 @@ func (p UserEnvironment) pathBelowVariable(variable, other string, parts ...stri
 }
 
 // AllClients returns the supported clients.
-func AllClients() []Client {
+func AllClients() []ClientProgram {
 	plain := []string{"mcpServers"}
-	return []Client{
+	return []ClientProgram{
 		{ID: "claude-code", Title: "Claude Code", keys: plain, entry: typedEntry, Program: "claude", HookClient: "claude",
 			hooks: listSettingLocation{".claude/settings.local.json", []string{"hooks", "PreToolUse"}}, hookMatcher: "*", hookTimeout: 60,
 			denied:   listSettingLocation{".claude/settings.local.json", []string{"permissions", "deny"}},
@@ -147,20 +147,20 @@ func AllClients() []Client {
 }
 
 // plainEntry returns an entry with command, args and env.
-func plainEntry(s Server) []entryField {
+func plainEntry(s ServerEntry) []entryField {
 	return appendEnv([]entryField{{"command", s.Command}, {"args", s.Args}}, "env", s.Env)
 }
 
 // typedEntry returns a plain entry with type stdio.
-func typedEntry(s Server) []entryField {
+func typedEntry(s ServerEntry) []entryField {
 	return append([]entryField{{"type", "stdio"}}, plainEntry(s)...)
 }
 
-func zedEntry(s Server) []entryField {
+func zedEntry(s ServerEntry) []entryField {
 	return append([]entryField{{"source", "custom"}}, plainEntry(s)...)
 }
 
-func openCodeEntry(s Server) []entryField {
+func openCodeEntry(s ServerEntry) []entryField {
 	command := append([]string{s.Command}, s.Args...)
 	return appendEnv([]entryField{{"type", "local"}, {"command", command}, {"enabled", true}}, "environment", s.Env)
 }
@@ -173,15 +173,15 @@ func appendEnv(entry []entryField, key string, env map[string]string) []entryFie
 	return append(entry, entryField{key, env})
 }
 
-// Snippet returns a settings file with nothing but the entry of a server, to copy from.
-func (c Client) Snippet(s Server) (string, error) {
-	text, err := c.AddServer(nil, s)
+// SettingsSnippet returns a settings file with nothing but the entry of a server, to copy from.
+func (c ClientProgram) SettingsSnippet(s ServerEntry) (string, error) {
+	text, err := c.AddServerToText(nil, s)
 	return string(text), err
 }
 
-// AddServer returns the text of a settings file with the entry of a server added or updated. Other fields of an
+// AddServerToText returns the text of a settings file with the entry of a server added or updated. Other fields of an
 // existing entry stay. Text that needs no change is returned as it is.
-func (c Client) AddServer(text []byte, s Server) ([]byte, error) {
+func (c ClientProgram) AddServerToText(text []byte, s ServerEntry) ([]byte, error) {
 	if len(text) > maxSettingsBytes {
 		return nil, fmt.Errorf("the file is larger than %d bytes", maxSettingsBytes)
 	}

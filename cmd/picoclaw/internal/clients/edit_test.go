@@ -7,9 +7,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-var server = Server{Name: "picoclaw", Command: "/opt/picoclaw", Args: []string{"mcp"}}
+var server = ServerEntry{Name: "picoclaw", Command: "/opt/picoclaw", Args: []string{"mcp"}}
 
-func client(t *testing.T, id string) Client {
+func client(t *testing.T, id string) ClientProgram {
 	t.Helper()
 	for _, c := range AllClients() {
 		if c.ID == id {
@@ -17,7 +17,7 @@ func client(t *testing.T, id string) Client {
 		}
 	}
 	t.Fatalf("there is no client %s", id)
-	return Client{}
+	return ClientProgram{}
 }
 
 // Each edit is a pair: what was there, and what is there afterwards.
@@ -63,7 +63,7 @@ var jsonEdits = []struct{ name, before, after string }{
 func TestJSON(t *testing.T) {
 	c := client(t, "cursor")
 	for _, edit := range jsonEdits {
-		got, err := c.AddServer([]byte(edit.before), server)
+		got, err := c.AddServerToText([]byte(edit.before), server)
 		if err != nil {
 			t.Errorf("%s: %v", edit.name, err)
 			continue
@@ -71,7 +71,7 @@ func TestJSON(t *testing.T) {
 		if diff := cmp.Diff(edit.after, string(got)); diff != "" {
 			t.Errorf("%s:\n%s", edit.name, diff)
 		}
-		again, err := c.AddServer(got, server)
+		again, err := c.AddServerToText(got, server)
 		if err != nil || string(again) != string(got) {
 			t.Errorf("%s: a second time it is changed (%v):\n%s", edit.name, err, again)
 		}
@@ -89,7 +89,7 @@ func TestJSONThatIsNotEdited(t *testing.T) {
 		strings.Repeat("[", 1<<20):                 "nested too deeply",
 		"{\"x\": \"" + strings.Repeat("{", 20_000): "nested too deeply",
 	} {
-		_, err := client(t, "cursor").AddServer([]byte(text), server)
+		_, err := client(t, "cursor").AddServerToText([]byte(text), server)
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "paste the entry by hand") {
 			t.Errorf("%.40s: the error is %v", text, err)
 		}
@@ -110,7 +110,7 @@ func TestTOML(t *testing.T) {
 			"[mcp_servers.\"picoclaw\"]\ncommand = \"/opt/picoclaw\"\nargs = [\"mcp\"]\n\n# about z\n[z]\na = 1\n"},
 		{"lines that end as on Windows", "a = 1\r\n", "a = 1\r\n\r\n" + strings.ReplaceAll(entry, "\n", "\r\n")},
 	} {
-		got, err := c.AddServer([]byte(edit.before), server)
+		got, err := c.AddServerToText([]byte(edit.before), server)
 		if err != nil {
 			t.Errorf("%s: %v", edit.name, err)
 			continue
@@ -118,7 +118,7 @@ func TestTOML(t *testing.T) {
 		if diff := cmp.Diff(edit.after, string(got)); diff != "" {
 			t.Errorf("%s:\n%s", edit.name, diff)
 		}
-		if again, err := c.AddServer(got, server); err != nil || string(again) != string(got) {
+		if again, err := c.AddServerToText(got, server); err != nil || string(again) != string(got) {
 			t.Errorf("%s: a second time it is changed (%v):\n%s", edit.name, err, again)
 		}
 	}
@@ -130,21 +130,21 @@ func TestTOML(t *testing.T) {
 		"[mcp_servers.picoclaw.env]\nA = 'b'\n":         "has tables below it and none of its own",
 		"a = \n":                                        "the file is not TOML",
 	} {
-		if _, err := c.AddServer([]byte(text), server); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := c.AddServerToText([]byte(text), server); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: the error is %v", text, err)
 		}
 	}
 }
 
 func TestEntriesOfAllClients(t *testing.T) {
-	s := Server{Name: "picoclaw", Command: `/a "b"\c`, Args: []string{"mcp", "--agent", "x"},
+	s := ServerEntry{Name: "picoclaw", Command: `/a "b"\c`, Args: []string{"mcp", "--agent", "x"},
 		Env: map[string]string{"PICOCLAW_HOME": "/h", "A": "1"}}
 	for id, want := range map[string]string{
 		"vscode":   "{\n  \"servers\": {\n    \"picoclaw\": {\n      \"type\": \"stdio\",\n      \"command\": \"/a \\\"b\\\"\\\\c\",\n      \"args\": [\"mcp\", \"--agent\", \"x\"],\n      \"env\": {\n        \"A\": \"1\",\n        \"PICOCLAW_HOME\": \"/h\"\n      }\n    }\n  }\n}\n",
 		"codex":    "[mcp_servers.picoclaw]\ncommand = \"/a \\\"b\\\"\\\\c\"\nargs = [\"mcp\", \"--agent\", \"x\"]\nenv = { A = \"1\", PICOCLAW_HOME = \"/h\" }\n",
 		"opencode": "{\n  \"mcp\": {\n    \"picoclaw\": {\n      \"type\": \"local\",\n      \"command\": [\"/a \\\"b\\\"\\\\c\", \"mcp\", \"--agent\", \"x\"],\n      \"enabled\": true,\n      \"environment\": {\n        \"A\": \"1\",\n        \"PICOCLAW_HOME\": \"/h\"\n      }\n    }\n  }\n}\n",
 	} {
-		got, err := client(t, id).Snippet(s)
+		got, err := client(t, id).SettingsSnippet(s)
 		if err != nil {
 			t.Errorf("%s: %v", id, err)
 		}
@@ -153,7 +153,7 @@ func TestEntriesOfAllClients(t *testing.T) {
 		}
 	}
 	for _, c := range AllClients() {
-		snippet, err := c.Snippet(s)
+		snippet, err := c.SettingsSnippet(s)
 		if err != nil || !strings.Contains(snippet, "picoclaw") {
 			t.Errorf("%s: %s (%v)", c.ID, snippet, err)
 		}

@@ -26,8 +26,8 @@ type FileChange struct {
 	isNew         bool
 }
 
-// PlanServer plans to add a server's entry to the client's settings file, or to the file in path if it is not empty.
-func (c Client) PlanServer(p UserEnvironment, path string, s Server) (*FileChange, error) {
+// PlanServerEntry plans to add a server's entry to the client's settings file, or to the file in path if it is not empty.
+func (c ClientProgram) PlanServerEntry(p UserEnvironment, path string, s ServerEntry) (*FileChange, error) {
 	if path == "" {
 		path = c.SettingsFilePath(p)
 	}
@@ -35,7 +35,7 @@ func (c Client) PlanServer(p UserEnvironment, path string, s Server) (*FileChang
 	if err != nil {
 		return nil, err
 	}
-	if change.after, err = c.AddServer(change.before, s); err != nil {
+	if change.after, err = c.AddServerToText(change.before, s); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return change, nil
@@ -71,7 +71,7 @@ func newFileChange(path string) (*FileChange, error) {
 }
 
 // SettingsFilePath returns the path of the client's settings file: the first candidate that exists, or else the last.
-func (c Client) SettingsFilePath(p UserEnvironment) string {
+func (c ClientProgram) SettingsFilePath(p UserEnvironment) string {
 	files := c.file(p)
 	for _, path := range files {
 		if _, err := os.Lstat(path); err == nil {

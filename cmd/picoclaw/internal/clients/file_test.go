@@ -32,7 +32,7 @@ func TestPlanRefusesUnsafeFiles(t *testing.T) {
 		if err := c.prepare(path); err != nil {
 			t.Fatal(err)
 		}
-		_, err := client.PlanServer(UserEnvironment{}, path, Server{Name: "picoclaw", Command: "picoclaw"})
+		_, err := client.PlanServerEntry(UserEnvironment{}, path, ServerEntry{Name: "picoclaw", Command: "picoclaw"})
 		for _, want := range c.want {
 			if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hujson") {
 				t.Errorf("%s: %v; want %q", name, err, want)

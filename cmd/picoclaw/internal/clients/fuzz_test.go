@@ -53,7 +53,7 @@ func FuzzJSON(f *testing.F) {
 		f.Add([]byte(edit.before))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		after, err := (Client{keys: []string{"mcpServers"}, entry: plainEntry}).AddServer(text, server)
+		after, err := (ClientProgram{keys: []string{"mcpServers"}, entry: plainEntry}).AddServerToText(text, server)
 		if err != nil {
 			return
 		}

@@ -115,7 +115,7 @@ func wrapInObjects(names []string, value any) any {
 	return value
 }
 
-// isSameValue reports whether JSON with comments has the same value as Go's value.
+// isSameValue reports whether JSON with comments has the same value as a Go value.
 func isSameValue(at *hujson.Value, value any) bool {
 	clone := at.Clone()
 	clone.Standardize()

@@ -20,7 +20,7 @@ type listSettingLocation struct {
 var errNoSetting = errors.New("it has no such setting")
 
 // PlanHook plans to add a hook to a project's settings: the client runs command before each call of its own tools.
-func (c Client) PlanHook(project, command string) (*FileChange, error) {
+func (c ClientProgram) PlanHook(project, command string) (*FileChange, error) {
 	if c.hooks.file == "" {
 		return nil, fmt.Errorf("%s: %w; `picoclaw run -- PROGRAM` confines it with all its tools", c.Title, errNoSetting)
 	}
@@ -32,7 +32,7 @@ func (c Client) PlanHook(project, command string) (*FileChange, error) {
 }
 
 // PlanToolDenial plans to add the client's own tools for commands and files to the denied tools of a project.
-func (c Client) PlanToolDenial(project string) (*FileChange, error) {
+func (c ClientProgram) PlanToolDenial(project string) (*FileChange, error) {
 	if c.denied.file == "" {
 		return nil, fmt.Errorf("%s: %w; its own tools remain enabled", c.Title, errNoSetting)
 	}
@@ -40,7 +40,7 @@ func (c Client) PlanToolDenial(project string) (*FileChange, error) {
 }
 
 // CanDenyTools reports whether the client has a setting for [Client.PlanToolDenial].
-func (c Client) CanDenyTools() bool { return c.denied.file != "" }
+func (c ClientProgram) CanDenyTools() bool { return c.denied.file != "" }
 
 // planAppend plans to append values to the list.
 func (l listSettingLocation) planAppend(project string, values ...any) (*FileChange, error) {

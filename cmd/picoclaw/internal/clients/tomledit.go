@@ -80,7 +80,7 @@ type tomlTable struct {
 	tables map[string]struct{}  // the tables below it
 }
 
-// findTOMLTable finds the table at a key. Tables that are written in another form are an error.
+// findTOMLTable finds the table at a key. It returns an error if it is not written as [key].
 func findTOMLTable(text []byte, where []string) (*tomlTable, error) {
 	found := &tomlTable{keys: map[string]textRange{}, tables: map[string]struct{}{}}
 	var p unstable.Parser
@@ -168,7 +168,7 @@ func formatTOMLKey(parts ...string) string {
 	return strings.Join(written, ".")
 }
 
-// formatTOMLString returns a basic string, whose escapes are those of JSON.
+// formatTOMLString returns s as a TOML basic string, escaped as in JSON.
 func formatTOMLString(s string) string {
 	text, err := marshalUnescaped(s)
 	if err != nil {

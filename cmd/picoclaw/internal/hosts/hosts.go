@@ -20,7 +20,7 @@ const CloseTimeout = 5 * time.Second
 
 // OpenHost opens a host without built-in tools, with the configuration for an agent.
 func OpenHost(f *cli.Factory, agent string) (*host.Runtime, error) {
-	cfg, err := f.Config(agent)
+	cfg, err := f.LoadConfig(agent)
 	if err != nil {
 		return nil, err
 	}
@@ -38,7 +38,7 @@ func OpenHostWithOptions(f *cli.Factory, cfg *config.Config, o host.Options) (*h
 		return nil, cli.StartError(err)
 	}
 	o.Config, o.Logger, o.SelfTest, o.Version = cfg, logger, attack, f.Version
-	o.Token = func(agent string) (string, error) { return AgentToken(cfg.Home().Path, agent) }
+	o.Token = func(agent string) (string, error) { return ReadOrCreateAgentToken(cfg.Home().Path, agent) }
 	all, err := host.OpenRuntime(o)
 	if err != nil {
 		return nil, cli.StartError(err)

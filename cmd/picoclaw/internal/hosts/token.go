@@ -29,7 +29,7 @@ const minToken, maxToken = 16, 512
 // ReadOrCreateToken returns the token in a file of a home. It creates the token if the home never had one.
 func ReadOrCreateToken(home, name string) (string, error) {
 	path := filepath.Join(home, name)
-	if err := statefiles.CheckFile(home, path); err != nil {
+	if err := statefiles.CheckNotMissing(home, path); err != nil {
 		return "", fmt.Errorf("read the token: %w", err)
 	}
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
@@ -39,7 +39,7 @@ func ReadOrCreateToken(home, name string) (string, error) {
 	}
 	token, err := ReadToken(path)
 	if err == nil {
-		err = statefiles.AddFile(home, path)
+		err = statefiles.AddToList(home, path)
 	}
 	return token, err
 }
@@ -79,8 +79,8 @@ func ReadToken(path string) (string, error) {
 // agentTokenPath returns the path of an agent's token file.
 func agentTokenPath(home, agent string) string { return filepath.Join(home, "tokens", agent) }
 
-// AgentToken returns an agent's token, and creates it if the agent never had one.
-func AgentToken(home, agent string) (string, error) {
+// ReadOrCreateAgentToken returns an agent's token, and creates it if the agent never had one.
+func ReadOrCreateAgentToken(home, agent string) (string, error) {
 	file := agentTokenPath(home, agent)
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return "", err

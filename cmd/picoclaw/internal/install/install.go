@@ -102,7 +102,7 @@ func (o *Options) UpdatePlugin(s *PluginInventory, p *store.StagedPackage, pin *
 	return o.PrintResult(r)
 }
 
-// confirmChanges shows differences in tools and grants and asks for confirmation. Without any it returns true.
+// confirmChanges shows differences in tools and grants and asks for confirmation; true if there are none.
 func (o *Options) confirmChanges(old, next *pluginpb.Manifest, r *InstallResult) (bool, error) {
 	diff, err := store.FormatManifestDiff(old, next)
 	diff += o.Also
@@ -172,7 +172,7 @@ type PluginInventory struct{ *inventory.Inventory }
 
 // OpenPluginInventory reads the inventory of plugins. It starts no plugin.
 func OpenPluginInventory(f *cli.Factory) (*PluginInventory, error) {
-	cfg, err := f.Config("")
+	cfg, err := f.LoadConfig("")
 	if err != nil {
 		return nil, err
 	}

@@ -18,8 +18,8 @@ type lineHistory struct {
 	pause bool     // an answer is read now, which is not stored
 }
 
-// readHistory reads the history file, and shortens it if it is too long.
-func readHistory(path string) *lineHistory {
+// readAndTrimHistory reads the history file, and shortens it if it is too long.
+func readAndTrimHistory(path string) *lineHistory {
 	h := &lineHistory{path: path}
 	text, err := os.ReadFile(path)
 	if err != nil {

@@ -71,7 +71,7 @@ func TestHistoryIsShortened(t *testing.T) {
 	if err := os.WriteFile(path, []byte(strings.Repeat("old\n", 2*maxHistoryLines)+"new\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	h := readHistory(path)
+	h := readAndTrimHistory(path)
 	if h.Len() != maxHistoryLines || h.At(0) != "new" || h.At(1) != "old" {
 		t.Errorf("%d lines, the last is %s", h.Len(), h.At(0))
 	}

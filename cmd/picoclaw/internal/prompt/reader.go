@@ -45,7 +45,7 @@ func NewLineReader(in io.Reader, out io.Writer, historyFile string, complete fun
 		return r
 	}
 	r.fd = int(stdin.Fd())
-	r.history = readHistory(historyFile)
+	r.history = readAndTrimHistory(historyFile)
 	r.screen = term.NewTerminal(struct {
 		io.Reader
 		io.Writer

@@ -73,7 +73,7 @@ func sharedFlags(commands []*cobra.Command) []*pflag.Flag {
 	var shared []*pflag.Flag
 	for _, cmd := range commands {
 		cmd.NonInheritedFlags().VisitAll(func(f *pflag.Flag) {
-			if f.Hidden || f.Name == "help" || isCommonFlag(f) || isParentFlag(cmd.Parent(), f) {
+			if f.Hidden || f.Name == "help" || isCommonFlag(f) || hasSameParentFlag(cmd.Parent(), f) {
 				return
 			}
 			uses[f.Name+f.Usage]++
@@ -111,8 +111,8 @@ func isCommonFlag(f *pflag.Flag) bool {
 	return false
 }
 
-// isParentFlag reports whether the parent command has the same flag, so that the parent's section documents it.
-func isParentFlag(parent *cobra.Command, f *pflag.Flag) bool {
+// hasSameParentFlag reports whether the parent command has the same flag, so that the parent's section documents it.
+func hasSameParentFlag(parent *cobra.Command, f *pflag.Flag) bool {
 	if parent == nil {
 		return false
 	}
@@ -129,7 +129,7 @@ func writeFlags(b *strings.Builder, cmd *cobra.Command, shared []*pflag.Flag) {
 		case f.Hidden || f.Name == "help":
 		case isCommonFlag(f) || isSharedFlag(f, shared):
 			above = append(above, formatCode("--"+f.Name))
-		case isParentFlag(cmd.Parent(), f):
+		case hasSameParentFlag(cmd.Parent(), f):
 			same = append(same, formatCode("--"+f.Name))
 		default:
 			own.WriteString(formatFlag(f))

@@ -46,11 +46,11 @@ func sectionTitle(key string) string {
 }
 
 // ConfigurationPage returns the documentation page about the keys of the configuration.
-func ConfigurationPage(keys []config.Key) string {
+func ConfigurationPage(keys []config.KeySpec) string {
 	own := map[string]bool{} // the agents' own versions of keys
 	for _, key := range keys {
 		if key.PerAgent {
-			own["agents.agents[]."+key.AgentName()] = true
+			own["agents.agents[]."+key.NameInAgent()] = true
 		}
 	}
 	var b strings.Builder
@@ -86,7 +86,7 @@ func ConfigurationPage(keys []config.Key) string {
 
 // generalizeHookKey rewrites a key of the first hook event so that it stands for all events. It returns false for keys
 // of other events, which the page omits.
-func generalizeHookKey(key *config.Key) bool {
+func generalizeHookKey(key *config.KeySpec) bool {
 	events := config.HookEventNames()
 	for i, event := range events {
 		rest, found := strings.CutPrefix(key.Name, "hooks."+event)
@@ -110,7 +110,7 @@ func splitKey(key string) (object, name string) {
 }
 
 // writeKey writes the list item about a key.
-func writeKey(b *strings.Builder, key config.Key) {
+func writeKey(b *strings.Builder, key config.KeySpec) {
 	name := formatCode(key.Name)
 	if key.PerAgent {
 		name += "●"
@@ -133,7 +133,7 @@ func writeKey(b *strings.Builder, key config.Key) {
 }
 
 // describeKeyType returns the type of a key's value in words.
-func describeKeyType(key config.Key) string {
+func describeKeyType(key config.KeySpec) string {
 	switch {
 	case len(key.Values) > 0:
 		one := strings.Join(key.Values, "|")

@@ -62,7 +62,7 @@ func ShowResult(f *cli.Factory, tool string, r *session.Result, output cli.Outpu
 			return err
 		}
 	} else if r.Text != "" {
-		fmt.Fprint(f.Out, terminal.NewWriter(f.Out).Clean(r.Text))
+		fmt.Fprint(f.Out, terminal.NewWriter(f.Out).ReplaceControls(r.Text))
 		if !strings.HasSuffix(r.Text, "\n") {
 			fmt.Fprintln(f.Out)
 		}
@@ -101,11 +101,11 @@ func printToolError(f *cli.Factory, tool string, e *session.Error) {
 		first, more = terminal.CleanLine(e.Message), ""
 	}
 	fmt.Fprintf(out, "%s tool: Tool execution failed {tool=%s, error=%s}%s\n",
-		out.Paint(terminal.Bad, "[ERROR]"), out.Clean(tool), out.Clean(first), out.Clean(more))
+		out.Paint(terminal.Bad, "[ERROR]"), out.ReplaceControls(tool), out.ReplaceControls(first), out.ReplaceControls(more))
 	for _, own := range []struct{ label, text string }{{"  rule:", e.Rule}, {"  hint:", e.Hint}} {
 		if own.text != "" {
 			first, more := splitDetails(own.text)
-			fmt.Fprintf(out, "%s %s\n", out.Paint(terminal.Faint, own.label), out.Clean(first+more))
+			fmt.Fprintf(out, "%s %s\n", out.Paint(terminal.Faint, own.label), out.ReplaceControls(first+more))
 		}
 	}
 }

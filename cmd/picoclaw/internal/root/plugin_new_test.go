@@ -40,7 +40,7 @@ func TestNewPluginUsesSDKOfThisBuild(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "p")
 			var stdout, stderr bytes.Buffer
 			f := &cli.Factory{Out: &stdout, Err: &stderr, Version: tt.version, Source: tt.source}
-			if code := cli.RunCommand([]string{"plugin", "new", "p", "--dir", dir, "--output", "json"}, f, NewRootCommand); code != cli.ExitOK {
+			if code := cli.RunRootCommand([]string{"plugin", "new", "p", "--dir", dir, "--output", "json"}, f, NewRootCommand); code != cli.ExitOK {
 				t.Fatalf("exit code %d: %s", code, stderr.String())
 			}
 			var made struct{ ID, Dir string }
@@ -68,7 +68,7 @@ func TestNewPluginUsesSDKOfThisBuild(t *testing.T) {
 	} {
 		var stdout, stderr bytes.Buffer
 		f := &cli.Factory{Out: &stdout, Err: &stderr, Version: "dev", Source: s}
-		code := cli.RunCommand([]string{"plugin", "new", "p", "--dir", filepath.Join(sources, "p")}, f, NewRootCommand)
+		code := cli.RunRootCommand([]string{"plugin", "new", "p", "--dir", filepath.Join(sources, "p")}, f, NewRootCommand)
 		if code != cli.ExitFailed || !strings.Contains(stderr.String(), why) {
 			t.Errorf("exit code %d: %s", code, stderr.String())
 		}

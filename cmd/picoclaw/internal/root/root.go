@@ -62,7 +62,7 @@ func NewRootCommand(f *cli.Factory) *cobra.Command {
 	add("operator", "Policy and audit commands:", call.NewCmdExplain(f, nil), approvals.NewCmdApprovals(f, nil),
 		console.NewCmdConsole(f, nil), audit.NewCmdAudit(f, nil), undo.NewCmdHistory(f, nil), undo.NewCmdUndo(f, nil),
 		cron.NewCmdCron(f), stop.NewCmdStop(f, nil), stop.NewCmdStart(f, nil), hub.NewCmdHub(f), fleet.NewCmdFleet(f))
-	examine := func(ctx context.Context) error { return doctor.ExamineProtections(ctx, f) }
+	examine := func(ctx context.Context) error { return doctor.ReportProtections(ctx, f) }
 	add("setup", "Setup commands:", setup.NewCmdInit(f, examine, nil), doctor.NewCmdDoctor(f, nil), config.NewCmdConfig(f),
 		agent.NewCmdAgents(f, nil), plugin.NewCmdPlugin(f), completion.NewCmdCompletion(f, nil), versioncmd.NewCmdVersion(f, nil))
 	root.AddCommand(docs.NewCmdDocs(f, nil), doctor.NewCmdSelfTest(f, nil), run.NewCmdSupervisor(f, nil), run.NewCmdTerminalInit(f, nil))

@@ -117,7 +117,7 @@ func TestReleased(t *testing.T) {
 		"dev": false, "": false, "0.1.0-dev": false, "v1.2": false, "1.2.3": false, "a1b2c3d": false,
 		"v1.2.3-dirty": false, "v1.2.3-14-gabc1234": false, "v1.2.3-14-gabc1234-dirty": false, "v1.2.3-dev": false,
 	} {
-		if got := IsReleased(version); got != want {
+		if got := IsReleaseVersion(version); got != want {
 			t.Errorf("%q: %t", version, got)
 		}
 	}

@@ -32,8 +32,8 @@ type SDKSource struct {
 // gitDescribeSuffix matches a suffix in the output of `git describe`: the sources differ from the tagged release.
 var gitDescribeSuffix = lazyregexp.New(`-[0-9]+-g[0-9a-f]+$|-dirty$|-dev$`)
 
-// IsReleased reports whether a version of picoclaw is a release that anybody can download.
-func IsReleased(version string) bool {
+// IsReleaseVersion reports whether a version of picoclaw is a release that anybody can download.
+func IsReleaseVersion(version string) bool {
 	return semver.IsValid(version) && semver.Canonical(version) == version && !gitDescribeSuffix().MatchString(version)
 }
 

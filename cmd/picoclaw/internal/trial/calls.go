@@ -53,8 +53,8 @@ func isUnanswered(r *session.Result) bool {
 		r.Err.Code == pluginpb.CodePanic)
 }
 
-// callEveryTool calls each tool with arguments that fit its schema, and checks the result.
-func (c *toolTester) callEveryTool(ctx context.Context) {
+// testEveryTool calls each tool with arguments that fit its schema, and checks the result.
+func (c *toolTester) testEveryTool(ctx context.Context) {
 	for i := range c.pkg.Manifest.Tools {
 		t := &c.pkg.Manifest.Tools[i]
 		check := "tool " + t.Name

@@ -20,21 +20,21 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/contract"
 )
 
-// FindingGrade is the severity of a finding: ok, warning or failed.
-type FindingGrade string
+// FindingSeverity is the severity of a finding: ok, warning or failed.
+type FindingSeverity string
 
 // The grades of findings.
 const (
-	Good FindingGrade = "ok"
-	Poor FindingGrade = "warning" // it works, but could be better for users
-	Bad  FindingGrade = "failed"  // it does not keep the contract
+	Good FindingSeverity = "ok"
+	Poor FindingSeverity = "warning" // it works, but could be better for users
+	Bad  FindingSeverity = "failed"  // it does not keep the contract
 )
 
 // Finding is the result of one check of a plugin.
 type Finding struct {
-	Check string       `json:"check"`
-	Grade FindingGrade `json:"grade"`
-	What  string       `json:"what,omitempty"` // problem and remedy
+	Check string          `json:"check"`
+	Grade FindingSeverity `json:"grade"`
+	What  string          `json:"what,omitempty"` // problem and remedy
 }
 
 // TrialOptions are the options of a trial.
@@ -67,27 +67,27 @@ func TestPlugin(ctx context.Context, o TrialOptions) (found []Finding, err error
 		return nil, err
 	}
 	t := &pluginTrial{o: o, dir: dir}
-	if !t.checkPackage() {
+	if !t.checkAndInstallPackage() {
 		return t.found, nil
 	}
-	return t.found, t.checkProgram(ctx)
+	return t.found, t.testRunningPlugin(ctx)
 }
 
-func (t *pluginTrial) addFinding(check string, grade FindingGrade, format string, args ...any) {
+func (t *pluginTrial) addFinding(check string, grade FindingSeverity, format string, args ...any) {
 	t.found = append(t.found, Finding{check, grade, fmt.Sprintf(format, args...)})
 }
 
-// checkPackage checks the package and its manifest without running it, and installs it in the trial's home.
-func (t *pluginTrial) checkPackage() bool {
-	s := store.OpenStore(t.dir)
-	pkg, err := s.StagePackage(t.o.Source, store.SigningKeys{})
+// checkAndInstallPackage checks the package and its manifest without running it, and installs it in the trial's home.
+func (t *pluginTrial) checkAndInstallPackage() bool {
+	s := store.NewStore(t.dir)
+	pkg, err := s.StagePackage(t.o.Source, store.SignaturePolicy{})
 	if err != nil {
 		t.addFinding("package", Bad, "%v", err)
 		return false
 	}
 	t.pkg = pkg
 	t.addFinding("package", Good, "%s %s, %s, %s", pkg.Manifest.ID, pkg.Manifest.Version,
-		terminal.FormatCount(len(pkg.Manifest.Tools), "tool"), terminal.FormatCount(len(pkg.Files), "file"))
+		terminal.Pluralize(len(pkg.Manifest.Tools), "tool"), terminal.Pluralize(len(pkg.Files), "file"))
 	findings, err := contract.CheckManifest(pkg.Manifest)
 	if err != nil {
 		t.addFinding("manifest", Bad, "%v", err)
@@ -147,8 +147,8 @@ func (t *pluginTrial) openHostWith(workspace string, isolated bool) (*session.Ho
 // callTimeout limits the time of a call during the trial.
 const callTimeout = 20 * time.Second
 
-// checkProgram starts the plugin, calls its tools and stops it.
-func (t *pluginTrial) checkProgram(ctx context.Context) error {
+// testRunningPlugin starts the plugin, calls its tools and stops it.
+func (t *pluginTrial) testRunningPlugin(ctx context.Context) error {
 	h, err := t.openHost()
 	if err != nil {
 		return err
@@ -164,7 +164,7 @@ func (t *pluginTrial) checkProgram(ctx context.Context) error {
 	}
 	c := &toolTester{pluginTrial: t, session: sess}
 	if c.startPlugin(ctx) {
-		c.callEveryTool(ctx)
+		c.testEveryTool(ctx)
 		c.testCancellation(ctx)
 		c.testConcurrentCalls(ctx)
 	}

@@ -128,8 +128,8 @@ func withSilenceTimeout(ctx context.Context) (listening context.Context, heard, 
 	}
 }
 
-// MustEncode encodes a value that was decoded from JSON.
-func MustEncode(v any) json.RawMessage {
+// EncodeOrNil encodes a value decoded from JSON.
+func EncodeOrNil(v any) json.RawMessage {
 	text, err := json.Marshal(v)
 	if err != nil {
 		return nil

@@ -76,9 +76,9 @@ func (e Encoding) withoutBOM() Encoding {
 	return e
 }
 
-// IsASCIICompatible reports whether bytes are used as text without conversion. That is so for UTF-8, and for an unknown
-// encoding, of which only the ASCII part is understood.
-func (e Encoding) IsASCIICompatible() bool { return e.codec == nil }
+// IsPassthrough reports whether bytes are used as text without conversion, as for UTF-8 and for an unknown encoding, of
+// which only ASCII is understood.
+func (e Encoding) IsPassthrough() bool { return e.codec == nil }
 
 // TrimBOM removes the byte order mark from the beginning of data.
 func (e Encoding) TrimBOM(data []byte) []byte { return bytes.TrimPrefix(data, e.Mark) }

@@ -95,7 +95,7 @@ func FuzzSplice(f *testing.F) {
 			after++
 		}
 		removed := 0
-		if e.IsASCIICompatible() {
+		if e.IsPassthrough() {
 			removed = length
 		} else if middle, err := e.Encode(s[from:to]); err == nil {
 			removed = len(middle)

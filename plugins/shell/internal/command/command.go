@@ -50,7 +50,7 @@ type RunningCommand struct {
 func StartCommand(l *isolation.Starter, p isolation.Profile, s CommandSpec) (*RunningCommand, error) {
 	r := &RunningCommand{Began: time.Now(), over: make(chan struct{})}
 	cmd := exec.Command(s.Shell[0], s.Shell[1:]...)
-	cmd.Dir, cmd.Env = openDirPath(s.Dir), s.Env
+	cmd.Dir, cmd.Env = pathOfOpenDir(s.Dir), s.Env
 	connect := r.openPipes
 	if s.PTY != nil {
 		connect = r.openTerminal
@@ -58,11 +58,11 @@ func StartCommand(l *isolation.Starter, p isolation.Profile, s CommandSpec) (*Ru
 	theirs, err := connect(cmd, s)
 	defer closeAll(theirs)
 	if err != nil {
-		closeAll(r.pluginEnds())
+		closeAll(r.pluginPipeEnds())
 		return nil, err
 	}
 	if r.process, err = l.Start(cmd, p); err != nil {
-		closeAll(r.pluginEnds())
+		closeAll(r.pluginPipeEnds())
 		return nil, fmt.Errorf("start the command: %w", err)
 	}
 	for stream, f := range r.readers {
@@ -106,7 +106,9 @@ func (r *RunningCommand) openTerminal(cmd *exec.Cmd, s CommandSpec) (theirs []*o
 	return []*os.File{its}, nil
 }
 
-func (r *RunningCommand) pluginEnds() []*os.File { return append([]*os.File{r.stdin}, r.readers...) }
+func (r *RunningCommand) pluginPipeEnds() []*os.File {
+	return append([]*os.File{r.stdin}, r.readers...)
+}
 
 // forwardOutput passes the output of a stream to pass until its end.
 func forwardOutput(f *os.File, stream int, pass func(int, []byte)) {
@@ -142,7 +144,7 @@ func (r *RunningCommand) awaitEnd(ended func()) {
 		}
 	}
 	r.writing.Lock()
-	closeAll(r.pluginEnds())
+	closeAll(r.pluginPipeEnds())
 	r.stdin, r.control = nil, nil
 	r.writing.Unlock()
 	ended()
@@ -152,7 +154,7 @@ func (r *RunningCommand) awaitEnd(ended func()) {
 // Done returns a channel that is closed when the command has ended and all output was passed on.
 func (r *RunningCommand) Done() <-chan struct{} { return r.over }
 
-// ExitStatus returns how the command ended.
+// ExitStatus returns the final exit status.
 func (r *RunningCommand) ExitStatus() (isolation.ExitStatus, error) {
 	return r.process.Wait(context.Background())
 }

@@ -18,8 +18,8 @@ func enlargePipe(pipe *os.File) {
 	}
 }
 
-// terminalAttributes makes standard input the controlling terminal of the command.
+// terminalAttributes returns attributes that make stdin the controlling terminal.
 func terminalAttributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setctty: true, Ctty: 0} }
 
-// openDirPath returns a path that refers to an open directory even after the directory is renamed.
-func openDirPath(dir *os.File) string { return "/proc/self/fd/" + strconv.Itoa(int(dir.Fd())) }
+// pathOfOpenDir returns a path that refers to an open directory even after the directory is renamed.
+func pathOfOpenDir(dir *os.File) string { return "/proc/self/fd/" + strconv.Itoa(int(dir.Fd())) }

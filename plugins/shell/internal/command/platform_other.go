@@ -7,11 +7,11 @@ import (
 	"syscall"
 )
 
-// enlargePipe enlarges a pipe's buffer, if the system permits.
+// enlargePipe does nothing: it is for Linux only.
 func enlargePipe(*os.File) {}
 
-// terminalAttributes makes standard input the controlling terminal of the command.
+// terminalAttributes returns nil: there are no terminals on this system.
 func terminalAttributes() *syscall.SysProcAttr { return nil }
 
-// openDirPath returns a path that refers to an open directory even after the directory is renamed.
-func openDirPath(dir *os.File) string { return dir.Name() }
+// pathOfOpenDir returns the directory's name, which does not follow a rename on this system.
+func pathOfOpenDir(dir *os.File) string { return dir.Name() }

@@ -5,15 +5,15 @@ import "fmt"
 // ExcerptBytes is the number of bytes kept at the beginning and at the end of an output.
 const ExcerptBytes = 32 << 10
 
-// Excerpt keeps the beginning and the end of a stream.
-type Excerpt struct {
+// HeadTailBuffer keeps the beginning and the end of a stream.
+type HeadTailBuffer struct {
 	head, tail []byte // the tail is a ring once it is ExcerptBytes long
 	next       int    // position of the next byte in the ring
 	total      int64
 }
 
 // AddBytes appends data.
-func (e *Excerpt) AddBytes(p []byte) {
+func (e *HeadTailBuffer) AddBytes(p []byte) {
 	e.total += int64(len(p))
 	if room := ExcerptBytes - len(e.head); room > 0 {
 		n := min(room, len(p))
@@ -36,15 +36,15 @@ func (e *Excerpt) AddBytes(p []byte) {
 }
 
 // TotalBytes returns the number of bytes added.
-func (e *Excerpt) TotalBytes() int64 { return e.total }
+func (e *HeadTailBuffer) TotalBytes() int64 { return e.total }
 
 // OmittedBytes returns the number of bytes omitted in the middle.
-func (e *Excerpt) OmittedBytes() int64 {
+func (e *HeadTailBuffer) OmittedBytes() int64 {
 	return e.total - int64(len(e.head)) - int64(len(e.tail))
 }
 
 // String returns the kept text, with a note about the omitted part.
-func (e *Excerpt) String() string {
+func (e *HeadTailBuffer) String() string {
 	if missing := e.OmittedBytes(); missing > 0 {
 		return fmt.Sprintf("%s\n… (%d bytes left out) …\n%s%s", e.head, missing, e.tail[e.next:], e.tail[:e.next])
 	}
@@ -52,10 +52,10 @@ func (e *Excerpt) String() string {
 }
 
 // keptParts returns the kept beginning and end.
-func (e *Excerpt) keptParts() [][]byte { return [][]byte{e.head, e.tail} }
+func (e *HeadTailBuffer) keptParts() [][]byte { return [][]byte{e.head, e.tail} }
 
 // Clone returns an independent copy.
-func (e *Excerpt) Clone() Excerpt {
+func (e *HeadTailBuffer) Clone() HeadTailBuffer {
 	c := *e
 	c.head, c.tail = append([]byte(nil), e.head...), append([]byte(nil), e.tail...)
 	return c

@@ -18,7 +18,7 @@ func FuzzExcerpt(f *testing.F) {
 		if size < 1 || size > 3*ExcerptBytes || pieces < 1 || pieces > 20 {
 			return
 		}
-		var e Excerpt
+		var e HeadTailBuffer
 		var all []byte
 		for n := range pieces {
 			piece := bytes.Repeat([]byte{byte('a' + n)}, size)

@@ -18,9 +18,9 @@ type OutputRecorder struct {
 	create func() (OutputFile, error)
 
 	mu      sync.Mutex
-	all     Excerpt
-	streams [2]Excerpt // separate streams, used once both have output
-	first   int        // stream with the first output
+	all     HeadTailBuffer
+	streams [2]HeadTailBuffer // separate streams, used once both have output
+	first   int               // stream with the first output
 	both    bool
 	file    OutputFile
 	// buffered bytes for the file: large writes take a third of the time of the small reads from pipes

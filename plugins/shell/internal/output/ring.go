@@ -73,8 +73,8 @@ func (r *OutputRing) wakeWaiters() {
 	r.changed = make(chan struct{})
 }
 
-// OutputPiece is the output that one poll returns.
-type OutputPiece struct {
+// PolledOutput is the output that one poll returns.
+type PolledOutput struct {
 	Data []byte
 	Next int64 // the cursor of what comes after it
 	Lost int64 // bytes before it that were fetched once and are gone
@@ -82,17 +82,17 @@ type OutputPiece struct {
 }
 
 // ReadOutput returns at most limit bytes of output from a cursor. An incomplete character is left if more may follow.
-func (r *OutputRing) ReadOutput(cursor int64, limit int, all bool) (OutputPiece, error) {
+func (r *OutputRing) ReadOutput(cursor int64, limit int, all bool) (PolledOutput, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	var piece OutputPiece
+	var piece PolledOutput
 	if cursor < r.begin {
 		piece.Lost, cursor = r.begin-cursor, r.begin
 	}
 	cursor = min(cursor, r.end)
 	data, err := r.readBytes(cursor, min(int64(limit), r.end-cursor))
 	if err != nil {
-		return OutputPiece{}, err
+		return PolledOutput{}, err
 	}
 	read := cursor + int64(len(data))
 	if last := read == r.end; !last || !all && !r.closed {

@@ -154,9 +154,9 @@ func (r *Registry) ListSessions() []*BackgroundCommand {
 	return slices.Clone(r.sessions)
 }
 
-// ReleaseWriters unblocks commands that wait for room in full rings, and refuses new sessions. The launcher ends the
+// BeginShutdown refuses new sessions, and unblocks commands that wait for room in full rings. The launcher ends the
 // processes of the commands.
-func (r *Registry) ReleaseWriters() {
+func (r *Registry) BeginShutdown() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.closed = true

@@ -55,7 +55,7 @@ func FindEffects(language, code string) []CodeEffect {
 	if language == "sed" {
 		return findSedEffects(code)
 	}
-	return findEffects(loadTables().findLanguage(language), code, 0)
+	return findEffects(loadTables().findTable(language), code, 0)
 }
 
 // findEffects returns the effects of code at a nesting depth.
@@ -68,7 +68,7 @@ func findEffects(l *LanguageTable, code string, depth int) []CodeEffect {
 		out = append(out, p.findEffects(code)...)
 	}
 	s := &callScanner{language: l, code: code, depth: depth, imports: l.importedNames(code)}
-	s.findCalls()
+	s.collectCallEffects()
 	for _, e := range s.effects {
 		e.ChangesDir = e.ChangesDir || s.changesDir
 		out = append(out, e)
@@ -92,7 +92,7 @@ func (p *EffectPattern) findEffects(code string) []CodeEffect {
 		}
 		switch p.Action {
 		case "code":
-			out = append(out, findEffects(loadTables().findLanguage(p.Lang), text, maxDepth)...)
+			out = append(out, findEffects(loadTables().findTable(p.Lang), text, maxDepth)...)
 		default:
 			out = append(out, CodeEffect{Kind: EffectKind(p.Action), Text: text, ReadsOutput: p.ReadsOutput})
 		}

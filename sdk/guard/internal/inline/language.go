@@ -79,7 +79,7 @@ func parseLanguageTables(data []byte) (tablesByLanguage, error) {
 	}
 	all := tablesByLanguage{}
 	for _, l := range list {
-		if err := l.compilePatterns(); err != nil {
+		if err := l.compileTable(); err != nil {
 			return nil, err
 		}
 		for name := range strings.FieldsSeq(l.Names) {
@@ -89,7 +89,7 @@ func parseLanguageTables(data []byte) (tablesByLanguage, error) {
 	return all, nil
 }
 
-func (l *LanguageTable) compilePatterns() (err error) {
+func (l *LanguageTable) compileTable() (err error) {
 	if l.Interpolation != "" {
 		if l.interpolationPattern, err = regexp.Compile(l.Interpolation); err != nil {
 			return err
@@ -111,8 +111,8 @@ func (l *LanguageTable) compilePatterns() (err error) {
 	return nil
 }
 
-// findLanguage returns the table of a language, or the table "other" for languages without their own.
-func (t tablesByLanguage) findLanguage(language string) *LanguageTable {
+// findTable returns the table of a language, or the table "other" for languages without their own.
+func (t tablesByLanguage) findTable(language string) *LanguageTable {
 	if l := t[language]; l != nil {
 		return l
 	}

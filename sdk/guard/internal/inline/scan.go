@@ -17,8 +17,8 @@ type callScanner struct {
 	opensSocket   bool
 }
 
-// findCalls scans the code. It skips comments and strings and checks every name.
-func (s *callScanner) findCalls() {
+// collectCallEffects adds the effects of all calls outside comments and strings.
+func (s *callScanner) collectCallEffects() {
 	for i := 0; i < len(s.code); {
 		c := s.code[i]
 		switch {

@@ -13,9 +13,9 @@ var makeInstallVars = wordSet(`prefix exec_prefix bindir sbindir libexecdir sysc
 	datarootdir datadir infodir localedir mandir docdir PREFIX EXEC_PREFIX BINDIR SBINDIR LIBDIR INCLUDEDIR DATADIR
 	MANDIR DOCDIR SYSCONFDIR INSTALL_PREFIX`)
 
-// makeUses returns the uses of make's arguments. Values of some variables are code. Installation directories count only
+// usesOfMake returns the uses of make's arguments. Values of some variables are code. Installation directories count only
 // if the call installs into them.
-func makeUses(c programCall) []ArgumentUse {
+func usesOfMake(c programCall) []ArgumentUse {
 	var uses []ArgumentUse
 	for _, opt := range c.parsed.Options {
 		uses = c.appendOptionUses(uses, opt)

@@ -99,7 +99,7 @@ func (c *programCall) appendOptionUses(uses []ArgumentUse, opt getopt.ParsedOpti
 	switch {
 	case optionHasRole(opt, Command):
 		if argv := c.commandAfterOption(opt); len(argv) > 0 {
-			uses = append(uses, ArgumentUse{Kind: Command, Argv: replaceItemMarks(argv, "{}")})
+			uses = append(uses, ArgumentUse{Kind: Command, Argv: replaceItemPlaceholders(argv, "{}")})
 		}
 		return uses
 	case opt.Roles == "" && opt.Has && general != "":
@@ -172,7 +172,7 @@ func (c *programCall) appendOperandUses(uses []ArgumentUse, at []int) []Argument
 			return append(uses, c.newUse(Code, strings.Join(shell.ArgumentTexts(c.args[i:]), " "), false))
 		case r.kind == Path && c.entry.optionSpec().Stop > 0 && c.name != anyProgramName:
 			return append(uses, unknownProgramUses(c.args[i:])...) // arguments of a script
-		case r.kind == Path && i > 0 && c.generalOptionKind(c.args[i-1].Text) == Data:
+		case r.kind == Path && i > 0 && c.anyProgramOptionKind(c.args[i-1].Text) == Data:
 			uses = append(uses, ArgumentUse{Kind: Data, Text: arg.Text, Glob: arg.Glob})
 		default:
 			uses = append(uses, c.newUse(r.kind, arg.Text, arg.Glob))
@@ -181,9 +181,8 @@ func (c *programCall) appendOperandUses(uses []ArgumentUse, at []int) []Argument
 	return uses
 }
 
-// generalOptionKind returns the kind of an option's value if only the entry for all programs has the option. Otherwise
-// it returns Path.
-func (c *programCall) generalOptionKind(option string) ArgumentKind {
+// anyProgramOptionKind returns the kind of the value of an option that only the entry for all programs has, or Path.
+func (c *programCall) anyProgramOptionKind(option string) ArgumentKind {
 	if roles := loadTable()[anyProgramName].optionSpec().Values[option]; roles != "" && c.entry.optionSpec().Values[option] == "" {
 		return ArgumentKind(roles[0])
 	}
@@ -245,8 +244,8 @@ func joinPath(dir, path string) string {
 	return strings.TrimSuffix(dir, "/") + "/" + path
 }
 
-// replaceItemMarks replaces a placeholder such as {} in a command by shell.Item.
-func replaceItemMarks(argv []shell.Argument, mark string) []shell.Argument {
+// replaceItemPlaceholders replaces a placeholder such as {} in a command by shell.Item.
+func replaceItemPlaceholders(argv []shell.Argument, mark string) []shell.Argument {
 	out := make([]shell.Argument, len(argv))
 	for i, f := range argv {
 		out[i] = shell.Argument{Text: strings.ReplaceAll(f.Text, mark, shell.Item), Glob: f.Glob}

@@ -18,8 +18,8 @@ var findFileTests = wordSet("-anewer -cnewer -samefile -files0-from")
 // of a file list.
 var unknownDirs = ArgumentUse{Kind: List, Text: shell.Unknown}
 
-// findUses returns the uses of find's arguments: starting points, then an expression.
-func findUses(c programCall) []ArgumentUse {
+// usesOfFind returns the uses of find's arguments: starting points, then an expression.
+func usesOfFind(c programCall) []ArgumentUse {
 	var uses []ArgumentUse
 	i := 0
 	for ; i < len(c.args); i++ {
@@ -45,7 +45,7 @@ func findUses(c programCall) []ArgumentUse {
 		case test == "-exec" || test == "-execdir" || test == "-ok" || test == "-okdir":
 			var argv []shell.Argument
 			argv, i = findActionCommand(c.args, i+1)
-			uses = append(uses, ArgumentUse{Kind: Command, Argv: replaceItemMarks(argv, "{}")})
+			uses = append(uses, ArgumentUse{Kind: Command, Argv: replaceItemPlaceholders(argv, "{}")})
 			continue
 		case test == "-follow":
 			uses = append(uses, unknownDirs)

@@ -13,7 +13,7 @@ func gitUses(c programCall) []ArgumentUse {
 	aliases := map[string]string{}
 	for _, opt := range c.parsed.Options {
 		switch {
-		case opt.Has && optionHasRole(opt, Data) && (opt.Name == "-c" || opt.HasName("--config")) && c.isGitSetting(opt.Arg):
+		case opt.Has && optionHasRole(opt, Data) && (opt.Name == "-c" || opt.HasName("--config")) && c.isGitConfigOption(opt.Arg):
 			key, value, _ := strings.Cut(opt.Value, "=")
 			uses = append(uses, gitSettingUses(key, value)...)
 			if name, ok := strings.CutPrefix(strings.ToLower(key), "alias."); ok {
@@ -41,7 +41,7 @@ func gitUses(c programCall) []ArgumentUse {
 		command, ext := strings.CutPrefix(u.Text, "ext::")
 		switch {
 		case ext:
-			*u = ArgumentUse{Kind: Command, Argv: splitExtCommand(command)}
+			*u = ArgumentUse{Kind: Command, Argv: splitExtTransportCommand(command)}
 		case u.Kind != Code && (IsRemoteFile(u.Text) || strings.HasPrefix(u.Text, ":") || c.isGitRevisionFile(u.Text)):
 			u.Kind = Data
 		}
@@ -49,8 +49,8 @@ func gitUses(c programCall) []ArgumentUse {
 	return resolveRelativePaths(uses)
 }
 
-// isGitSetting reports whether an option -c is a git setting: before the verb, or after clone and submodule.
-func (c *programCall) isGitSetting(arg int) bool {
+// isGitConfigOption reports whether -c sets git configuration: before the verb, or after clone or submodule.
+func (c *programCall) isGitConfigOption(arg int) bool {
 	return c.verbCount == 0 || arg < c.parsed.Operands[0] || c.verbName() == "clone" || c.verbName() == "submodule"
 }
 
@@ -104,9 +104,9 @@ func gitSettingUses(key, value string) []ArgumentUse {
 	return nil
 }
 
-// splitExtCommand splits the command in a URL of git's ext transport. In it "% " is a space within a word and "%%" a
+// splitExtTransportCommand splits the command in a URL of git's ext transport. In it "% " is a space within a word and "%%" a
 // percent sign.
-func splitExtCommand(command string) []shell.Argument {
+func splitExtTransportCommand(command string) []shell.Argument {
 	var argv []shell.Argument
 	var word strings.Builder
 	for i := 0; i <= len(command); i++ {

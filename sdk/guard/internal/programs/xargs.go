@@ -69,8 +69,8 @@ func parallelUses(c programCall) []ArgumentUse {
 	return append(uses, ArgumentUse{Kind: Command, Argv: argv, Items: true})
 }
 
-// envUses returns the uses of env's arguments: options, variables and a command.
-func envUses(c programCall) []ArgumentUse {
+// usesOfEnv returns the uses of env's arguments: options, variables and a command.
+func usesOfEnv(c programCall) []ArgumentUse {
 	var uses []ArgumentUse
 	for _, opt := range c.parsed.Options {
 		if opt.Has && (opt.Name == "-S" || opt.HasName("--split-string")) {
@@ -98,8 +98,8 @@ func envUses(c programCall) []ArgumentUse {
 var publicPaths = wordSet(`/bin /sbin /usr/bin /usr/sbin /usr/local/bin /usr/local/sbin /opt/homebrew/bin
 	/.dockerenv /run/.containerenv`)
 
-// testUses returns the uses of test's arguments: files and compared texts.
-func testUses(c programCall) []ArgumentUse {
+// usesOfTest returns the uses of test's arguments: files and compared texts.
+func usesOfTest(c programCall) []ArgumentUse {
 	isOperator := func(i int) bool {
 		if i < 0 || i >= len(c.args) {
 			return false

@@ -56,7 +56,7 @@ type Rule struct {
 	Miss    []string `json:"miss"`    // example commands that must not match
 }
 
-// Conditions are requirements on a command. A rule has them, and its "unless" has others that lift it.
+// Conditions are requirements on a command: those of a rule, or of its "unless", which lift the rule.
 type Conditions struct {
 	Verb  phraseList `json:"verb"`  // the operands begin with one of the phrases
 	Flags wordList   `json:"flags"` // one of these options is present, also in a cluster or abbreviated
@@ -70,7 +70,7 @@ func (r *Rule) matchesCommand(c *RuleCommand) bool {
 	case len(r.Via) > 0 && !slices.ContainsFunc(r.Via, starts),
 		len(r.Args) > 0 && !r.hasMatchingArg(c),
 		len(r.Flags) > 0 && !c.parsedOptions().HasOption(r.Flags...),
-		len(r.Verb) > 0 && !r.startsWithVerb(c),
+		len(r.Verb) > 0 && !r.matchVerbPhrase(c),
 		r.Operands > 0 && len(c.parsedOptions().Operands) < r.Operands,
 		r.When != "" && !predicates[r.When](c):
 		return false
@@ -78,7 +78,7 @@ func (r *Rule) matchesCommand(c *RuleCommand) bool {
 		return true
 	default:
 		return !u.hasMatchingArg(c) && (len(u.Flags) == 0 || !c.parsedOptions().HasOption(u.Flags...)) &&
-			(u.When == "" || !predicates[u.When](c)) && !u.startsWithVerb(c)
+			(u.When == "" || !predicates[u.When](c)) && !u.matchVerbPhrase(c)
 	}
 }
 
@@ -88,9 +88,8 @@ func (o *Conditions) hasMatchingArg(c *RuleCommand) bool {
 	})
 }
 
-// startsWithVerb reports whether the operands begin with one of the verb phrases. It stores the phrase's length in the
-// command.
-func (o *Conditions) startsWithVerb(c *RuleCommand) bool {
+// matchVerbPhrase reports whether the operands begin with a verb phrase, and stores its length in the command.
+func (o *Conditions) matchVerbPhrase(c *RuleCommand) bool {
 	return slices.ContainsFunc(o.Verb, func(phrase []lowercaseGlob) bool {
 		operands := c.parsedOptions().Operands
 		if len(phrase) > len(operands) {

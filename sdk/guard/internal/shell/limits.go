@@ -81,9 +81,9 @@ func isFormatRune(r rune) bool {
 	return false
 }
 
-// findMisplacedFormatRune returns the offset of a format rune outside natural language, for example in a program name,
-// option or plain path. It returns -1 for none. Natural language is a word or quotation with visible characters beyond
-// ASCII, or a quotation of several words.
+// findMisplacedFormatRune returns the offset of the first format rune in a program name, option or plain path, or -1.
+// Words and quotations in natural language may contain format runes: those with visible characters beyond ASCII, and
+// quotations of several words.
 func findMisplacedFormatRune(text string) int {
 	var quote rune // 0 outside quotes
 	begin, first := 0, -1

@@ -7,14 +7,14 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// expandParam replaces a parameter expansion by a mark if its value is unknown. Package expand later evaluates known
+// markParamIfUnknown replaces a parameter expansion of unknown value by a mark. Package expand later evaluates known
 // ones.
-func (x *wordExpander) expandParam(p *syntax.ParamExp, quoted bool) []syntax.WordPart {
+func (x *wordExpander) markParamIfUnknown(p *syntax.ParamExp, quoted bool) []syntax.WordPart {
 	unknown := &syntax.Lit{Value: Unknown}
 	if p.Param == nil || p.Names != 0 || p.Width || p.IsSet || p.Flags != nil || len(p.Modifiers) > 0 {
 		return []syntax.WordPart{unknown}
 	}
-	if p.Index != nil && (x.isArithmeticUnknown(p.Index) || p.Param.Value == "BASH_REMATCH" ||
+	if p.Index != nil && (x.interpretArithmetic(p.Index) || p.Param.Value == "BASH_REMATCH" ||
 		HasUnknown(strings.Join(x.state.Get(p.Param.Value).List, ""))) {
 		return []syntax.WordPart{unknown}
 	}

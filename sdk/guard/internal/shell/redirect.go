@@ -28,10 +28,10 @@ func (in *Interpreter) applyRedirects(list []*syntax.Redirect, st *shellState, s
 		}
 		switch redir.Op {
 		case syntax.Hdoc, syntax.DashHdoc:
-			r.setInputText(fd, textStream(x.expandHeredoc(redir.Hdoc, redir.Op == syntax.DashHdoc, isQuotedHeredocDelimiter(redir.Word))), st)
+			r.setInputContent(fd, textStream(x.expandHeredoc(redir.Hdoc, redir.Op == syntax.DashHdoc, isQuotedHeredocDelimiter(redir.Word))), st)
 			continue
 		case syntax.WordHdoc:
-			r.setInputText(fd, textStream(x.expandWordUnsplit(redir.Word)+"\n"), st)
+			r.setInputContent(fd, textStream(x.expandWordUnsplit(redir.Word)+"\n"), st)
 			continue
 		}
 		in.applyRedirect(&r, redir, fd, x)
@@ -48,8 +48,8 @@ func isQuotedHeredocDelimiter(word *syntax.Word) bool {
 	})
 }
 
-// setInputText sets the content of an input file descriptor.
-func (r *redirectResult) setInputText(fd string, content StreamContent, st *shellState) {
+// setInputContent sets the content of an input file descriptor.
+func (r *redirectResult) setInputContent(fd string, content StreamContent, st *shellState) {
 	if fd == "" || fd == "0" {
 		r.stdin = content
 		return

@@ -182,13 +182,13 @@ func (in *Interpreter) reportProblem(place *CommandLocation, kind AnalysisProble
 // continue.
 func (in *Interpreter) countExpandedBytes(bytes int, place *CommandLocation) bool {
 	if in.argumentBytes += bytes; in.argumentBytes > maxArgumentBytes {
-		in.stopExpansion(place)
+		in.stopAtExpansionLimit(place)
 	}
 	return !in.stopped
 }
 
-// stopExpansion stops the interpreter because a word expands to too much text.
-func (in *Interpreter) stopExpansion(place *CommandLocation) {
+// stopAtExpansionLimit stops the interpreter: a word expands to too much text.
+func (in *Interpreter) stopAtExpansionLimit(place *CommandLocation) {
 	if !in.stopped {
 		in.stopped = true
 		in.reportProblem(place, TooComplex, "a word expands to too much")

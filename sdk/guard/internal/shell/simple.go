@@ -10,8 +10,8 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// interpretSimple interprets a simple command: assignments, arguments and redirections, then the command.
-func (in *Interpreter) interpretSimple(s *syntax.Stmt, c *syntax.CallExpr, st *shellState, stdin StreamContent, place *CommandLocation) StreamContent {
+// interpretSimpleCommand interprets a simple command: assignments, arguments and redirections, then the command.
+func (in *Interpreter) interpretSimpleCommand(s *syntax.Stmt, c *syntax.CallExpr, st *shellState, stdin StreamContent, place *CommandLocation) StreamContent {
 	x := in.newWordExpander(st, place)
 	argv := x.expandArguments(c.Args)
 	env := map[string]string(nil)
@@ -37,7 +37,7 @@ func (in *Interpreter) interpretSimple(s *syntax.Stmt, c *syntax.CallExpr, st *s
 		return r.routeOutput(st, out)
 	}
 	call := &SimpleCommand{CommandLocation: *place, Argv: argv, Env: env, Stdin: r.stdin, From: x.unknownFrom, in: in, sourceText: in.nodeText(s)}
-	out := in.interpretCommand(call, st)
+	out := in.interpretExpandedCommand(call, st)
 	if !out.Known && len(out.From) == 0 {
 		out.From = append([]string{ProgramName(argv[0].Text)}, x.unknownFrom...)
 	}
@@ -67,7 +67,7 @@ func (in *Interpreter) applyAssignments(list []*syntax.Assign, st *shellState, x
 		case a.Array != nil:
 			in.assignArray(a, st, x)
 		case a.Index != nil:
-			x.isArithmeticUnknown(a.Index)
+			x.interpretArithmetic(a.Index)
 			x.expandAssignedValue(a.Value)
 			st.setListVar(name, []string{Unknown})
 		case a.Append:
@@ -92,7 +92,7 @@ func (in *Interpreter) assignArray(a *syntax.Assign, st *shellState, x *wordExpa
 	}
 	for _, elem := range a.Array.Elems {
 		if elem.Index != nil {
-			x.isArithmeticUnknown(elem.Index)
+			x.interpretArithmetic(elem.Index)
 			x.expandAssignedValue(elem.Value)
 			list = []string{Unknown}
 			break
@@ -145,8 +145,8 @@ func (in *Interpreter) interpretDeclaration(c *syntax.DeclClause, st *shellState
 	in.visitor.VisitCommand(call)
 }
 
-// interpretCommand interprets a simple command whose arguments are expanded: a function, a builtin or a program.
-func (in *Interpreter) interpretCommand(c *SimpleCommand, st *shellState) StreamContent {
+// interpretExpandedCommand interprets a simple command whose arguments are expanded: a function, a builtin or a program.
+func (in *Interpreter) interpretExpandedCommand(c *SimpleCommand, st *shellState) StreamContent {
 	c.state = st
 	if len(c.Argv) == 0 || !in.countStep(&c.CommandLocation) {
 		return StreamContent{}

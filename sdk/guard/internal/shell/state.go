@@ -53,13 +53,13 @@ func (s *shellState) joinBranch(o *shellState) {
 	s.traps = mergeCommandNames(s.traps, o.traps)
 	switch {
 	case o.isDead && !s.isDead:
-		s.keepWrittenFiles(o)
+		s.mergeWrittenFiles(o)
 		return
 	case s.isDead && !o.isDead:
 		deadBranch := *s
 		*s = *o.cloneState()
 		s.traps = deadBranch.traps
-		s.keepWrittenFiles(&deadBranch)
+		s.mergeWrittenFiles(&deadBranch)
 		return
 	}
 	s.unshareMaps()
@@ -101,8 +101,8 @@ func sameVariable(a, b expand.Variable) bool {
 	return a.Set == b.Set && a.Kind == b.Kind && a.Str == b.Str && slices.Equal(a.List, b.List)
 }
 
-// keepWrittenFiles adds the files that a subshell wrote. Its other changes are lost.
-func (s *shellState) keepWrittenFiles(o *shellState) {
+// mergeWrittenFiles adds the files that a subshell wrote, not its other changes.
+func (s *shellState) mergeWrittenFiles(o *shellState) {
 	for path, content := range o.files {
 		if before, ok := s.files[path]; !ok || !before.sameContent(content) {
 			s.unshareMaps()

@@ -30,23 +30,23 @@ func (in *Interpreter) interpretStmt(s *syntax.Stmt, st *shellState, stdin Strea
 	if s.Background || s.Coprocess || s.Disown {
 		in.parallelDepth++
 		defer func() { in.parallelDepth-- }()
-		in.interpretSubshell(st, place, func(child *shellState) StreamContent { return in.interpretRedirected(s, child, stdin, place) })
+		in.interpretSubshell(st, place, func(child *shellState) StreamContent { return in.interpretRedirectedStmt(s, child, stdin, place) })
 		return unknownStream("a background job")
 	}
-	return in.interpretRedirected(s, st, stdin, place)
+	return in.interpretRedirectedStmt(s, st, stdin, place)
 }
 
-// interpretRedirected interprets a statement's command with its redirections.
-func (in *Interpreter) interpretRedirected(s *syntax.Stmt, st *shellState, stdin StreamContent, place *CommandLocation) StreamContent {
+// interpretRedirectedStmt interprets a statement's command with its redirections.
+func (in *Interpreter) interpretRedirectedStmt(s *syntax.Stmt, st *shellState, stdin StreamContent, place *CommandLocation) StreamContent {
 	if call, ok := s.Cmd.(*syntax.CallExpr); ok {
-		return in.interpretSimple(s, call, st, stdin, place)
+		return in.interpretSimpleCommand(s, call, st, stdin, place)
 	}
 	r := in.applyRedirects(s.Redirs, st, stdin, place)
-	return r.routeOutput(st, in.interpretCompound(s, st, r.stdin, place))
+	return r.routeOutput(st, in.interpretCompoundCommand(s, st, r.stdin, place))
 }
 
-// interpretCompound interprets a command that is not a simple command.
-func (in *Interpreter) interpretCompound(s *syntax.Stmt, st *shellState, stdin StreamContent, place *CommandLocation) StreamContent {
+// interpretCompoundCommand interprets a command that is not a simple command.
+func (in *Interpreter) interpretCompoundCommand(s *syntax.Stmt, st *shellState, stdin StreamContent, place *CommandLocation) StreamContent {
 	switch c := s.Cmd.(type) {
 	case nil:
 		if slices.ContainsFunc(s.Redirs, func(r *syntax.Redirect) bool { return r.Op == syntax.RdrIn }) {
@@ -59,7 +59,7 @@ func (in *Interpreter) interpretCompound(s *syntax.Stmt, st *shellState, stdin S
 	case *syntax.Subshell:
 		return in.interpretSubshell(st, place, func(child *shellState) StreamContent { return in.interpretStmts(c.Stmts, child, stdin) })
 	case *syntax.BinaryCmd:
-		return in.interpretBinary(c, st, stdin)
+		return in.interpretBinaryCmd(c, st, stdin)
 	case *syntax.IfClause:
 		return in.interpretIf(c, st, stdin)
 	case *syntax.WhileClause:
@@ -75,7 +75,7 @@ func (in *Interpreter) interpretCompound(s *syntax.Stmt, st *shellState, stdin S
 			declaration := *c
 			declaration.Body = body.X
 			joined.X = &syntax.Stmt{Cmd: &declaration, Position: s.Position}
-			return in.interpretBinary(&joined, st, stdin)
+			return in.interpretBinaryCmd(&joined, st, stdin)
 		}
 		if c.Name != nil {
 			st.unshareMaps()
@@ -117,11 +117,11 @@ func (in *Interpreter) interpretSubshell(st *shellState, place *CommandLocation,
 	child.traps = nil
 	out := interpret(child)
 	in.interpretTraps(place, child)
-	st.keepWrittenFiles(child)
+	st.mergeWrittenFiles(child)
 	return out
 }
 
-func (in *Interpreter) interpretBinary(c *syntax.BinaryCmd, st *shellState, stdin StreamContent) StreamContent {
+func (in *Interpreter) interpretBinaryCmd(c *syntax.BinaryCmd, st *shellState, stdin StreamContent) StreamContent {
 	switch c.Op {
 	case syntax.Pipe, syntax.PipeAll:
 		in.parallelDepth++
@@ -136,7 +136,7 @@ func (in *Interpreter) interpretBinary(c *syntax.BinaryCmd, st *shellState, stdi
 		dead := st.isDead
 		st.isDead = false
 		out = out.appendStream(in.interpretStmt(c.Y, st, stdin))
-		if isConditionTest(c.X) {
+		if mayFailAsCondition(c.X) {
 			st.isDead = dead
 		}
 		return out
@@ -156,13 +156,13 @@ func (in *Interpreter) interpretBinary(c *syntax.BinaryCmd, st *shellState, stdi
 	}
 }
 
-// isConditionTest reports whether a statement may fail as a condition. The command after && may then not run.
-func isConditionTest(s *syntax.Stmt) bool {
+// mayFailAsCondition reports whether a statement may fail, so that a command after && may not run.
+func mayFailAsCondition(s *syntax.Stmt) bool {
 	switch c := s.Cmd.(type) {
 	case *syntax.TestClause, *syntax.ArithmCmd:
 		return true
 	case *syntax.BinaryCmd:
-		return isConditionTest(c.Y)
+		return mayFailAsCondition(c.Y)
 	case *syntax.CallExpr:
 		if len(c.Args) > 0 {
 			switch c.Args[0].Lit() {

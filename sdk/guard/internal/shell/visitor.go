@@ -91,18 +91,18 @@ func (c *SimpleCommand) InterpretStartedCommand(via string, argv []Argument, env
 		state = state.cloneState()
 		state.dir = dir
 	}
-	return c.in.interpretCommand(c.newStartedCommand(via, argv, env), state)
+	return c.in.interpretExpandedCommand(c.newStartedCommand(via, argv, env), state)
 }
 
-// InterpretStartedWithStdin interprets a command that c starts with other standard input. Only files that it writes
+// InterpretStartedCommandWithStdin interprets a command that c starts with other standard input. Only files that it writes
 // remain in the state.
-func (c *SimpleCommand) InterpretStartedWithStdin(via string, argv []Argument, stdin StreamContent) StreamContent {
+func (c *SimpleCommand) InterpretStartedCommandWithStdin(via string, argv []Argument, stdin StreamContent) StreamContent {
 	inner := c.newStartedCommand(via, argv, nil)
 	inner.Stdin = stdin
 	inner.From = mergeCommandNames(c.From, c.Stdin.From)
 	after := c.state.cloneState()
-	out := c.in.interpretCommand(inner, after)
-	c.state.keepWrittenFiles(after)
+	out := c.in.interpretExpandedCommand(inner, after)
+	c.state.mergeWrittenFiles(after)
 	return out
 }
 

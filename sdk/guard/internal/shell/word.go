@@ -23,7 +23,7 @@ func (in *Interpreter) newWordExpander(st *shellState, place *CommandLocation) *
 	return &wordExpander{in: in, state: st, place: place}
 }
 
-func (x *wordExpander) expandConfig() *expand.Config {
+func (x *wordExpander) expansionConfig() *expand.Config {
 	if x.cfg == nil {
 		x.cfg = &expand.Config{Env: x.state, CmdSubst: x.interpretCommandSubst, ProcSubst: x.interpretProcessSubst}
 	}
@@ -44,13 +44,13 @@ func (x *wordExpander) expandArguments(words []*syntax.Word) []Argument {
 			return out
 		}
 		known := x.markUnknownInWord(word)
-		for text, err := range expand.FieldsSeq(x.expandConfig(), known) {
+		for text, err := range expand.FieldsSeq(x.expansionConfig(), known) {
 			if err != nil {
 				out = append(out, Argument{Text: Unknown})
 				break
 			}
 			if !x.in.countExpandedBytes(len(text)+wordOverhead, x.place) || len(out) >= maxFields {
-				x.in.stopExpansion(x.place)
+				x.in.stopAtExpansionLimit(x.place)
 				return out
 			}
 			if text == "" && !hasQuotes(word) {
@@ -113,7 +113,7 @@ func (x *wordExpander) expandWordUnsplit(word *syntax.Word) string {
 	if text, ok := plainWordText(word); ok {
 		return text
 	}
-	text, err := expand.Literal(x.expandConfig(), x.unescapeAndExpandTilde(x.markUnknownInWord(word)))
+	text, err := expand.Literal(x.expansionConfig(), x.unescapeAndExpandTilde(x.markUnknownInWord(word)))
 	if err != nil {
 		return Unknown
 	}
@@ -167,7 +167,7 @@ func (x *wordExpander) expandHeredoc(word *syntax.Word, indented, quoted bool) s
 		}
 		return b.String()
 	}
-	text, err := expand.Document(x.expandConfig(), &syntax.Word{Parts: x.markUnknownInParts(word.Parts, true)})
+	text, err := expand.Document(x.expansionConfig(), &syntax.Word{Parts: x.markUnknownInParts(word.Parts, true)})
 	if err != nil {
 		return Unknown
 	}
@@ -233,11 +233,11 @@ func (x *wordExpander) markUnknownInPart(part syntax.WordPart, quoted bool) []sy
 		part = &syntax.DblQuoted{Left: p.Left, Right: p.Right, Dollar: p.Dollar, Parts: x.markUnknownInParts(p.Parts, true)}
 	case *syntax.ParamExp:
 		x.glob = x.glob || !quoted
-		return x.expandParam(p, quoted)
+		return x.markParamIfUnknown(p, quoted)
 	case *syntax.CmdSubst:
 		x.glob = x.glob || !quoted
 	case *syntax.ArithmExp:
-		if x.isArithmeticUnknown(p.X) {
+		if x.interpretArithmetic(p.X) {
 			part = &syntax.Lit{Value: Unknown}
 		}
 	case *syntax.ExtGlob:
@@ -297,8 +297,8 @@ func (x *wordExpander) evalArithmetic(expr syntax.ArithmExpr) {
 	if expr == nil {
 		return
 	}
-	if !x.isArithmeticUnknown(expr) {
-		if _, err := expand.Arithm(x.expandConfig(), expr); err == nil {
+	if !x.interpretArithmetic(expr) {
+		if _, err := expand.Arithm(x.expansionConfig(), expr); err == nil {
 			return
 		}
 	}
@@ -315,9 +315,9 @@ func (x *wordExpander) forgetNamedVars(node syntax.Node) {
 	})
 }
 
-// isArithmeticUnknown reports whether the value of an arithmetic expression is unknown. It also interprets values that
-// bash evaluates a second time: `a[$(command)]` in a variable runs the command.
-func (x *wordExpander) isArithmeticUnknown(expr syntax.ArithmExpr) bool {
+// interpretArithmetic interprets substitutions in an arithmetic expression, also in values that bash evaluates a second
+// time. It reports whether the value of the expression is unknown.
+func (x *wordExpander) interpretArithmetic(expr syntax.ArithmExpr) bool {
 	if expr == nil {
 		return false
 	}
@@ -327,10 +327,10 @@ func (x *wordExpander) isArithmeticUnknown(expr syntax.ArithmExpr) bool {
 		case *syntax.CmdSubst:
 			unknown = true
 		case *syntax.ParamExp:
-			unknown = x.isVariableUnknown(n.Param.Value) || unknown
+			unknown = x.interpretArithmeticVar(n.Param.Value) || unknown
 		case *syntax.Lit:
 			if syntax.ValidName(n.Value) {
-				unknown = x.isVariableUnknown(n.Value) || unknown
+				unknown = x.interpretArithmeticVar(n.Value) || unknown
 			}
 		}
 		return true
@@ -341,9 +341,9 @@ func (x *wordExpander) isArithmeticUnknown(expr syntax.ArithmExpr) bool {
 	return unknown
 }
 
-// isVariableUnknown reports whether the value of a variable in an arithmetic expression is unknown. It also interprets
-// substitutions in the value, which bash expands again.
-func (x *wordExpander) isVariableUnknown(name string) bool {
+// interpretArithmeticVar interprets substitutions in the value of a variable, which bash expands again in an arithmetic
+// expression. It reports whether the value is unknown.
+func (x *wordExpander) interpretArithmeticVar(name string) bool {
 	v := x.state.Get(name)
 	value := v.String()
 	x.in.interpretNestedSubstitutions(x.place, value, x.state)

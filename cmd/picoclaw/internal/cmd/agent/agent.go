@@ -72,7 +72,7 @@ continues a conversation.`,
 	flags.StringVar(&o.model, "model", "", "`name` of a model in model_list (default: the agent's)")
 	f.AddOutputFlag(cmd, &o.output)
 	cmd.AddCommand(NewCmdSessions(f, nil), NewCmdForget(f, nil))
-	return cli.WithRunFunc(cmd, o, runF)
+	return cli.OverrideRunFunc(cmd, o, runF)
 }
 
 func (o *Options) runAgent(ctx context.Context) error {
@@ -86,7 +86,7 @@ func (o *Options) runAgent(ctx context.Context) error {
 	if o.once && strings.TrimSpace(o.message) == "" {
 		return cli.UsageErrorf("-m: the task is empty")
 	}
-	cfg, err := o.Config(o.agent)
+	cfg, err := o.LoadConfig(o.agent)
 	if err != nil {
 		return err
 	}
@@ -129,7 +129,7 @@ func (o *Options) runTask(ctx context.Context, c *host.Conversation) error {
 	view := &turnPrinter{out: terminal.NewWriter(o.Err)}
 	began := time.Now()
 	outcome, err := c.RunTurn(ctx, o.message, view.showEvent)
-	if host.IsHookTurnEnd(err) {
+	if host.IsTurnEndedByHook(err) {
 		fmt.Fprintln(o.Err, err)
 		err = nil
 	}
@@ -149,7 +149,7 @@ func (o *Options) runTask(ctx context.Context, c *host.Conversation) error {
 		return nil
 	}
 	if outcome.Text != "" {
-		fmt.Fprintln(o.Out, terminal.NewWriter(o.Out).Clean(outcome.Text))
+		fmt.Fprintln(o.Out, terminal.NewWriter(o.Out).ReplaceControls(outcome.Text))
 	}
 	if err != nil {
 		return cli.FailedError(err)
@@ -190,7 +190,7 @@ func (o *Options) runConversation(ctx context.Context, c *host.Conversation, his
 		}
 		if err := o.runTurn(ctx, c, line, out); err != nil {
 			failed = true
-			fmt.Fprintln(o.Err, "picoclaw: "+terminal.NewWriter(o.Err).Clean(err.Error()))
+			fmt.Fprintln(o.Err, "picoclaw: "+terminal.NewWriter(o.Err).ReplaceControls(err.Error()))
 		}
 	}
 }

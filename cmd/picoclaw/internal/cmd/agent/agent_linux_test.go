@@ -16,8 +16,8 @@ import (
 func TestAgentCompletesTask(t *testing.T) {
 	t.Parallel()
 	in := clitest.NewHome(t)
-	server := in.UseFakeModel(t, "", clitest.ToolCallStep("write_file", `{"path":"a.txt","content":"hello\n"}`),
-		clitest.ToolCallStep("exec", `{"command":"cat a.txt"}`), modeltest.ScriptedReply{Text: "It says hello.", Usage: &modeltest.ScriptedUsage{Input: 7, Output: 3}})
+	server := in.UseFakeModel(t, "", clitest.NewToolCallReply("write_file", `{"path":"a.txt","content":"hello\n"}`),
+		clitest.NewToolCallReply("exec", `{"command":"cat a.txt"}`), modeltest.ScriptedReply{Text: "It says hello.", Usage: &modeltest.ScriptedUsage{Input: 7, Output: 3}})
 	out, code := in.Run(t, "agent", "-m", "write a file", "--output", "json")
 	var got struct {
 		OK                bool
@@ -91,9 +91,9 @@ func TestAgentConversation(t *testing.T) {
 	in := clitest.NewHome(t)
 	never := make(chan struct{})
 	defer close(never)
-	server := in.UseFakeModel(t, "", clitest.ToolCallStep("exec", `{"command":"touch made"}`), modeltest.ScriptedReply{Text: "not made"},
-		clitest.ToolCallStep("exec", `{"command":"touch made"}`), modeltest.ScriptedReply{Text: "made it"}, modeltest.ScriptedReply{Text: "late", Wait: never})
-	c := clitest.StartTerminal(t, in.Dir, []string{"PICOCLAW_ISOLATION_ENABLED=false"}, "agent")
+	server := in.UseFakeModel(t, "", clitest.NewToolCallReply("exec", `{"command":"touch made"}`), modeltest.ScriptedReply{Text: "not made"},
+		clitest.NewToolCallReply("exec", `{"command":"touch made"}`), modeltest.ScriptedReply{Text: "made it"}, modeltest.ScriptedReply{Text: "late", Wait: never})
+	c := clitest.StartPicoclawTerminal(t, in.Dir, []string{"PICOCLAW_ISOLATION_ENABLED=false"}, "agent")
 	made := filepath.Join(in.Workspace, "made")
 	c.Expect(`main> `)
 	c.TypeKeys("make it\r")
@@ -117,7 +117,7 @@ func TestAgentConversation(t *testing.T) {
 	c.Expect(`the turn was ended`)
 	c.Expect(`main> `) // until then Ctrl-D is not ours
 	c.TypeKeys("\x04")
-	c.ExpectSuccess()
+	c.WaitForSuccess()
 }
 
 // Hooks are asked about turns, too: what a person says, when it is to end, and what goes to the model.

@@ -35,7 +35,7 @@ func NewCmdAgents(f *cli.Factory, runF func(*AgentsOptions) error) *cobra.Comman
 	}
 	f.AddOutputFlag(cmd, &o.output)
 	cmd.AddCommand(NewCmdAgentsShow(f, nil))
-	return cli.WithRunFunc(cmd, o, runF)
+	return cli.OverrideRunFunc(cmd, o, runF)
 }
 
 // agentSummary is the JSON output of `picoclaw agents` about one agent.
@@ -48,7 +48,7 @@ type agentSummary struct {
 }
 
 func listAgents(f *cli.Factory, output cli.OutputFormat) error {
-	cfg, err := f.Config("")
+	cfg, err := f.LoadConfig("")
 	if err != nil {
 		return err
 	}
@@ -58,7 +58,7 @@ func listAgents(f *cli.Factory, output cli.OutputFormat) error {
 	}
 	all := []agentSummary{}
 	for _, id := range cfg.AgentIDs() {
-		s, err := h.OpenPreview(id, session.CLI)
+		s, err := h.OpenPreviewSession(id, session.CLI)
 		if err != nil {
 			return cli.StartError(err)
 		}
@@ -102,13 +102,13 @@ type agentDetails struct {
 }
 
 type agentPlugin struct {
-	ID      string             `json:"id"`
-	Version string             `json:"version"`
-	Kind    catalog.PluginKind `json:"kind"`
-	Enabled bool               `json:"enabled"`
-	Grants  pluginpb.Grant     `json:"grants"` // in effect
-	From    string             `json:"from"`   // origin of the grants
-	Tools   []agentTool        `json:"tools"`
+	ID      string               `json:"id"`
+	Version string               `json:"version"`
+	Kind    catalog.PluginOrigin `json:"kind"`
+	Enabled bool                 `json:"enabled"`
+	Grants  pluginpb.Grant       `json:"grants"` // in effect
+	From    string               `json:"from"`   // origin of the grants
+	Tools   []agentTool          `json:"tools"`
 }
 
 type agentTool struct {
@@ -133,16 +133,16 @@ func NewCmdAgentsShow(f *cli.Factory, runF func(*AgentsShowOptions) error) *cobr
 		Example: strings.Trim(`
   picoclaw agents show
   picoclaw agents show guest --output json`, "\n"),
-		Args:              cli.NoArgumentsOr(cli.OneName(&o.id, "the id of one agent")),
+		Args:              cli.NoArgumentsOr(cli.OneArgumentWithNoun(&o.id, "the id of one agent")),
 		ValidArgsFunction: f.CompleteAgents,
 		RunE:              func(*cobra.Command, []string) error { return showAgent(o.Factory, o.id, o.output) },
 	}
 	f.AddOutputFlag(cmd, &o.output)
-	return cli.WithRunFunc(cmd, o, runF)
+	return cli.OverrideRunFunc(cmd, o, runF)
 }
 
 func showAgent(f *cli.Factory, id string, output cli.OutputFormat) error {
-	cfg, err := f.Config(id)
+	cfg, err := f.LoadConfig(id)
 	if err != nil {
 		return err
 	}
@@ -157,7 +157,7 @@ func showAgent(f *cli.Factory, id string, output cli.OutputFormat) error {
 	if err != nil {
 		return cli.StartError(err)
 	}
-	s, err := h.OpenPreview(id, session.CLI)
+	s, err := h.OpenPreviewSession(id, session.CLI)
 	if err != nil {
 		return cli.StartError(err)
 	}

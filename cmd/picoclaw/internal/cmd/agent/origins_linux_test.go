@@ -68,14 +68,14 @@ func TestEveryOriginObeysPolicy(t *testing.T) {
 	t.Parallel()
 	var script []modeltest.ScriptedReply
 	for _, c := range forbidden {
-		script = append(script, clitest.ToolCallStep(c.tool, c.arguments))
+		script = append(script, clitest.NewToolCallReply(c.tool, c.arguments))
 	}
 	script = append(script, modeltest.ScriptedReply{Text: "done"})
 	task := func(tool string) []modeltest.ScriptedReply {
-		return append(append([]modeltest.ScriptedReply{clitest.ToolCallStep(tool, `{"task":"do it","agent_id":"other"}`)}, script...),
+		return append(append([]modeltest.ScriptedReply{clitest.NewToolCallReply(tool, `{"task":"do it","agent_id":"other"}`)}, script...),
 			modeltest.ScriptedReply{Text: "all done"})
 	}
-	subagent := append(append([]modeltest.ScriptedReply{clitest.ToolCallStep("subagent", `{"task":"do it"}`)}, script...), modeltest.ScriptedReply{Text: "all done"})
+	subagent := append(append([]modeltest.ScriptedReply{clitest.NewToolCallReply("subagent", `{"task":"do it"}`)}, script...), modeltest.ScriptedReply{Text: "all done"})
 	once := func(t *testing.T, in clitest.Home) {
 		if out, code := in.Run(t, "agent", "-m", "do it"); code != 0 {
 			t.Fatal(out)
@@ -198,7 +198,7 @@ func TestDelegateNeedsPermission(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			in := clitest.NewHome(t)
 			in.UseFakeModel(t, `, "agents": {"list": [{"id": "main", "subagents": {"allow_agents": `+c.allowed+`}}, {"id": "other"}, {"id": "third"}]}`,
-				clitest.ToolCallStep("delegate", `{"task":"do it","agent_id":"other"}`), clitest.ToolCallStep("list_dir", `{"path":"."}`),
+				clitest.NewToolCallReply("delegate", `{"task":"do it","agent_id":"other"}`), clitest.NewToolCallReply("list_dir", `{"path":"."}`),
 				modeltest.ScriptedReply{Text: "done"}, modeltest.ScriptedReply{Text: "done"})
 			if out, code := in.Run(t, "agent", "-m", "do it"); code != 0 {
 				t.Fatal(out)

@@ -16,7 +16,7 @@ import (
 
 // findSessionDir returns the directory of an agent's conversations, and the agent's id.
 func findSessionDir(f *cli.Factory, id string) (dir, agent string, err error) {
-	cfg, err := f.Config("")
+	cfg, err := f.LoadConfig("")
 	if err != nil {
 		return "", "", err
 	}
@@ -54,7 +54,7 @@ func NewCmdSessions(f *cli.Factory, runF func(*SessionsOptions) error) *cobra.Co
 	}
 	f.AddAgentFlag(cmd, &o.id, "the agent (default: the first one)")
 	f.AddOutputFlag(cmd, &o.output)
-	return cli.WithRunFunc(cmd, o, runF)
+	return cli.OverrideRunFunc(cmd, o, runF)
 }
 
 func (o *SessionsOptions) listSessions() error {
@@ -99,7 +99,7 @@ func NewCmdForget(f *cli.Factory, runF func(*ForgetOptions) error) *cobra.Comman
 		RunE:    func(*cobra.Command, []string) error { return o.deleteSession() },
 	}
 	f.AddAgentFlag(cmd, &o.agent, "the agent (default: the first one)")
-	return cli.WithRunFunc(cmd, o, runF)
+	return cli.OverrideRunFunc(cmd, o, runF)
 }
 
 func (o *ForgetOptions) deleteSession() error {
@@ -113,7 +113,7 @@ func (o *ForgetOptions) deleteSession() error {
 	}
 	err = agent.DeleteTranscript(dir, o.session)
 	if err == nil {
-		err = statefiles.RemoveFile(home, agent.TranscriptPath(dir, o.session))
+		err = statefiles.RemoveFromList(home, agent.TranscriptPath(dir, o.session))
 	}
 	if err != nil {
 		return cli.FailedError(err)

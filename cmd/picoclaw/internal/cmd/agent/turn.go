@@ -21,7 +21,7 @@ func (v *turnPrinter) showEvent(e agent.TurnEvent) {
 	switch e.Kind {
 	case agent.TextEvent:
 		if v.showText {
-			fmt.Fprint(v.out, v.out.Clean(e.Text))
+			fmt.Fprint(v.out, v.out.ReplaceControls(e.Text))
 			v.unfinished = !strings.HasSuffix(e.Text, "\n")
 		}
 	case agent.CallEvent:

@@ -37,7 +37,7 @@ func (v *Options) proposeAllowPattern(w *approvals.WaitingCall) error {
 	if err != nil {
 		return cli.FailedError(err)
 	}
-	cfg, err := v.Config("")
+	cfg, err := v.LoadConfig("")
 	if err != nil {
 		return err
 	}

@@ -36,7 +36,7 @@ refused. An answer applies to this one call.`,
 	}
 	f.AddOutputFlag(cmd, &v.output)
 	cmd.AddCommand(NewCmdList(f, nil), NewCmdShow(f, nil), NewCmdAllow(f, nil), NewCmdDeny(f, nil))
-	return cli.WithRunFunc(cmd, v, runF)
+	return cli.OverrideRunFunc(cmd, v, runF)
 }
 
 func NewCmdList(f *cli.Factory, runF func(*Options) error) *cobra.Command {
@@ -49,7 +49,7 @@ func NewCmdList(f *cli.Factory, runF func(*Options) error) *cobra.Command {
 		RunE:    func(*cobra.Command, []string) error { return v.listRequests() },
 	}
 	f.AddOutputFlag(cmd, &v.output)
-	return cli.WithRunFunc(cmd, v, runF)
+	return cli.OverrideRunFunc(cmd, v, runF)
 }
 
 func NewCmdShow(f *cli.Factory, runF func(*Options) error) *cobra.Command {
@@ -58,12 +58,12 @@ func NewCmdShow(f *cli.Factory, runF func(*Options) error) *cobra.Command {
 		Use:               "show ID",
 		Short:             "Show an approval request with the whole call",
 		Example:           "  picoclaw approvals show 5kq2mzra",
-		Args:              v.idArgument(),
+		Args:              v.oneIDArgument(),
 		ValidArgsFunction: cli.NewFirstArgumentCompleter(v.completeIDs),
 		RunE:              func(*cobra.Command, []string) error { return v.showRequest(v.id) },
 	}
 	f.AddOutputFlag(cmd, &v.output)
-	return cli.WithRunFunc(cmd, v, runF)
+	return cli.OverrideRunFunc(cmd, v, runF)
 }
 
 // AllowOptions are the options of `picoclaw approvals allow`.
@@ -80,12 +80,12 @@ func NewCmdAllow(f *cli.Factory, runF func(*AllowOptions) error) *cobra.Command 
 		Long: `Approve one call. With --always, also show the setting that allows such calls from now on, and write it if you
 confirm.`,
 		Example:           "  picoclaw approvals allow 5kq2mzra\n  picoclaw approvals allow 5kq2mzra --always",
-		Args:              v.idArgument(),
+		Args:              v.oneIDArgument(),
 		ValidArgsFunction: cli.NewFirstArgumentCompleter(v.completeIDs),
 		RunE:              func(*cobra.Command, []string) error { return v.runAllow() },
 	}
 	cmd.Flags().BoolVar(&v.always, "always", false, "propose the setting that allows such calls")
-	return cli.WithRunFunc(cmd, v, runF)
+	return cli.OverrideRunFunc(cmd, v, runF)
 }
 
 func (v *AllowOptions) runAllow() error {
@@ -108,12 +108,12 @@ func NewCmdDeny(f *cli.Factory, runF func(*DenyOptions) error) *cobra.Command {
 		Use:               "deny ID",
 		Short:             "Deny a call",
 		Example:           "  picoclaw approvals deny 5kq2mzra --why 'ask on Monday'",
-		Args:              v.idArgument(),
+		Args:              v.oneIDArgument(),
 		ValidArgsFunction: cli.NewFirstArgumentCompleter(v.completeIDs),
 		RunE:              func(*cobra.Command, []string) error { return v.runDeny() },
 	}
 	cmd.Flags().StringVar(&v.reason, "why", "", "`reason` shown to the agent")
-	return cli.WithRunFunc(cmd, v, runF)
+	return cli.OverrideRunFunc(cmd, v, runF)
 }
 
 func (v *DenyOptions) runDeny() error {
@@ -121,8 +121,8 @@ func (v *DenyOptions) runDeny() error {
 	return err
 }
 
-func (v *Options) idArgument() cobra.PositionalArgs {
-	return cli.OneName(&v.id, "the id of one call, as `picoclaw approvals` shows it")
+func (v *Options) oneIDArgument() cobra.PositionalArgs {
+	return cli.OneArgumentWithNoun(&v.id, "the id of one call, as `picoclaw approvals` shows it")
 }
 
 // listRequests lists the approval requests.

@@ -43,7 +43,7 @@ func TestCallWaitsForApproval(t *testing.T) {
 	there := func(name string) bool { _, err := os.Stat(filepath.Join(in.Workspace, name)); return err == nil }
 
 	call("touch made a")
-	w := in.AwaitApprovals(t, 1)[0]
+	w := in.AwaitApprovalRequests(t, 1)[0]
 	if w.Agent != "main" || w.Origin != "mcp" || w.Tool != "shell.exec" ||
 		!strings.Contains(string(w.Arguments), "touch made a") {
 		t.Errorf("what waits: %+v", w)
@@ -92,7 +92,7 @@ func TestCallWaitsForApproval(t *testing.T) {
 	// The same call again is another one, as is one that is like it, and one that waits beside it.
 	call("touch made a")
 	call("touch made b")
-	for _, again := range in.AwaitApprovals(t, 2) {
+	for _, again := range in.AwaitApprovalRequests(t, 2) {
 		if again.ID == w.ID {
 			t.Error("it waits under the same id")
 		}
@@ -115,14 +115,14 @@ func TestCallWaitsForApproval(t *testing.T) {
 	}
 
 	call("touch made c")
-	in.AwaitApprovals(t, 1)
+	in.AwaitApprovalRequests(t, 1)
 	if out, code := in.Run(t, "stop", "--why", "enough"); code != 0 {
 		t.Fatal(out)
 	}
 	if answer := <-answers; !strings.Contains(answer, "enough") || there("c") {
 		t.Errorf("once stopped: %s", answer)
 	}
-	in.AwaitApprovals(t, 0)
+	in.AwaitApprovalRequests(t, 0)
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
 		t.Errorf("left: %v %v", left, err)
 	}
@@ -173,7 +173,7 @@ func TestApproveAlwaysWritesSetting(t *testing.T) {
 		{"main", "n", ""}, {"main", "y", `"custom_allow_patterns": ["^touch made a$"]`}, {"other", "y", "// harmless"},
 	} {
 		ended := call(c.agent)
-		cmd := in.Command(hosttest.ProgramPath("bin/picoclaw"), "approvals", "allow", in.AwaitApprovals(t, 1)[0].ID, "--always")
+		cmd := in.Command(hosttest.ProgramPath("bin/picoclaw"), "approvals", "allow", in.AwaitApprovalRequests(t, 1)[0].ID, "--always")
 		cmd.Stdin = strings.NewReader(c.says + "\n")
 		out, err := cmd.CombinedOutput()
 		if err != nil || !strings.Contains(string(out), file) || !strings.Contains(string(out), "touch made a$") {
@@ -198,7 +198,7 @@ func TestApproveAlwaysWritesSetting(t *testing.T) {
 		if code := <-call(c.agent); code != 0 {
 			t.Errorf("the next call of %s: %d", c.agent, code)
 		}
-		in.AwaitApprovals(t, 0)
+		in.AwaitApprovalRequests(t, 0)
 	}
 }
 
@@ -214,7 +214,7 @@ func TestHooksReceiveApprovalRequests(t *testing.T) {
 		out, _ := in.Run(t, "call", "exec", "command=touch made a", "stdin=a\u200bb\u202ec\u2066")
 		ended <- out
 	}()
-	w := in.AwaitApprovals(t, 1)[0]
+	w := in.AwaitApprovalRequests(t, 1)[0]
 	hosttest.WaitUntil(t, "the hook is told", func() bool {
 		text, _ := os.ReadFile(seen)
 		var told struct{ Message string }
@@ -243,7 +243,7 @@ func TestRequestsOfDeadProcessesDisappear(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	w := in.AwaitApprovals(t, 1)[0]
+	w := in.AwaitApprovalRequests(t, 1)[0]
 	if err := cmd.Process.Signal(syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
@@ -251,7 +251,7 @@ func TestRequestsOfDeadProcessesDisappear(t *testing.T) {
 	if out, code := in.Run(t, "approvals", "allow", w.ID); code != clitest.ExitFailed || !strings.Contains(out, "no such call is waiting") {
 		t.Errorf("%d %s", code, out)
 	}
-	in.AwaitApprovals(t, 0)
+	in.AwaitApprovalRequests(t, 0)
 	if left, err := os.ReadDir(filepath.Join(in.Dir, "approvals")); err != nil || len(left) > 0 {
 		t.Errorf("left: %v %v", left, err)
 	}

@@ -8,16 +8,16 @@ import (
 )
 
 func TestNewCmdApprovals(t *testing.T) {
-	clitest.CheckOptions(t, NewCmdList,
+	clitest.CheckParsedOptions(t, NewCmdList,
 		clitest.OptionsCase[Options]{Line: "--output json", Want: Options{output: cli.JSON}},
 		clitest.OptionsCase[Options]{Line: "a", Usage: "takes no argument"})
-	clitest.CheckOptions(t, NewCmdShow,
+	clitest.CheckParsedOptions(t, NewCmdShow,
 		clitest.OptionsCase[Options]{Line: "5kq2mzra", Want: Options{id: "5kq2mzra", output: cli.Text}},
 		clitest.OptionsCase[Options]{Line: "", Usage: "show takes the id of one call"})
-	clitest.CheckOptions(t, NewCmdAllow,
+	clitest.CheckParsedOptions(t, NewCmdAllow,
 		clitest.OptionsCase[AllowOptions]{Line: "a --always", Want: AllowOptions{Options: Options{id: "a"}, always: true}},
 		clitest.OptionsCase[AllowOptions]{Line: "a b", Usage: "allow takes the id of one call"})
-	clitest.CheckOptions(t, NewCmdDeny,
+	clitest.CheckParsedOptions(t, NewCmdDeny,
 		clitest.OptionsCase[DenyOptions]{Line: "a --why later", Want: DenyOptions{Options: Options{id: "a"}, reason: "later"}},
 		clitest.OptionsCase[DenyOptions]{Line: "", Usage: "deny takes the id of one call"})
 }

@@ -52,14 +52,14 @@ shortened.`,
 	cmd.Flags().IntVar(&o.limit, "limit", 50, "number of latest calls; 0 for all")
 	cmd.Flags().BoolVarP(&o.follow, "follow", "f", false, "print new calls until interrupted")
 	cmd.AddCommand(NewCmdStats(f, nil), NewCmdVerify(f, nil), NewCmdReplay(f, nil), NewCmdExport(f, nil))
-	return cli.WithRunFunc(cmd, o, runF)
+	return cli.OverrideRunFunc(cmd, o, runF)
 }
 
 func (o *Options) runAudit(ctx context.Context) error {
 	if o.limit < 0 {
 		return cli.UsageErrorf("--limit %d: want 0 or more", o.limit)
 	}
-	cfg, err := o.Config("")
+	cfg, err := o.LoadConfig("")
 	if err != nil {
 		return err
 	}
@@ -72,7 +72,7 @@ func (o *Options) runAudit(ctx context.Context) error {
 	var names nameCollector
 	if o.follow {
 		var failed error
-		err = audit.FollowLog(ctx, path, names.collectThenFilter(o.filter, func(r audit.Record) error { return show(r) }), func() {
+		err = audit.FollowLog(ctx, path, names.newCollectingFilter(o.filter, func(r audit.Record) error { return show(r) }), func() {
 			failed = o.showRecords(latest.records)
 			names.warnUnknownNames(o.Factory, cfg, o.filter)
 			show = o.printRecord
@@ -82,7 +82,7 @@ func (o *Options) runAudit(ctx context.Context) error {
 		}
 		return cli.FailedError(err)
 	}
-	if err := names.readMatchingRecords(o.Factory, cfg, o.filter, latest.addRecord); err != nil {
+	if err := names.forEachMatchingRecord(o.Factory, cfg, o.filter, latest.addRecord); err != nil {
 		return err
 	}
 	names.warnUnknownNames(o.Factory, cfg, o.filter)
@@ -203,7 +203,7 @@ func recordCells(r audit.Record) []string {
 		strconv.FormatFloat(r.Millis, 'f', 1, 64), strconv.Itoa(r.Bytes), describeCall(r)}
 }
 
-// describeCall returns the arguments of a call, and its error.
+// describeCall returns a call's arguments, answer and error.
 func describeCall(r audit.Record) string {
 	text := ""
 	if len(r.Args) > 0 {

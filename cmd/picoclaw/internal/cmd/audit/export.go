@@ -33,7 +33,7 @@ Open Cybersecurity Schema Framework 1.3) or cef (Common Event Format).`,
 	addFilterFlags(f, cmd, &o.filter)
 	cmd.Flags().StringVar(&o.format, "format", "jsonl", "`format`: "+strings.Join(audit.ExportFormats(), ", "))
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(audit.ExportFormats(), cobra.ShellCompDirectiveNoFileComp))
-	return cli.WithRunFunc(cmd, o, runF)
+	return cli.OverrideRunFunc(cmd, o, runF)
 }
 
 func (o *ExportOptions) exportLog() error {
@@ -42,12 +42,12 @@ func (o *ExportOptions) exportLog() error {
 	if err != nil {
 		return cli.UsageErrorf("--%w", err)
 	}
-	cfg, err := o.Config("")
+	cfg, err := o.LoadConfig("")
 	if err != nil {
 		return err
 	}
 	var names nameCollector
-	err = names.readMatchingRecords(o.Factory, cfg, o.filter, exporter.Write)
+	err = names.forEachMatchingRecord(o.Factory, cfg, o.filter, exporter.Write)
 	if err = errors.Join(err, exporter.Close(), out.Flush()); err != nil {
 		return cli.FailedError(err)
 	}

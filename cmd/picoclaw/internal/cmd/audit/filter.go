@@ -60,17 +60,17 @@ duration.`,
 	}
 	addFilterFlags(f, cmd, &o.filter)
 	f.AddOutputFlag(cmd, &o.output)
-	return cli.WithRunFunc(cmd, o, runF)
+	return cli.OverrideRunFunc(cmd, o, runF)
 }
 
 func (o *Options) showStats() error {
-	cfg, err := o.Config("")
+	cfg, err := o.LoadConfig("")
 	if err != nil {
 		return err
 	}
 	var sums audit.ToolStatsCollector
 	var names nameCollector
-	if err = names.readMatchingRecords(o.Factory, cfg, o.filter, func(r audit.Record) error { sums.AddRecord(r); return nil }); err != nil {
+	if err = names.forEachMatchingRecord(o.Factory, cfg, o.filter, func(r audit.Record) error { sums.AddRecord(r); return nil }); err != nil {
 		return err
 	}
 	names.warnUnknownNames(o.Factory, cfg, o.filter)
@@ -99,7 +99,7 @@ func formatToolDuration(t audit.ToolStats, ms float64) string {
 // completeTools proposes the tools of the first agent.
 func completeTools(f *cli.Factory) cli.Completer {
 	return func(*cobra.Command, []string, string) (words []cobra.Completion, _ cobra.ShellCompDirective) {
-		s, _, done, err := hosts.OpenSessionWith(f, (*session.Host).OpenPreview, "", session.CLI)
+		s, _, done, err := hosts.OpenSessionWith(f, (*session.Host).OpenPreviewSession, "", session.CLI)
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
@@ -123,8 +123,8 @@ func (n *nameCollector) addRecord(r audit.Record) {
 	}
 }
 
-// collectThenFilter returns a function that collects the names of a record, and calls found if the record matches.
-func (n *nameCollector) collectThenFilter(filter audit.Filter, found func(audit.Record) error) func(audit.Record) error {
+// newCollectingFilter returns a function that collects the names of a record, and calls found if the record matches.
+func (n *nameCollector) newCollectingFilter(filter audit.Filter, found func(audit.Record) error) func(audit.Record) error {
 	return func(r audit.Record) error {
 		n.addRecord(r)
 		if filter.Matches(r) {
@@ -134,9 +134,9 @@ func (n *nameCollector) collectThenFilter(filter audit.Filter, found func(audit.
 	}
 }
 
-// readMatchingRecords calls found for the records that match the filter, and warns about invalid lines.
-func (n *nameCollector) readMatchingRecords(f *cli.Factory, cfg *config.Config, filter audit.Filter, found func(audit.Record) error) error {
-	broken, err := audit.ReadLog(audit.LogPath(cfg.Home().Path), n.collectThenFilter(filter, found))
+// forEachMatchingRecord calls found for the records that match the filter, and warns about invalid lines.
+func (n *nameCollector) forEachMatchingRecord(f *cli.Factory, cfg *config.Config, filter audit.Filter, found func(audit.Record) error) error {
+	broken, err := audit.ReadLog(audit.LogPath(cfg.Home().Path), n.newCollectingFilter(filter, found))
 	if err == nil {
 		warnInvalidLines(f, broken)
 	}

@@ -26,15 +26,15 @@ type ReplayOptions struct {
 	output cli.OutputFormat
 
 	host     *host.Runtime
-	sessions map[sessionKey]*session.Session
+	sessions map[previewSessionKey]*session.Session
 	table    *terminal.Table
 	rows     int
 	sums     replaySummary
 	changes  map[decisionChange]int
 }
 
-// sessionKey identifies the preview session that decides calls of one agent and origin.
-type sessionKey struct{ agent, origin string }
+// previewSessionKey identifies the preview session that decides calls of one agent and origin.
+type previewSessionKey struct{ agent, origin string }
 
 // decisionChange is the logged and the new decision on a call.
 type decisionChange struct {
@@ -57,21 +57,21 @@ type replayedCall struct {
 
 // replaySummary is the last line of the JSON output of `picoclaw audit replay`.
 type replaySummary struct {
-	Calls   int           `json:"calls"`
-	Same    int           `json:"same"`
-	Changed int           `json:"changed"`
-	Inexact int           `json:"inexact"` // calls that cannot be decided exactly; they count neither as same nor as changed
-	Changes []changeCount `json:"changes"`
+	Calls   int                   `json:"calls"`
+	Same    int                   `json:"same"`
+	Changed int                   `json:"changed"`
+	Inexact int                   `json:"inexact"` // calls that cannot be decided exactly; they count neither as same nor as changed
+	Changes []decisionChangeCount `json:"changes"`
 }
 
-// changeCount is the number of calls with the same change of decision.
-type changeCount struct {
+// decisionChangeCount is the number of calls with the same change of decision.
+type decisionChangeCount struct {
 	decisionChange
 	Calls int `json:"calls"`
 }
 
 func NewCmdReplay(f *cli.Factory, runF func(*ReplayOptions) error) *cobra.Command {
-	o := &ReplayOptions{Factory: f, sessions: map[sessionKey]*session.Session{}, changes: map[decisionChange]int{}}
+	o := &ReplayOptions{Factory: f, sessions: map[previewSessionKey]*session.Session{}, changes: map[decisionChange]int{}}
 	cmd := &cobra.Command{
 		Use:   "replay",
 		Short: "Test a configuration against logged calls",
@@ -87,11 +87,11 @@ they are counted separately, and marked ~ if their decision differs.`,
 	}
 	addFilterFlags(f, cmd, &o.filter)
 	f.AddOutputFlag(cmd, &o.output)
-	return cli.WithRunFunc(cmd, o, runF)
+	return cli.OverrideRunFunc(cmd, o, runF)
 }
 
 func (o *ReplayOptions) runReplay() error {
-	cfg, err := o.Config("")
+	cfg, err := o.LoadConfig("")
 	if err != nil {
 		return err
 	}
@@ -100,7 +100,7 @@ func (o *ReplayOptions) runReplay() error {
 	}
 	defer hosts.CloseHost(o.Factory, o.host)
 	o.table = terminal.NewTable("TIME", "AGENT", "TOOL", "WAS", "NOW", "RULE", "CALL")
-	err = new(nameCollector).readMatchingRecords(o.Factory, cfg, o.filter, func(r audit.Record) error { return o.replayRecord(r, cfg.AgentIDs()) })
+	err = new(nameCollector).forEachMatchingRecord(o.Factory, cfg, o.filter, func(r audit.Record) error { return o.replayRecord(r, cfg.AgentIDs()) })
 	if err != nil {
 		return err
 	}
@@ -159,11 +159,11 @@ func (o *ReplayOptions) decideCall(r audit.Record, agents []string) (session.Rep
 		return session.ReplayedDecision{Decision: guard.Decision{Verdict: guard.Deny, Rule: "agents.agents",
 			Reason: fmt.Sprintf("the configuration has no agent %q", r.Agent)}}, nil
 	}
-	key := sessionKey{r.Agent, r.Origin}
+	key := previewSessionKey{r.Agent, r.Origin}
 	s := o.sessions[key]
 	if s == nil {
 		var err error
-		if s, err = o.host.OpenPreview(r.Agent, session.Origin(r.Origin)); err != nil {
+		if s, err = o.host.OpenPreviewSession(r.Agent, session.Origin(r.Origin)); err != nil {
 			return session.ReplayedDecision{}, cli.StartError(err)
 		}
 		o.sessions[key] = s
@@ -173,11 +173,11 @@ func (o *ReplayOptions) decideCall(r audit.Record, agents []string) (session.Rep
 
 // printSummary prints the changed decisions with their numbers of calls.
 func (o *ReplayOptions) printSummary() error {
-	o.sums.Changes = []changeCount{}
+	o.sums.Changes = []decisionChangeCount{}
 	for _, c := range slices.SortedFunc(maps.Keys(o.changes), func(a, b decisionChange) int {
 		return cmp.Or(cmp.Compare(a.Was, b.Was), cmp.Compare(a.Now, b.Now))
 	}) {
-		o.sums.Changes = append(o.sums.Changes, changeCount{c, o.changes[c]})
+		o.sums.Changes = append(o.sums.Changes, decisionChangeCount{c, o.changes[c]})
 	}
 	if o.output == cli.JSON {
 		return o.PrintJSON(o.sums)
@@ -188,7 +188,7 @@ func (o *ReplayOptions) printSummary() error {
 			return err
 		}
 	}
-	fmt.Fprintf(out, "%s: %d with the same decision, %d with another", terminal.FormatCount(o.sums.Calls, "call"), o.sums.Same, o.sums.Changed)
+	fmt.Fprintf(out, "%s: %d with the same decision, %d with another", terminal.Pluralize(o.sums.Calls, "call"), o.sums.Same, o.sums.Changed)
 	for i, c := range o.sums.Changes {
 		fmt.Fprintf(out, "%s%d %s → %s", map[bool]string{true: " (", false: ", "}[i == 0], c.Calls, c.Was, c.Now)
 	}
@@ -197,7 +197,7 @@ func (o *ReplayOptions) printSummary() error {
 	}
 	fmt.Fprintln(out)
 	if o.sums.Inexact > 0 {
-		fmt.Fprintln(out, "note:", terminal.FormatCount(o.sums.Inexact, "call"),
+		fmt.Fprintln(out, "note:", terminal.Pluralize(o.sums.Inexact, "call"),
 			"can't be decided exactly, because the entry lacks arguments; they are counted separately")
 	}
 	return nil

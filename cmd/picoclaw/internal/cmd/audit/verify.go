@@ -44,7 +44,7 @@ which also distinguishes truncation from rewriting; a URL must answer a GET with
 	cmd.Flags().StringVar(&o.head, "head", "",
 		"earlier head that the log must contain, 64 characters of `hex`")
 	cmd.Flags().StringVar(&o.witness, "witness", "", "`file or URL` of the witness that the log must match")
-	return cli.WithRunFunc(cmd, o, runF)
+	return cli.OverrideRunFunc(cmd, o, runF)
 }
 
 // verifyResult is the JSON output of `picoclaw audit verify`.
@@ -61,7 +61,7 @@ func (o *VerifyOptions) runVerify(ctx context.Context) error {
 	if sum, err := hex.DecodeString(o.head); err != nil || len(sum) != 0 && len(sum) != 32 {
 		return cli.UsageErrorf("--head %q: want the 64 characters that `picoclaw audit verify` prints after \"head\"", o.head)
 	}
-	cfg, err := o.Config("")
+	cfg, err := o.LoadConfig("")
 	if err != nil {
 		return err
 	}
@@ -92,9 +92,9 @@ func (o *VerifyOptions) runVerify(ctx context.Context) error {
 	o.printValidLog(found)
 	if testimony != nil {
 		fmt.Fprintf(o.Out, "witness: %s: %d of its %s match existing entries\n", testimony.Verdict,
-			testimony.Checked, terminal.FormatCount(testimony.Notes, "note"))
+			testimony.Checked, terminal.Pluralize(testimony.Notes, "note"))
 		if testimony.Invalid > 0 {
-			fmt.Fprintln(o.Out, "note:", terminal.FormatCount(testimony.Invalid, "line"), "of the witness are unreadable")
+			fmt.Fprintln(o.Out, "note:", terminal.Pluralize(testimony.Invalid, "line"), "of the witness are unreadable")
 		}
 	}
 	return nil
@@ -121,7 +121,7 @@ func (o *VerifyOptions) printValidLog(v *audit.VerifyResult) {
 		return
 	}
 	const day = "2006-01-02 15:04:05"
-	fmt.Fprintln(out, out.Paint(terminal.Good, "ok:"), terminal.FormatCount(v.Records, "entry"), "in", terminal.FormatCount(v.Files, "file")+",",
+	fmt.Fprintln(out, out.Paint(terminal.Good, "ok:"), terminal.Pluralize(v.Records, "entry"), "in", terminal.Pluralize(v.Files, "file")+",",
 		v.From.Local().Format(day), "to", v.To.Local().Format(day))
 	if v.Head != "" {
 		fmt.Fprintln(out, "head:", v.Head)
@@ -131,10 +131,10 @@ func (o *VerifyOptions) printValidLog(v *audit.VerifyResult) {
 		text  string
 	}{
 		{!v.Whole && v.Unchained == 0, "older files are missing: removed by audit.max_files, or deleted"},
-		{v.Unchained > 0, terminal.FormatCount(v.Unchained, "entry") +
+		{v.Unchained > 0, terminal.Pluralize(v.Unchained, "entry") +
 			" without a hash chain: changes to these are not detected"},
-		{len(v.Open) > 0, terminal.FormatCount(len(v.Open), "call") + " without an end: running, or picoclaw was killed"},
-		{v.Cut > 0, terminal.FormatCount(v.Cut, "line") + " truncated, for example by a power failure: " + strings.Join(v.CutLines, ", ")},
+		{len(v.Open) > 0, terminal.Pluralize(len(v.Open), "call") + " without an end: running, or picoclaw was killed"},
+		{v.Cut > 0, terminal.Pluralize(v.Cut, "line") + " truncated, for example by a power failure: " + strings.Join(v.CutLines, ", ")},
 	} {
 		if note.holds {
 			fmt.Fprintln(out, out.Paint(terminal.Doubt, "note:"), note.text)

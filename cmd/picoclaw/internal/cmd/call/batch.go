@@ -53,7 +53,7 @@ With --jobs 1 answers keep the order of the calls.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.runBatch(cmd.Context()) },
 	}
 	cmd.Flags().IntVar(&o.jobs, "jobs", 1, "number of concurrent calls")
-	return cli.WithRunFunc(cmd, o, runF)
+	return cli.OverrideRunFunc(cmd, o, runF)
 }
 
 func (o *BatchOptions) runBatch(ctx context.Context) error {
@@ -65,7 +65,7 @@ func (o *BatchOptions) runBatch(ctx context.Context) error {
 	if err := sessions.host.PrepareForCalls(); err != nil {
 		return cli.StartError(err)
 	}
-	return answerLines(o.Factory, o.jobs, func(line []byte) any { return sessions.runCall(ctx, line) })
+	return answerStdinLines(o.Factory, o.jobs, func(line []byte) any { return sessions.runCall(ctx, line) })
 }
 
 // agentSessions holds one session for each agent in a batch.
@@ -128,8 +128,8 @@ func (s *agentSessions) runCall(ctx context.Context, line []byte) any {
 // maxLineBytes is the maximum length of a line in a batch.
 const maxLineBytes = pluginpb.MaxArgumentBytes + 4096
 
-// answerLines prints the answer to each line of standard input, with a number of concurrent jobs.
-func answerLines(f *cli.Factory, jobs int, answer func(line []byte) any) error {
+// answerStdinLines prints the answer to each line of standard input, with a number of concurrent jobs.
+func answerStdinLines(f *cli.Factory, jobs int, answer func(line []byte) any) error {
 	var writing sync.Mutex
 	var unwritten error
 	progress := newBatchProgress(f)
@@ -292,7 +292,7 @@ func newBatchProgress(f *cli.Factory) *batchProgress {
 	if !errors.IsTerminal() || terminal.NewWriter(f.Out).IsTerminal() {
 		return nil
 	}
-	p := &batchProgress{line: terminal.NewProgress(errors, "waiting for calls")}
+	p := &batchProgress{line: terminal.StartProgress(errors, "waiting for calls")}
 	if f, ok := f.In.(*os.File); ok {
 		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
 			p.total = info.Size()

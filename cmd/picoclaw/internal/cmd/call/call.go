@@ -29,7 +29,7 @@ type Options struct {
 	fleet     membership.FleetFlags
 }
 
-// toolCaller makes calls: a session on this machine or of a fleet.
+// toolCaller calls tools in a session on this machine or of a fleet.
 type toolCaller interface {
 	Tools() []session.Tool
 	Call(ctx context.Context, tool string, arguments json.RawMessage, events func(session.CallEvent)) *session.Result
@@ -71,7 +71,7 @@ Exit codes: 0 success, 1 the tool failed or was refused, 2 wrong command line or
 	f.AddOutputFlag(cmd, &o.output)
 	addJSONFlag(cmd, &o.arguments.json)
 	o.fleet.AddFlags(cmd, "call a fleet's agent: NATS `address` or identity file")
-	return cli.WithRunFunc(cmd, o, runF)
+	return cli.OverrideRunFunc(cmd, o, runF)
 }
 
 // addJSONFlag adds --json.
@@ -105,7 +105,7 @@ func (o *Options) openToolCaller(ctx context.Context) (s toolCaller, ready func(
 		}
 		return local, h.PrepareForCalls, done, nil
 	}
-	cfg, err := o.Config("")
+	cfg, err := o.LoadConfig("")
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -131,7 +131,7 @@ func (o *Options) openToolCaller(ctx context.Context) (s toolCaller, ready func(
 func callWithProgress(f *cli.Factory, ctx context.Context, s toolCaller, tool string, raw json.RawMessage,
 	ask session.ApprovalAsker) *session.Result {
 	out := terminal.NewWriter(f.Err)
-	progress := terminal.NewProgress(out, tool)
+	progress := terminal.StartProgress(out, tool)
 	defer progress.Stop()
 	if ask != nil {
 		ctx = session.WithApprovalAsker(ctx, func(ctx context.Context, q session.ApprovalQuestion) bool {

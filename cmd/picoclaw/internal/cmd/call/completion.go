@@ -22,7 +22,7 @@ func completeCall(f *cli.Factory) cli.Completer {
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		s, _, done, err := hosts.OpenSessionWith(f, (*session.Host).OpenPreview, agent, session.CLI)
+		s, _, done, err := hosts.OpenSessionWith(f, (*session.Host).OpenPreviewSession, agent, session.CLI)
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
@@ -35,7 +35,7 @@ func completeCall(f *cli.Factory) cli.Completer {
 	}
 }
 
-// completeWord proposes completions of word after the earlier words of a call. space reports whether they are whole.
+// completeWord proposes completions of word after the earlier words of a call. space is false if more text must follow.
 func completeWord(s *session.Session, before []string, word string) (words []cobra.Completion, space bool) {
 	if len(before) == 0 {
 		for _, t := range s.Tools() {

@@ -49,7 +49,7 @@ func NewCmdExplain(f *cli.Factory, runF func(*ExplainOptions) error) *cobra.Comm
 	f.AddOutputFlag(cmd, &o.output)
 	addJSONFlag(cmd, &o.arguments.json)
 	cmd.Flags().BoolVar(&o.batch, "batch", false, "decide on JSON lines from standard input, in the format of picoclaw batch")
-	return cli.WithRunFunc(cmd, o, runF)
+	return cli.OverrideRunFunc(cmd, o, runF)
 }
 
 func (o *ExplainOptions) parseArguments(cmd *cobra.Command, args []string) error {
@@ -73,7 +73,7 @@ func (o *ExplainOptions) runExplain() error {
 	if o.batch {
 		return explainBatch(o.Factory)
 	}
-	s, _, done, err := hosts.OpenSessionWith(o.Factory, (*session.Host).OpenPreview, o.agent, session.CLI)
+	s, _, done, err := hosts.OpenSessionWith(o.Factory, (*session.Host).OpenPreviewSession, o.agent, session.CLI)
 	if err != nil {
 		return err
 	}
@@ -82,7 +82,7 @@ func (o *ExplainOptions) runExplain() error {
 		return explainPath(o.Factory, s, o.subject, o.output)
 	}
 	if o.subject == "network" {
-		return explainHost(o.Factory, s, o.arguments.pairs[0], o.output)
+		return explainNetworkHost(o.Factory, s, o.arguments.pairs[0], o.output)
 	}
 	raw, err := o.arguments.encodeArguments(s, o.subject)
 	if err != nil {
@@ -95,8 +95,8 @@ func (o *ExplainOptions) runExplain() error {
 	return printDecision(o.Factory, decision, o.output)
 }
 
-// explanation is the JSON output about a decision.
-type explanation struct {
+// decisionExplanation is the JSON output about a decision.
+type decisionExplanation struct {
 	ID       json.RawMessage `json:"id,omitempty"`
 	Decision string          `json:"decision"`
 	Rule     string          `json:"rule"`
@@ -126,15 +126,15 @@ type reasonSpan struct {
 }
 
 // newExplanation describes a decision; a call that cannot be parsed is denied.
-func newExplanation(d guard.Decision, e *session.Error) explanation {
+func newExplanation(d guard.Decision, e *session.Error) decisionExplanation {
 	if e != nil {
 		rule := e.Rule
 		if rule == "" {
 			rule = e.Code
 		}
-		return explanation{Decision: guard.Deny.String(), Rule: rule, Reason: e.Message, Hint: e.Hint}
+		return decisionExplanation{Decision: guard.Deny.String(), Rule: rule, Reason: e.Message, Hint: e.Hint}
 	}
-	out := explanation{Decision: d.Verdict.String(), Rule: d.Rule, Reason: d.Reason, Hint: d.Hint,
+	out := decisionExplanation{Decision: d.Verdict.String(), Rule: d.Rule, Reason: d.Reason, Hint: d.Hint,
 		Softened: d.Softened, File: d.File, Tier: d.Tier, Command: d.CanonicalCommand(), Argv: d.Argv, Safer: d.Safer, Setting: d.Setting}
 	if s := d.Span; s != nil {
 		out.Span = &reasonSpan{Start: s.Start, End: s.End, Line: s.Line, Column: s.Column, Text: s.Text}
@@ -143,14 +143,14 @@ func newExplanation(d guard.Decision, e *session.Error) explanation {
 }
 
 func explainBatch(f *cli.Factory) error {
-	s, done, err := openAgentSessions(f, (*session.Host).OpenPreview)
+	s, done, err := openAgentSessions(f, (*session.Host).OpenPreviewSession)
 	if err != nil {
 		return err
 	}
 	defer done()
-	return answerLines(f, 1, func(line []byte) any {
+	return answerStdinLines(f, 1, func(line []byte) any {
 		in, sess, e := s.parseCall(line)
-		out := explanation{}
+		out := decisionExplanation{}
 		if e != nil {
 			out = newExplanation(guard.Decision{}, e)
 		} else {
@@ -161,7 +161,7 @@ func explainBatch(f *cli.Factory) error {
 	})
 }
 
-func printDecision(f *cli.Factory, e explanation, output cli.OutputFormat) error {
+func printDecision(f *cli.Factory, e decisionExplanation, output cli.OutputFormat) error {
 	if output == cli.JSON {
 		return f.PrintJSON(e)
 	}
@@ -173,7 +173,7 @@ func printDecision(f *cli.Factory, e explanation, output cli.OutputFormat) error
 		rule += " (" + e.Tier + ")"
 	}
 	if e.Span != nil {
-		where = fmt.Sprintf("line %d, column %d: %s", e.Span.Line, e.Span.Column, clipText(e.Span.Text))
+		where = fmt.Sprintf("line %d, column %d: %s", e.Span.Line, e.Span.Column, clipAndQuote(e.Span.Text))
 	}
 	hint := e.Hint
 	if instead != "" || setting != "" {
@@ -188,14 +188,14 @@ func printDecision(f *cli.Factory, e explanation, output cli.OutputFormat) error
 		{"setting", setting}, {"hint", hint},
 	} {
 		if line.text != "" {
-			fmt.Fprintf(out, "  %-8s %s\n", line.name+":", strings.ReplaceAll(out.Clean(line.text), "\n", "\n           "))
+			fmt.Fprintf(out, "  %-8s %s\n", line.name+":", strings.ReplaceAll(out.ReplaceControls(line.text), "\n", "\n           "))
 		}
 	}
 	return nil
 }
 
-// clipText shortens a part of a command, and quotes it if it has characters that do not print.
-func clipText(text string) string {
+// clipAndQuote shortens a part of a command, and quotes it if it has characters that do not print.
+func clipAndQuote(text string) string {
 	const limit = 200
 	if len(text) > limit {
 		text = strings.ToValidUTF8(text[:limit], "") + "…"
@@ -244,8 +244,8 @@ func explainPath(f *cli.Factory, s *session.Session, path string, output cli.Out
 	return table.Flush()
 }
 
-// explainHost shows whether processes with network access may reach a host.
-func explainHost(f *cli.Factory, s *session.Session, host string, output cli.OutputFormat) error {
+// explainNetworkHost shows whether processes with network access may reach a host.
+func explainNetworkHost(f *cli.Factory, s *session.Session, host string, output cli.OutputFormat) error {
 	decision, err := s.ExplainHost(host)
 	if err != nil {
 		return cli.FailedError(err)

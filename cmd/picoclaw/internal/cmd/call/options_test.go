@@ -8,7 +8,7 @@ import (
 )
 
 func TestNewCmdCall(t *testing.T) {
-	clitest.CheckOptions(t, NewCmdCall,
+	clitest.CheckParsedOptions(t, NewCmdCall,
 		clitest.OptionsCase[Options]{Line: "exec command=ls timeout=2 --agent reader",
 			Want: Options{tool: "exec", agent: "reader", output: cli.Text, arguments: callArguments{pairs: []string{"command=ls", "timeout=2"}}}},
 		clitest.OptionsCase[Options]{Line: "exec --json {} --output json",
@@ -18,7 +18,7 @@ func TestNewCmdCall(t *testing.T) {
 }
 
 func TestNewCmdExplain(t *testing.T) {
-	clitest.CheckOptions(t, NewCmdExplain,
+	clitest.CheckParsedOptions(t, NewCmdExplain,
 		clitest.OptionsCase[ExplainOptions]{Line: "exec command=ls",
 			Want: ExplainOptions{subject: "exec", output: cli.Text, arguments: callArguments{pairs: []string{"command=ls"}}}},
 		clitest.OptionsCase[ExplainOptions]{Line: "network api.example.com",
@@ -31,7 +31,7 @@ func TestNewCmdExplain(t *testing.T) {
 }
 
 func TestNewCmdBatch(t *testing.T) {
-	clitest.CheckOptions(t, NewCmdBatch,
+	clitest.CheckParsedOptions(t, NewCmdBatch,
 		clitest.OptionsCase[BatchOptions]{Line: "", Want: BatchOptions{jobs: 1}},
 		clitest.OptionsCase[BatchOptions]{Line: "--jobs 256", Want: BatchOptions{jobs: 256}},
 		clitest.OptionsCase[BatchOptions]{Line: "--jobs 257", Usage: "want 1 to 256"},
@@ -39,9 +39,9 @@ func TestNewCmdBatch(t *testing.T) {
 }
 
 func TestNewCmdToolsAndREPL(t *testing.T) {
-	clitest.CheckOptions(t, NewCmdTools,
+	clitest.CheckParsedOptions(t, NewCmdTools,
 		clitest.OptionsCase[ToolsOptions]{Line: "--agent a --output json", Want: ToolsOptions{agent: "a", output: cli.JSON}})
-	clitest.CheckOptions(t, NewCmdREPL,
+	clitest.CheckParsedOptions(t, NewCmdREPL,
 		clitest.OptionsCase[REPLOptions]{Line: "--agent a", Want: REPLOptions{agent: "a"}},
 		clitest.OptionsCase[REPLOptions]{Line: "exec", Usage: "takes no argument"})
 }

@@ -57,7 +57,7 @@ like they contain a secret. From a file or a pipe, each line is a call, and the 
 		RunE: func(cmd *cobra.Command, _ []string) error { return r.runREPL(cmd.Context()) },
 	}
 	f.AddAgentFlag(cmd, &r.agent, "the agent to call for (default: the first one)")
-	return cli.WithRunFunc(cmd, r, runF)
+	return cli.OverrideRunFunc(cmd, r, runF)
 }
 
 func (r *REPLOptions) runREPL(ctx context.Context) error {
@@ -155,12 +155,12 @@ func (r *REPLOptions) callTool(ctx context.Context, words []string) error {
 	defer stop()
 	var ask session.ApprovalAsker
 	if r.lines.IsInteractive() {
-		ask = r.askUser
+		ask = r.askApproval
 	}
 	return results.ShowResult(r.Factory, words[0], callWithProgress(r.Factory, ctx, r.session, words[0], raw, ask), "text")
 }
 
-func (r *REPLOptions) askUser(ctx context.Context, q session.ApprovalQuestion) bool {
+func (r *REPLOptions) askApproval(ctx context.Context, q session.ApprovalQuestion) bool {
 	return results.AskApproval(r.Factory, ctx, r.lines, r.out, q)
 }
 

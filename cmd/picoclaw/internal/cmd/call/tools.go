@@ -37,7 +37,7 @@ schemas and hints that MCP clients get.`,
 	}
 	f.AddAgentFlag(cmd, &o.agent, "the agent whose tools to list (default: the first one)")
 	f.AddOutputFlag(cmd, &o.output)
-	return cli.WithRunFunc(cmd, o, runF)
+	return cli.OverrideRunFunc(cmd, o, runF)
 }
 
 func (o *ToolsOptions) listTools() error {
@@ -47,7 +47,7 @@ func (o *ToolsOptions) listTools() error {
 	}
 	defer done()
 	if o.output == cli.JSON {
-		return o.PrintJSON(inventory.DescribeTools(s.Tools()))
+		return o.PrintJSON(inventory.NewToolInfos(s.Tools()))
 	}
 	table := terminal.NewTable("TOOL", "PLUGIN", "RISK", "WHAT IT DOES")
 	for _, t := range s.Tools() {

@@ -31,7 +31,7 @@ type Options struct {
 func NewCmdCompletion(f *cli.Factory, runF func(*Options) error) *cobra.Command {
 	o := &Options{Factory: f}
 	names := []string{"bash", "zsh", "fish", "powershell"}
-	return cli.WithRunFunc(&cobra.Command{
+	return cli.OverrideRunFunc(&cobra.Command{
 		Use:   "completion SHELL",
 		Short: "Print a shell completion script",
 		Long: "Print a completion script for  " + strings.Join(names, ", ") +

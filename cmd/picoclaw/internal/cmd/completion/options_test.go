@@ -7,7 +7,7 @@ import (
 )
 
 func TestNewCmdCompletion(t *testing.T) {
-	clitest.CheckOptions(t, NewCmdCompletion,
+	clitest.CheckParsedOptions(t, NewCmdCompletion,
 		clitest.OptionsCase[Options]{Line: "zsh", Want: Options{shell: "zsh"}},
 		clitest.OptionsCase[Options]{Line: "tcsh", Usage: "name the shell"},
 		clitest.OptionsCase[Options]{Line: "", Usage: "name the shell"})

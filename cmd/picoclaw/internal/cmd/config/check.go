@@ -44,7 +44,7 @@ name of a tool that does not exist.`,
 		RunE: func(*cobra.Command, []string) error { return o.runCheck() },
 	}
 	f.AddOutputFlag(cmd, &o.output)
-	return cli.WithRunFunc(cmd, o, runF)
+	return cli.OverrideRunFunc(cmd, o, runF)
 }
 
 // checkResult is the JSON output of `picoclaw config check`.
@@ -121,12 +121,12 @@ func (o *CheckOptions) checkAll() checkResult {
 	result.Faults = append(result.Faults, findBrokenPlugins(cfg, h)...)
 	result.Warnings = append(result.Warnings, findMissingPlugins(cfg, h)...)
 	for _, id := range cfg.AgentIDs() {
-		sess, err := h.OpenPreview(id, session.CLI)
+		sess, err := h.OpenPreviewSession(id, session.CLI)
 		if err != nil {
 			result.Faults = append(result.Faults, newConfigFault(err))
 			continue
 		}
-		if err := checkWorkspace(cfg, id); err != nil {
+		if err := checkWorkspaceExists(cfg, id); err != nil {
 			result.Faults = append(result.Faults, newConfigFault(err))
 			continue
 		}

@@ -34,7 +34,7 @@ type SchemaOptions struct{ *cli.Factory }
 
 func NewCmdSchema(f *cli.Factory, runF func(*SchemaOptions) error) *cobra.Command {
 	o := &SchemaOptions{Factory: f}
-	return cli.WithRunFunc(&cobra.Command{
+	return cli.OverrideRunFunc(&cobra.Command{
 		Use:   "schema",
 		Short: "Print the JSON Schema of the configuration file, for editors",
 		Long: `Print the JSON Schema of the configuration file. An editor that finds it in a "$schema" key at the top of the file

@@ -16,8 +16,8 @@ import (
 	"github.com/picoclaw/picoclaw/internal/paths"
 )
 
-// checkWorkspace returns a fault for a missing workspace outside the home. Inside, picoclaw creates it.
-func checkWorkspace(cfg *config.Config, id string) error {
+// checkWorkspaceExists returns a fault for a missing workspace. picoclaw creates those in the home.
+func checkWorkspaceExists(cfg *config.Config, id string) error {
 	agent, err := cfg.ResolveAgent(id)
 	if err != nil || !agent.CustomWorkspace {
 		return nil // what is wrong with the agent has been said

@@ -8,15 +8,15 @@ import (
 )
 
 func TestNewCmdConfig(t *testing.T) {
-	clitest.CheckOptions(t, NewCmdShow,
+	clitest.CheckParsedOptions(t, NewCmdShow,
 		clitest.OptionsCase[ShowOptions]{Line: "", Want: ShowOptions{output: cli.Text}},
 		clitest.OptionsCase[ShowOptions]{Line: "tools.exec isolation --changed --agent a",
 			Want: ShowOptions{keys: []string{"tools.exec", "isolation"}, changed: true, agent: "a", output: cli.Text}},
 		clitest.OptionsCase[ShowOptions]{Line: "--changde", Usage: "unknown flag"})
-	clitest.CheckOptions(t, NewCmdCheck,
+	clitest.CheckParsedOptions(t, NewCmdCheck,
 		clitest.OptionsCase[CheckOptions]{Line: "--output json", Want: CheckOptions{output: cli.JSON}},
 		clitest.OptionsCase[CheckOptions]{Line: "file.json", Usage: "takes no argument"})
-	clitest.CheckOptions(t, NewCmdSchema,
+	clitest.CheckParsedOptions(t, NewCmdSchema,
 		clitest.OptionsCase[SchemaOptions]{Line: "", Want: SchemaOptions{}},
 		clitest.OptionsCase[SchemaOptions]{Line: "file.json", Usage: "takes no argument"})
 }

@@ -46,11 +46,11 @@ all keys with that prefix. Secrets are hidden.`,
 	f.AddAgentFlag(cmd, &o.agent, "the agent whose settings to show (default: all agents)")
 	f.AddOutputFlag(cmd, &o.output)
 	cmd.Flags().BoolVar(&o.changed, "changed", false, "show only keys that are set")
-	return cli.WithRunFunc(cmd, o, runF)
+	return cli.OverrideRunFunc(cmd, o, runF)
 }
 
 func (o *ShowOptions) runShow() error {
-	cfg, err := o.Config(o.agent)
+	cfg, err := o.LoadConfig(o.agent)
 	if err != nil {
 		return err
 	}

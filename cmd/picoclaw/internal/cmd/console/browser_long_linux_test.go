@@ -30,7 +30,7 @@ func browserProgram(t *testing.T) string {
 // The whole console in a real browser. With PICOCLAW_TEST_PICTURES, a directory, it leaves pictures of the pages there.
 func TestConsoleInBrowser(t *testing.T) {
 	t.Parallel()
-	dir, node := clitest.FindNodeClients(t)
+	dir, node := clitest.FindNodeJSClients(t)
 	script, err := os.ReadFile("testdata/console.mjs")
 	if err != nil {
 		t.Fatal(err)

@@ -33,7 +33,7 @@ answer requests and undo changes.`,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return o.printLink(cmd.Context()) },
 	}
 	cmd.Flags().BoolVar(&o.operate, "operate", false, "allow actions, not only viewing")
-	return cli.WithRunFunc(cmd, o, runF)
+	return cli.OverrideRunFunc(cmd, o, runF)
 }
 
 func (o *Options) printLink(ctx context.Context) error {

@@ -7,7 +7,7 @@ import (
 )
 
 func TestNewCmdConsole(t *testing.T) {
-	clitest.CheckOptions(t, NewCmdConsole,
+	clitest.CheckParsedOptions(t, NewCmdConsole,
 		clitest.OptionsCase[Options]{Line: "--operate", Want: Options{operate: true}},
 		clitest.OptionsCase[Options]{Line: "a", Usage: "takes no argument"})
 }

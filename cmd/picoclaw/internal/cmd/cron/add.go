@@ -41,7 +41,7 @@ follows elapsed time.`,
   picoclaw cron add standup --cron '0 9 * * *' --tz UTC --message 'Plan today.'
   picoclaw cron add tea --in 4m --message 'Tell me that the tea is ready.'
   picoclaw cron add space --every 6h --command 'df -h .' --timeout 1m`, "\n"),
-		Args: cli.OneName(&v.spec.Name, "a name for the job"),
+		Args: cli.OneArgumentWithNoun(&v.spec.Name, "a name for the job"),
 		RunE: func(*cobra.Command, []string) error { return v.addJob() },
 	}
 	flags := cmd.Flags()
@@ -56,7 +56,7 @@ follows elapsed time.`,
 	flags.StringVar(&v.spec.Missed, "missed", "", "missed runs: `once` or skip")
 	f.SetFlagCompletion(cmd, "missed", cli.NewWordCompleter(schedule.RunOnce, schedule.SkipMissed))
 	v.addFlags(cmd)
-	return cli.WithRunFunc(cmd, v, runF)
+	return cli.OverrideRunFunc(cmd, v, runF)
 }
 
 func (v *AddOptions) addJob() error {
@@ -64,7 +64,7 @@ func (v *AddOptions) addJob() error {
 		return err
 	}
 	now := time.Now()
-	if err := v.parseJob(now); err != nil {
+	if err := v.parseJobFlags(now); err != nil {
 		return err
 	}
 	if err := v.spec.Validate(); err != nil {
@@ -87,8 +87,8 @@ func (v *AddOptions) addJob() error {
 	return nil
 }
 
-// parseJob creates the job from the flags.
-func (v *AddOptions) parseJob(now time.Time) (err error) {
+// parseJobFlags creates the job from the flags.
+func (v *AddOptions) parseJobFlags(now time.Time) (err error) {
 	var set []string
 	for flag, value := range map[string]string{"--at": v.at, "--in": v.in, "--every": v.every, "--cron": v.expr} {
 		if value != "" {
@@ -124,24 +124,24 @@ func (v *AddOptions) parseJob(now time.Time) (err error) {
 	return err
 }
 
-// checkCommandAllowed returns an error if the guard does not allow the command, as each run would.
+// checkCommandAllowed returns an error if the guard, asked as for a run, does not allow the command.
 func (v *AddOptions) checkCommandAllowed() error {
 	if !v.agentConfig.Tools.Cron.AllowCommand {
 		return cli.FailedError(errors.New(crontool.CommandsDisabledError().AgentText()))
 	}
-	s, _, done, err := hosts.OpenSessionWith(v.Factory, (*session.Host).OpenPreview, v.agentConfig.ID, session.Cron)
+	s, _, done, err := hosts.OpenSessionWith(v.Factory, (*session.Host).OpenPreviewSession, v.agentConfig.ID, session.Cron)
 	if err != nil {
 		return err
 	}
 	defer done()
-	err = crontool.CheckCommand(s, v.spec.Payload.Command)
+	err = crontool.CheckJobCommand(s, v.spec.Payload.Command)
 	if e := (*session.Error)(nil); errors.As(err, &e) {
 		err = errors.New(e.AgentText())
 	}
 	return cli.FailedError(err)
 }
 
-// parseFutureTime parses a time in the future: a time of day is the next one.
+// parseFutureTime parses a future time; a time of day is its next occurrence.
 func parseFutureTime(text string, now time.Time) (time.Time, error) {
 	if at, err := time.ParseInLocation("15:04", text, now.Location()); err == nil {
 		at = time.Date(now.Year(), now.Month(), now.Day(), at.Hour(), at.Minute(), 0, 0, now.Location())

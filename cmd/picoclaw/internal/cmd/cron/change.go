@@ -23,9 +23,9 @@ func NewCmdEnable(f *cli.Factory, on bool, runF func(*Options) error) *cobra.Com
 		Use:     verb + " JOB",
 		Short:   short,
 		Example: "  picoclaw cron " + verb + " standup",
-		Args:    v.jobArgument(),
+		Args:    v.oneJobArgument(),
 		RunE: func(*cobra.Command, []string) error {
-			return v.applyToJob(func(s *schedule.Store, job string) (schedule.Job, error) {
+			return v.callStoreAndPrintJob(func(s *schedule.Store, job string) (schedule.Job, error) {
 				return s.UpdateJob(job, time.Now(), func(j *schedule.Job) { j.Enabled = on })
 			}, func(j schedule.Job) {
 				text := fmt.Sprintf("job %s is %sd", terminal.CleanLine(j.Name), verb)
@@ -38,11 +38,11 @@ func NewCmdEnable(f *cli.Factory, on bool, runF func(*Options) error) *cobra.Com
 		ValidArgsFunction: cli.NewFirstArgumentCompleter(v.completeJobs),
 	}
 	v.addFlags(cmd)
-	return cli.WithRunFunc(cmd, v, runF)
+	return cli.OverrideRunFunc(cmd, v, runF)
 }
 
-// applyToJob calls do, a function of the store, on the job, and prints the returned job as JSON or with show.
-func (v *Options) applyToJob(do func(*schedule.Store, string) (schedule.Job, error), show func(schedule.Job)) error {
+// callStoreAndPrintJob calls a function of the store for the job, and prints its result as JSON or with show.
+func (v *Options) callStoreAndPrintJob(do func(*schedule.Store, string) (schedule.Job, error), show func(schedule.Job)) error {
 	if err := v.openStore(); err != nil {
 		return err
 	}
@@ -67,16 +67,16 @@ func NewCmdRemove(f *cli.Factory, runF func(*RemoveOptions) error) *cobra.Comman
 		Aliases:           []string{"rm"},
 		Short:             "Remove a job; a current run continues to its end",
 		Example:           "  picoclaw cron remove standup",
-		Args:              v.jobArgument(),
+		Args:              v.oneJobArgument(),
 		RunE:              func(*cobra.Command, []string) error { return v.removeJob() },
 		ValidArgsFunction: cli.NewFirstArgumentCompleter(v.completeJobs),
 	}
 	v.addFlags(cmd)
-	return cli.WithRunFunc(cmd, v, runF)
+	return cli.OverrideRunFunc(cmd, v, runF)
 }
 
 func (v *RemoveOptions) removeJob() error {
-	return v.applyToJob((*schedule.Store).RemoveJob, func(j schedule.Job) {
+	return v.callStoreAndPrintJob((*schedule.Store).RemoveJob, func(j schedule.Job) {
 		fmt.Fprintf(v.Out, "job %s is removed\n", terminal.CleanLine(j.Name))
 	})
 }
@@ -90,16 +90,16 @@ func NewCmdShow(f *cli.Factory, runF func(*ShowOptions) error) *cobra.Command {
 		Use:               "show JOB",
 		Short:             "Show a job and its last run",
 		Example:           "  picoclaw cron show standup",
-		Args:              v.jobArgument(),
+		Args:              v.oneJobArgument(),
 		RunE:              func(*cobra.Command, []string) error { return v.runShow() },
 		ValidArgsFunction: cli.NewFirstArgumentCompleter(v.completeJobs),
 	}
 	v.addFlags(cmd)
-	return cli.WithRunFunc(cmd, v, runF)
+	return cli.OverrideRunFunc(cmd, v, runF)
 }
 
 func (v *ShowOptions) runShow() error {
-	return v.applyToJob((*schedule.Store).Job, func(j schedule.Job) {
+	return v.callStoreAndPrintJob((*schedule.Store).Job, func(j schedule.Job) {
 		v.printJobDetails(j)
 		v.warnIdle()
 	})
@@ -129,7 +129,7 @@ func (v *Options) printJobDetails(j schedule.Job) {
 		{"command", j.Payload.Command}, {"within", within}, {"timeout", limit}, {"missed", missed}, {"last run", describeLastRun(j)}, {"error", j.State.LastError},
 	} {
 		if line.text != "" {
-			fmt.Fprintf(out, "  %-9s %s\n", line.name, strings.ReplaceAll(out.Clean(line.text), "\n", "\n            "))
+			fmt.Fprintf(out, "  %-9s %s\n", line.name, strings.ReplaceAll(out.ReplaceControls(line.text), "\n", "\n            "))
 		}
 	}
 }

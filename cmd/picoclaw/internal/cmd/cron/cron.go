@@ -54,7 +54,7 @@ func (v *Options) addFlags(cmd *cobra.Command) {
 
 // openStore opens the store of the agent's jobs.
 func (v *Options) openStore() error {
-	cfg, err := v.Config(v.agent)
+	cfg, err := v.LoadConfig(v.agent)
 	if err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func (v *Options) idleReason() string {
 		return fmt.Sprintf("No job of agent %s runs: tools.cron.enabled is false.", v.agentConfig.ID)
 	}
 	if stop := killswitch.ReadStopOfAgent(v.home, v.agentConfig.ID); stop != nil {
-		return fmt.Sprintf("No job of agent %s runs: %s; `%s` resumes it.", v.agentConfig.ID, stop, stop.StartCommand())
+		return fmt.Sprintf("No job of agent %s runs: %s; `%s` resumes it.", v.agentConfig.ID, stop, stop.CommandToResume())
 	}
 	_, err := pidfile.ReadPidFileWithCheck(v.home)
 	if stale := (*pidfile.StaleError)(nil); errors.As(err, &stale) || errors.Is(err, fs.ErrNotExist) {
@@ -101,9 +101,9 @@ func (v *Options) printJobJSON(j schedule.Job) error {
 	return err
 }
 
-// jobArgument returns an argument check that stores the id or name of a job.
-func (v *Options) jobArgument() cobra.PositionalArgs {
-	return cli.OneName(&v.job, "the id or name of one job, as `picoclaw cron list` shows it")
+// oneJobArgument returns an argument check that stores the id or name of a job.
+func (v *Options) oneJobArgument() cobra.PositionalArgs {
+	return cli.OneArgumentWithNoun(&v.job, "the id or name of one job, as `picoclaw cron list` shows it")
 }
 
 // completeJobs proposes jobs.

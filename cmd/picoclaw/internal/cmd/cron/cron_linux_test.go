@@ -18,8 +18,8 @@ func TestGatewayRunsJobs(t *testing.T) {
 	in := clitest.NewHome(t)
 	const quiet = `, "heartbeat": {"enabled": false}, "gateway": {"drain_seconds": 1}` // what hangs does not end by itself
 	in.UseFakeModel(t, quiet,
-		clitest.ToolCallStep("cron", `{"action":"add","name":"count","every_seconds":1,"command":"echo x >> count; echo counted"}`),
-		clitest.ToolCallStep("cron", `{"action":"add","name":"reboot","every_seconds":1,"command":"sudo reboot"}`),
+		clitest.NewToolCallReply("cron", `{"action":"add","name":"count","every_seconds":1,"command":"echo x >> count; echo counted"}`),
+		clitest.NewToolCallReply("cron", `{"action":"add","name":"reboot","every_seconds":1,"command":"sudo reboot"}`),
 		modeltest.ScriptedReply{Text: "Noted."}, modeltest.ScriptedReply{Text: "The tea is ready."})
 	good := func(args ...string) {
 		t.Helper()

@@ -34,7 +34,7 @@ func NewCmdList(f *cli.Factory, runF func(*ListOptions) error) *cobra.Command {
 		RunE:    func(*cobra.Command, []string) error { return v.listJobs() },
 	}
 	v.addFlags(cmd)
-	return cli.WithRunFunc(cmd, v, runF)
+	return cli.OverrideRunFunc(cmd, v, runF)
 }
 
 func (v *ListOptions) listJobs() error {
@@ -89,13 +89,13 @@ func NewCmdLog(f *cli.Factory, runF func(*LogOptions) error) *cobra.Command {
 		Long: `Show finished runs, oldest first, with their result (ok, error, timeout or skipped) and output. The job heartbeat is
 the heartbeat.`,
 		Example:           "  picoclaw cron log\n  picoclaw cron log heartbeat --limit 5\n  picoclaw cron log --output json",
-		Args:              cli.NoArgumentsOr(v.jobArgument()),
+		Args:              cli.NoArgumentsOr(v.oneJobArgument()),
 		RunE:              func(*cobra.Command, []string) error { return v.showLog() },
 		ValidArgsFunction: cli.NewFirstArgumentCompleter(v.completeJobs),
 	}
 	cmd.Flags().IntVar(&v.limit, "limit", 20, "number of latest runs")
 	v.addFlags(cmd)
-	return cli.WithRunFunc(cmd, v, runF)
+	return cli.OverrideRunFunc(cmd, v, runF)
 }
 
 func (v *LogOptions) showLog() error {
@@ -150,7 +150,7 @@ func printRun(out *terminal.Writer, r schedule.RunRecord) {
 		terminal.CleanLine(r.Name), took)
 	for _, text := range []string{r.Error, r.Text} {
 		if text = strings.TrimSpace(text); text != "" {
-			fmt.Fprintf(out, "    %s\n", strings.ReplaceAll(out.Clean(text), "\n", "\n    "))
+			fmt.Fprintf(out, "    %s\n", strings.ReplaceAll(out.ReplaceControls(text), "\n", "\n    "))
 		}
 	}
 }

@@ -29,7 +29,7 @@ func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 func TestJobsKeepRestrictedPolicy(t *testing.T) {
 	t.Parallel()
 	in := clitest.NewHome(t)
-	in.UseFakeModel(t, `, "heartbeat": {"enabled": false}`, clitest.ToolCallStep("exec", `{"command":"sh try.sh message"}`),
+	in.UseFakeModel(t, `, "heartbeat": {"enabled": false}`, clitest.NewToolCallReply("exec", `{"command":"sh try.sh message"}`),
 		modeltest.ScriptedReply{Text: "Done."})
 	sub := filepath.Join(in.Workspace, "sub")
 	if err := os.Mkdir(sub, 0o700); err != nil {

@@ -13,29 +13,29 @@ import (
 func TestNewCmdCron(t *testing.T) {
 	text := Options{output: cli.Text}
 	job := Options{job: "standup", agent: "a", output: cli.Text}
-	clitest.CheckOptions(t, NewCmdList,
+	clitest.CheckParsedOptions(t, NewCmdList,
 		clitest.OptionsCase[ListOptions]{Line: "", Want: ListOptions{text}},
 		clitest.OptionsCase[ListOptions]{Line: "standup", Usage: "takes no argument"})
-	clitest.CheckOptions(t, NewCmdShow,
+	clitest.CheckParsedOptions(t, NewCmdShow,
 		clitest.OptionsCase[ShowOptions]{Line: "standup --agent a", Want: ShowOptions{job}},
 		clitest.OptionsCase[ShowOptions]{Line: "", Usage: "show takes the id or name of one job"})
-	clitest.CheckOptions(t, NewCmdRemove,
+	clitest.CheckParsedOptions(t, NewCmdRemove,
 		clitest.OptionsCase[RemoveOptions]{Line: "standup --agent a", Want: RemoveOptions{job}},
 		clitest.OptionsCase[RemoveOptions]{Line: "a b", Usage: "remove takes the id or name of one job"})
-	clitest.CheckOptions(t, NewCmdLog,
+	clitest.CheckParsedOptions(t, NewCmdLog,
 		clitest.OptionsCase[LogOptions]{Line: "", Want: LogOptions{Options: text, limit: 20}},
 		clitest.OptionsCase[LogOptions]{Line: "standup --limit 5 --agent a", Want: LogOptions{Options: job, limit: 5}},
 		clitest.OptionsCase[LogOptions]{Line: "a b", Usage: "log takes the id or name of one job"})
 	for _, on := range []bool{true, false} {
 		newCmd := func(f *cli.Factory, runF func(*Options) error) *cobra.Command { return NewCmdEnable(f, on, runF) }
-		clitest.CheckOptions(t, newCmd,
+		clitest.CheckParsedOptions(t, newCmd,
 			clitest.OptionsCase[Options]{Line: "standup --agent a", Want: job},
 			clitest.OptionsCase[Options]{Line: "", Usage: "takes the id or name of one job"})
 	}
 }
 
 func TestNewCmdAdd(t *testing.T) {
-	clitest.CheckOptions(t, NewCmdAdd,
+	clitest.CheckParsedOptions(t, NewCmdAdd,
 		clitest.OptionsCase[AddOptions]{Line: "tea --in 4m --message go --missed skip --timeout 1m", Want: AddOptions{
 			Options: Options{output: cli.Text}, in: "4m", timeout: "1m",
 			spec: schedule.Job{Name: "tea", Missed: "skip", Payload: schedule.JobPayload{Message: "go"}}}},

@@ -22,7 +22,7 @@ type Options struct {
 // NewCmdDocs returns the hidden command for developers that writes the generated pages of the documentation.
 func NewCmdDocs(f *cli.Factory, runF func(*Options) error) *cobra.Command {
 	o := &Options{Factory: f}
-	return cli.WithRunFunc(&cobra.Command{
+	return cli.OverrideRunFunc(&cobra.Command{
 		Use:    "docs DIR",
 		Short:  "Write the reference pages of the documentation into a directory",
 		Hidden: true,

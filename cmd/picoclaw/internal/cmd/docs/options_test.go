@@ -7,7 +7,7 @@ import (
 )
 
 func TestNewCmdDocs(t *testing.T) {
-	clitest.CheckOptions(t, NewCmdDocs,
+	clitest.CheckParsedOptions(t, NewCmdDocs,
 		clitest.OptionsCase[Options]{Line: "docs", Want: Options{dir: "docs"}},
 		clitest.OptionsCase[Options]{Line: "", Usage: "name the directory to write"})
 }

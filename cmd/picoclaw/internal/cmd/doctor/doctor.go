@@ -31,20 +31,20 @@ func NewCmdDoctor(f *cli.Factory, runF func(*Options) error) *cobra.Command {
 impossible on this machine, why, and how to change that. The exit code is 1 if a configured protection does not hold.`,
 		Example: "  picoclaw doctor\n  picoclaw doctor --agent reader --output json",
 		Args:    cli.NoArguments,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return o.examineAgent(cmd.Context()) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return o.reportProtections(cmd.Context()) },
 	}
 	f.AddAgentFlag(cmd, &o.agent, "the agent whose protections to check (default: the first one)")
 	f.AddOutputFlag(cmd, &o.output)
-	return cli.WithRunFunc(cmd, o, runF)
+	return cli.OverrideRunFunc(cmd, o, runF)
 }
 
-// ExamineProtections prints the report of `picoclaw doctor` about the first agent.
-func ExamineProtections(ctx context.Context, f *cli.Factory) error {
-	return (&Options{Factory: f, output: cli.Text}).examineAgent(ctx)
+// ReportProtections prints the report of `picoclaw doctor` about the first agent.
+func ReportProtections(ctx context.Context, f *cli.Factory) error {
+	return (&Options{Factory: f, output: cli.Text}).reportProtections(ctx)
 }
 
-func (o *Options) examineAgent(ctx context.Context) error {
-	s, h, done, err := hosts.OpenSessionWith(o.Factory, (*session.Host).OpenPreview, o.agent, session.CLI)
+func (o *Options) reportProtections(ctx context.Context) error {
+	s, h, done, err := hosts.OpenSessionWith(o.Factory, (*session.Host).OpenPreviewSession, o.agent, session.CLI)
 	if err != nil {
 		return err
 	}
@@ -96,7 +96,7 @@ type SelfTestOptions struct {
 
 func NewCmdSelfTest(f *cli.Factory, runF func(*SelfTestOptions) error) *cobra.Command {
 	o := &SelfTestOptions{Factory: f}
-	return cli.WithRunFunc(&cobra.Command{
+	return cli.OverrideRunFunc(&cobra.Command{
 		Use:    hosts.SelfTestName,
 		Short:  "Attack the sandbox that this process is in",
 		Hidden: true,

@@ -7,7 +7,7 @@ import (
 )
 
 func TestNewCmdDoctor(t *testing.T) {
-	clitest.CheckOptions(t, NewCmdDoctor, clitest.OptionsCase[Options]{Line: "main", Usage: "takes no argument"})
-	clitest.CheckOptions(t, NewCmdSelfTest,
+	clitest.CheckParsedOptions(t, NewCmdDoctor, clitest.OptionsCase[Options]{Line: "main", Usage: "takes no argument"})
+	clitest.CheckParsedOptions(t, NewCmdSelfTest,
 		clitest.OptionsCase[SelfTestOptions]{Line: "a b", Want: SelfTestOptions{arguments: []string{"a", "b"}}})
 }

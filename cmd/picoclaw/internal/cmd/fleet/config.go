@@ -85,11 +85,11 @@ serial:3'.`,
 		Example: strings.Trim(`
   picoclaw fleet config push fleet.json --key minisign.key --fleet ops.fleet
   picoclaw fleet config push fleet.json --fleet ops.fleet`, "\n"),
-		Args: cli.OneName(&o.source, "the name of one configuration file"),
+		Args: cli.OneArgumentWithNoun(&o.source, "the name of one configuration file"),
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.pushConfig(cmd.Context()) },
 	}
 	o.addFlags(cmd, true)
-	return cli.WithRunFunc(cmd, o, runF)
+	return cli.OverrideRunFunc(cmd, o, runF)
 }
 
 func (o *ConfigOptions) pushConfig(ctx context.Context) error {
@@ -212,7 +212,7 @@ one.`,
 	}
 	o.addFlags(cmd, true)
 	cmd.Flags().Uint64Var(&o.serial, "to", 0, "serial `number` to restore (default: the one before the latest)")
-	return cli.WithRunFunc(cmd, o, runF)
+	return cli.OverrideRunFunc(cmd, o, runF)
 }
 
 func (o *ConfigOptions) rollbackConfig(ctx context.Context) error {
@@ -258,7 +258,7 @@ func NewCmdConfigShow(f *cli.Factory, runF func(*ConfigOptions) error) *cobra.Co
 	}
 	o.addFlags(cmd, false)
 	cmd.Flags().Uint64Var(&o.serial, "serial", 0, "serial `number` of the configuration (default: the latest)")
-	return cli.WithRunFunc(cmd, o, runF)
+	return cli.OverrideRunFunc(cmd, o, runF)
 }
 
 func (o *ConfigOptions) showConfigs(ctx context.Context) error {

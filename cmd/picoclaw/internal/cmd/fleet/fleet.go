@@ -42,7 +42,7 @@ func NewCmdStatus(f *cli.Factory, runF func(*StatusOptions) error) *cobra.Comman
 	}
 	o.AddFlags(cmd, "NATS `address` or identity file of the fleet (default: fleet.url)")
 	f.AddOutputFlag(cmd, &o.output)
-	return cli.WithRunFunc(cmd, o, runF)
+	return cli.OverrideRunFunc(cmd, o, runF)
 }
 
 func (o *Options) showStatus(ctx context.Context, output cli.OutputFormat) error {
@@ -63,7 +63,7 @@ func (o *Options) showStatus(ctx context.Context, output cli.OutputFormat) error
 
 // readStatus returns the status of all workers and agents.
 func (o *Options) readStatus(ctx context.Context) ([]fleet.Sign, []fleet.Placed, error) {
-	cfg, err := o.Config("")
+	cfg, err := o.LoadConfig("")
 	if err != nil {
 		return nil, nil, err
 	}
@@ -134,11 +134,11 @@ func NewCmdWhere(f *cli.Factory, runF func(*WhereOptions) error) *cobra.Command 
 		Use:     "where AGENT",
 		Short:   "Show the worker of an agent",
 		Example: "  picoclaw fleet where main",
-		Args:    cli.OneName(&o.agent, "the name of one agent; `picoclaw fleet status` lists them"),
+		Args:    cli.OneArgumentWithNoun(&o.agent, "the name of one agent; `picoclaw fleet status` lists them"),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return o.showWorker(cmd.Context()) },
 	}
 	o.AddFlags(cmd, "NATS `address` or identity file of the fleet (default: fleet.url)")
-	return cli.WithRunFunc(cmd, o, runF)
+	return cli.OverrideRunFunc(cmd, o, runF)
 }
 
 func (o *WhereOptions) showWorker(ctx context.Context) error {

@@ -158,7 +158,7 @@ func TestACallOnAFleetWaitsForAYesAtTheWorker(t *testing.T) {
 	answers := make(chan string, 1)
 	arguments, _ := json.Marshal(map[string]string{"command": "touch made x"})
 	go func() { answers <- clitest.CallToolHTTP(t, remote+"/mcp", token, "exec", string(arguments), session) }()
-	waiting := here.AwaitApprovals(t, 1)
+	waiting := here.AwaitApprovalRequests(t, 1)
 	if out, code := elsewhere.Run(t, "approvals", "allow", waiting[0].ID); code == 0 {
 		t.Errorf("the gateway's machine says yes: %s", out)
 	}

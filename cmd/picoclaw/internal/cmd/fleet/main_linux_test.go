@@ -11,7 +11,7 @@ import (
 var prepare func(dir string) error
 
 func TestMain(m *testing.M) {
-	os.Exit(clitest.RunTestsWithPrograms(m, clitest.TestNeeds{Prepare: prepare, Programs: map[string]string{
+	os.Exit(clitest.BuildProgramsAndRunTests(m, clitest.TestNeeds{Prepare: prepare, Programs: map[string]string{
 		"bin/picoclaw-hub": "github.com/picoclaw/picoclaw/cmd/picoclaw-hub",
 	}}))
 }

@@ -15,7 +15,7 @@ import (
 
 // joinAsAdmin joins the fleet as an admin.
 func (o *Options) joinAsAdmin(ctx context.Context) (*membership.FleetMembership, error) {
-	cfg, err := o.Config("")
+	cfg, err := o.LoadConfig("")
 	if err != nil {
 		return nil, err
 	}
@@ -47,11 +47,11 @@ release its agents to other workers that have them in their configuration.
 Workspaces stay on the machine; use picoclaw fleet move to take them along. The
 worker takes no agents until it restarts.`,
 		Example: "  picoclaw fleet drain build1 --fleet ops.fleet",
-		Args:    cli.OneName(&o.worker, "the name of one worker; `picoclaw fleet status` lists them"),
+		Args:    cli.OneArgumentWithNoun(&o.worker, "the name of one worker; `picoclaw fleet status` lists them"),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return o.drainWorker(cmd.Context()) },
 	}
 	o.AddFlags(cmd, "NATS `address` or an admin's identity file (default: fleet.url)")
-	return cli.WithRunFunc(cmd, o, runF)
+	return cli.OverrideRunFunc(cmd, o, runF)
 }
 
 func (o *DrainOptions) drainWorker(ctx context.Context) error {
@@ -92,7 +92,7 @@ workspace has to be the agent's alone.`,
 		Example: "  picoclaw fleet move site build2 --fleet ops.fleet",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 2 {
-				return cli.UsageErrorf("%s takes the names of an agent and a worker; `picoclaw fleet status` lists them", cli.CommandName(cmd))
+				return cli.UsageErrorf("%s takes the names of an agent and a worker; `picoclaw fleet status` lists them", cli.SubcommandPath(cmd))
 			}
 			o.agent, o.worker = args[0], args[1]
 			return nil
@@ -100,7 +100,7 @@ workspace has to be the agent's alone.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.moveAgent(cmd.Context()) },
 	}
 	o.AddFlags(cmd, "NATS `address` or an admin's identity file (default: fleet.url)")
-	return cli.WithRunFunc(cmd, o, runF)
+	return cli.OverrideRunFunc(cmd, o, runF)
 }
 
 func (o *MoveOptions) moveAgent(ctx context.Context) error {

@@ -48,7 +48,7 @@ func TestAMoveSurvivesItsWorkers(t *testing.T) {
 		other := running[map[string]string{"one": "two", "two": "one"}[victim]].Process
 		// When it has been silent for three seconds the other one takes the agent, with the workspace that it has.
 		slow := time.AfterFunc(2*time.Second, func() { _ = other.Signal(syscall.SIGSTOP) })
-		running[victim] = at[victim].StartProgram(t, "the worker "+victim+" ", "worker", "--fleet", f.identities[victim])
+		running[victim] = at[victim].StartPicoclaw(t, "the worker "+victim+" ", "worker", "--fleet", f.identities[victim])
 		slow.Stop()
 		if err := other.Signal(syscall.SIGCONT); err != nil {
 			t.Fatal(err)

@@ -44,7 +44,7 @@ func TestANetworkThatLosesEverythingOneWay(t *testing.T) {
 		}
 	}
 	_, port, _ := strings.Cut(freeAddress(t), ":")
-	p.hub.StartProgram(t, "serves at", "hub", "--listen", "0.0.0.0:"+port, "--name", "198.18.77.1")
+	p.hub.StartPicoclaw(t, "serves at", "hub", "--listen", "0.0.0.0:"+port, "--name", "198.18.77.1")
 	added := func(args ...string) string {
 		file := filepath.Join(p.hub.Dir, args[1]+".fleet")
 		if out, code := p.hub.Run(t, append([]string{"hub", "add", "--out", file}, args...)...); code != clitest.ExitOK {
@@ -69,7 +69,7 @@ func TestANetworkThatLosesEverythingOneWay(t *testing.T) {
 	}
 	for what, how := range lose {
 		hosttest.WaitUntil(t, "the worker that is to be cut off has the agent", func() bool { return p.holder(t) == "one" })
-		other := standby.StartProgram(t, "", "worker", "--fleet", second)
+		other := standby.StartPicoclaw(t, "", "worker", "--fleet", second)
 		hosttest.WaitUntil(t, "another worker is there", func() bool {
 			workers, _, err := p.looking.Status(t.Context())
 			return err == nil && len(workers) == 2

@@ -29,7 +29,7 @@ type played struct {
 	port         string // of the gateway
 	token        string
 	server, door *exec.Cmd
-	doors        *hosttest.FlakyLink
+	doors        *hosttest.FlakyProxy
 	workers      map[string]*playedWorker
 	looking      *fleet.Fleet
 	mu           sync.Mutex
@@ -42,7 +42,7 @@ type played struct {
 
 type playedWorker struct {
 	clitest.Home
-	cable *hosttest.FlakyLink
+	cable *hosttest.FlakyProxy
 	cmd   *exec.Cmd
 }
 
@@ -67,7 +67,7 @@ func kill(t *testing.T, cmd *exec.Cmd) {
 }
 
 // identified is a file with which a machine takes part, over a cable of its own to the hub.
-func (p *played) identified(t *testing.T, args ...string) (string, *hosttest.FlakyLink) {
+func (p *played) identified(t *testing.T, args ...string) (string, *hosttest.FlakyProxy) {
 	t.Helper()
 	file := filepath.Join(p.hub.Dir, args[1]+".fleet")
 	if out, code := p.hub.Run(t, append([]string{"hub", "add", "--out", file}, args...)...); code != clitest.ExitOK {
@@ -89,16 +89,16 @@ func (p *played) identified(t *testing.T, args ...string) (string, *hosttest.Fla
 }
 
 func (p *played) startHub(t *testing.T) {
-	p.server = p.hub.StartProgram(t, "serves at", "hub", "--listen", p.at)
+	p.server = p.hub.StartPicoclaw(t, "serves at", "hub", "--listen", p.at)
 }
 
 func (p *played) startDoor(t *testing.T) {
-	p.door = p.front.StartProgram(t, "serves at", "gateway", "--fleet", filepath.Join(p.hub.Dir, "front.fleet"), "--port", p.port)
+	p.door = p.front.StartPicoclaw(t, "serves at", "gateway", "--fleet", filepath.Join(p.hub.Dir, "front.fleet"), "--port", p.port)
 }
 
 func (p *played) startWorker(t *testing.T, name, sign string) {
 	w := p.workers[name]
-	w.cmd = w.StartProgram(t, sign, "worker", "--fleet", filepath.Join(p.hub.Dir, name+".fleet"), "--log-level", "warn")
+	w.cmd = w.StartPicoclaw(t, sign, "worker", "--fleet", filepath.Join(p.hub.Dir, name+".fleet"), "--log-level", "warn")
 }
 
 // play starts a fleet.

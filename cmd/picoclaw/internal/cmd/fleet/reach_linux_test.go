@@ -26,7 +26,7 @@ func TestFleetVerbsExplainFaults(t *testing.T) {
 	t.Parallel()
 	home := clitest.NewHome(t)
 	at := freeAddress(t)
-	server := home.StartProgram(t, "the hub serves at ", "hub", "--listen", at)
+	server := home.StartPicoclaw(t, "the hub serves at ", "hub", "--listen", at)
 	admin, worker := addIdentity(t, home, "admin", "ops"), addIdentity(t, home, "worker", "w1", "--agent", "main")
 	revokedAdmin, revokedWorker := addIdentity(t, home, "admin", "old"), addIdentity(t, home, "worker", "w0", "--agent", "main")
 	for _, name := range []string{"old", "w0"} {
@@ -82,15 +82,15 @@ func TestFleetVerbsExplainFaults(t *testing.T) {
 	delete(verbs, "worker") // it waits
 	check("a hub that is away", "is `picoclaw hub` running there", func(string) string { return admin })
 
-	cmd := home.StartProgram(t, "the worker waits until it reaches its fleet: ", "worker", "--fleet", worker)
+	cmd := home.StartPicoclaw(t, "the worker waits until it reaches its fleet: ", "worker", "--fleet", worker)
 	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
 	if err := cmd.Wait(); err != nil {
 		t.Errorf("a worker that waits ends with %v", err)
 	}
-	cmd = home.StartProgram(t, "the worker waits until it reaches its fleet: ", "worker", "--fleet", worker)
-	home.StartProgram(t, "the hub serves at ", "hub", "--listen", at)
+	cmd = home.StartPicoclaw(t, "the worker waits until it reaches its fleet: ", "worker", "--fleet", worker)
+	home.StartPicoclaw(t, "the hub serves at ", "hub", "--listen", at)
 	hosttest.WaitUntil(t, "the worker serves", func() bool {
 		return strings.Contains(cmd.Stderr.(*clitest.OutputBuffer).String(), "the worker w1 serves agent main")
 	})

@@ -19,7 +19,7 @@ func TestAGatewayOfTheHubsEndsWhenItIsRevoked(t *testing.T) {
 	t.Parallel()
 	center, front := clitest.NewHome(t), clitest.NewHome(t)
 	at := freeAddress(t)
-	hub := func() *exec.Cmd { return center.StartProgram(t, "the hub serves at ", "hub", "--listen", at) }
+	hub := func() *exec.Cmd { return center.StartPicoclaw(t, "the hub serves at ", "hub", "--listen", at) }
 	server := hub()
 	file := func(name string) string { return filepath.Join(center.Dir, name+".fleet") }
 	ran := func(args ...string) {

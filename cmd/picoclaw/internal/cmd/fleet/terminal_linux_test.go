@@ -80,7 +80,7 @@ func TestWorkersDoNotDriveTheTerminal(t *testing.T) {
 		{"fleet status --fleet " + f.admin, 1}, {"fleet where main --fleet " + f.admin, 1},
 		{"fleet move site two --fleet " + f.admin, 2}, {"hub witness one --tenant team", 1},
 	} {
-		seen := clitest.StartTerminal(t, f.center.Dir, []string{"NO_COLOR=1"}, strings.Fields(c.args)...)
+		seen := clitest.StartPicoclawTerminal(t, f.center.Dir, []string{"NO_COLOR=1"}, strings.Fields(c.args)...)
 		_ = seen.Wait() // some fail, as they should
 		hosttest.WaitUntil(t, "the answer is there: "+seen.UnreadText(),
 			func() bool { return strings.Count(seen.UnreadText(), "owned") >= c.times })

@@ -51,7 +51,7 @@ may continue for gateway.drain_seconds.`,
 	o.AddFlags(cmd, "NATS `address` or identity file of the fleet (default: fleet.url)")
 	cmd.Flags().StringVar(&o.Name, "name", "",
 		"worker `name` without an identity file (default: fleet.name, or the machine's)")
-	return cli.WithRunFunc(cmd, o, runF)
+	return cli.OverrideRunFunc(cmd, o, runF)
 }
 
 // runningWorker is a worker that serves its agents.
@@ -81,7 +81,7 @@ type workerRuntime struct {
 }
 
 func (o *WorkerOptions) runWorker(ctx context.Context) error {
-	cfg, err := o.Config("")
+	cfg, err := o.LoadConfig("")
 	if err != nil {
 		return err
 	}

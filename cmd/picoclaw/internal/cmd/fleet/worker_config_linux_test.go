@@ -68,5 +68,5 @@ func TestAWorkerTrustsAnotherKeyAtSIGHUP(t *testing.T) {
 	hosttest.WaitUntil(t, "what the key has signed is taken", status(`"config":1`))
 
 	// One that has to wait for its agent says so.
-	clitest.NewHome(t).StartProgram(t, "w2 is in the fleet, and has no agent yet", "worker", "--fleet", file("w2.fleet"))
+	clitest.NewHome(t).StartPicoclaw(t, "w2 is in the fleet, and has no agent yet", "worker", "--fleet", file("w2.fleet"))
 }

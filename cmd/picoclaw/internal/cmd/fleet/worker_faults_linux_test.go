@@ -54,7 +54,7 @@ func TestAWorkerThatWasStoppedEndsWhatItHasStarted(t *testing.T) {
 	}
 	hosttest.WaitUntil(t, "the command is ended", func() bool {
 		for _, pid := range loops {
-			if hosttest.IsAlive(pid) {
+			if hosttest.IsProcessAlive(pid) {
 				return false
 			}
 		}
@@ -101,7 +101,7 @@ func TestAFullDiskHasCallsRefused(t *testing.T) {
 		`mount -t tmpfs -o size=64k,mode=0777 tmpfs "$1" && shift && exec "$@"`, "sh", journal,
 		hosttest.ProgramPath("bin/picoclaw"), "worker", "--fleet", address, "--name", "one"), "serves agent")
 	p := &played{front: elsewhere, port: strings.TrimPrefix(freeAddress(t), "127.0.0.1:")}
-	p.door = p.front.StartProgram(t, "serves at", "gateway", "--fleet", address, "--port", p.port)
+	p.door = p.front.StartPicoclaw(t, "serves at", "gateway", "--fleet", address, "--port", p.port)
 	out, _ := p.front.Run(t, "gateway", "token", "--fleet", "--agent", "main")
 	p.token = strings.TrimSpace(out)
 	session := p.session(t)
@@ -132,7 +132,7 @@ func TestAFullDiskHasAnotherWorkerTakeTheAgent(t *testing.T) {
 	t.Parallel()
 	address := startNATS(t)
 	here, elsewhere := clitest.NewHome(t), clitest.NewHome(t)
-	was := here.StartProgram(t, "serves agent", "worker", "--fleet", address, "--name", "one")
+	was := here.StartPicoclaw(t, "serves agent", "worker", "--fleet", address, "--name", "one")
 	if err := was.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +146,7 @@ func TestAFullDiskHasAnotherWorkerTakeTheAgent(t *testing.T) {
 		 chmod -R a+rwX "$1" && printf '%64s' > "$1/lock" && ! cat /dev/zero > "$1/rest" && shift && exec "$@"`, "sh", home,
 		hosttest.ProgramPath("bin/picoclaw"), "worker", "--fleet", address, "--name", "one", "--log-level", "warn"),
 		"an agent can't be taken yet")
-	elsewhere.StartProgram(t, "serves agent", "worker", "--fleet", address, "--name", "two")
+	elsewhere.StartPicoclaw(t, "serves agent", "worker", "--fleet", address, "--name", "two")
 	if out, code := elsewhere.Run(t, "call", "--fleet", address, "exec", "command=echo here"); code != clitest.ExitOK || out != "here\n" {
 		t.Errorf("%d %s", code, out)
 	}

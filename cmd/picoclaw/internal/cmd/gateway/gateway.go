@@ -76,11 +76,11 @@ since the directories are on other machines.`,
 	cmd.Flags().StringVar(&o.host, "host", "", "serve at this `address` (default: gateway.host)")
 	cmd.Flags().IntVar(&o.port, "port", -1, "serve at this `port`, 0 for any (default: gateway.port)")
 	cmd.AddCommand(NewCmdStatus(f, nil), NewCmdReload(f, nil), NewCmdToken(f, nil))
-	return cli.WithRunFunc(cmd, o, runF)
+	return cli.OverrideRunFunc(cmd, o, runF)
 }
 
 func (o *Options) runGateway(ctx context.Context) error {
-	cfg, err := o.Config("")
+	cfg, err := o.LoadConfig("")
 	if err != nil {
 		return err
 	}
@@ -121,7 +121,7 @@ func (o *Options) runGateway(ctx context.Context) error {
 		Telemetry: telemetry}
 	options := gateway.Options{
 		Home: home.Path, Address: address, Version: o.Version, Logger: logger.Named("gateway"),
-		DrainTimeout: drain, OpenInstance: o.openInstance, Metrics: telemetry,
+		DrainTimeout: drain, OpenInstance: o.openRuntime, Metrics: telemetry,
 		IsOwnHost: func(hostName string) bool { return mcp.IsAllowedHost(hostName, settings.AllowHosts) },
 	}
 	if settings.Console {
@@ -165,15 +165,15 @@ func isLoopback(hostName string) bool {
 	return hostName == "localhost" || err == nil && ip.IsLoopback()
 }
 
-// openInstance opens a host with the current configuration, or with --fleet an instance for the fleet's agents.
-func (o *Options) openInstance() (gateway.Runtime, error) {
+// openRuntime opens a runtime with the current configuration; with --fleet, one for the fleet's agents.
+func (o *Options) openRuntime() (gateway.Runtime, error) {
 	cfg, err := o.ReloadConfig(o.configFile)
 	if err != nil {
 		return nil, err
 	}
 	o.configFile = cfg.FilePath()
 	if o.fleet.Address != "" {
-		return o.openFleetInstance(cfg)
+		return o.openFleetRuntime(cfg)
 	}
 	options := o.hostOptions
 	if o.console != nil {
@@ -192,8 +192,8 @@ func (o *Options) openInstance() (gateway.Runtime, error) {
 	return runtime, nil
 }
 
-// openFleetInstance opens an instance that serves the agents of a fleet.
-func (o *Options) openFleetInstance(cfg *config.Config) (gateway.Runtime, error) {
+// openFleetRuntime opens a runtime that serves the agents of a fleet.
+func (o *Options) openFleetRuntime(cfg *config.Config) (gateway.Runtime, error) {
 	logger, err := o.NewLogger(cfg)
 	if err != nil {
 		return nil, err
@@ -202,9 +202,9 @@ func (o *Options) openFleetInstance(cfg *config.Config) (gateway.Runtime, error)
 	if err != nil {
 		return nil, err
 	}
-	remote, err := host.OpenRemote(host.RemoteOptions{Fleet: f.Fleet, Config: cfg, Version: o.Version,
+	remote, err := host.OpenRemoteAgents(host.RemoteAgentOptions{Fleet: f.Fleet, Config: cfg, Version: o.Version,
 		Logger: logger.Named("gateway"),
-		Token:  func(agent string) (string, error) { return hosts.AgentToken(cfg.Home().Path, agent) }})
+		Token:  func(agent string) (string, error) { return hosts.ReadOrCreateAgentToken(cfg.Home().Path, agent) }})
 	if err != nil {
 		f.Close()
 		return nil, err
@@ -273,11 +273,11 @@ func NewCmdToken(f *cli.Factory, runF func(*TokenOptions) error) *cobra.Command 
 	}
 	f.AddAgentFlag(cmd, &o.agent, "the agent (default: the first one)")
 	cmd.Flags().BoolVar(&o.isFleet, "fleet", false, "token of an agent of the fleet")
-	return cli.WithRunFunc(cmd, o, runF)
+	return cli.OverrideRunFunc(cmd, o, runF)
 }
 
 func (o *TokenOptions) printToken() error {
-	cfg, err := o.Config("")
+	cfg, err := o.LoadConfig("")
 	if err != nil {
 		return err
 	}
@@ -290,7 +290,7 @@ func (o *TokenOptions) printToken() error {
 	} else if !config.IsAgentID(o.agent) {
 		return cli.UsageErrorf("%q is no agent's id", o.agent)
 	}
-	token, err := hosts.AgentToken(cfg.Home().Path, o.agent)
+	token, err := hosts.ReadOrCreateAgentToken(cfg.Home().Path, o.agent)
 	if err != nil {
 		return cli.FailedError(err)
 	}

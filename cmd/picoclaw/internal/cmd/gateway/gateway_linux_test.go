@@ -320,9 +320,9 @@ func TestStopReachesAllHosts(t *testing.T) {
 		}
 	}
 	for _, pid := range pids {
-		hosttest.WaitUntil(t, "its commands have ended", func() bool { return !hosttest.IsAlive(pid) })
+		hosttest.WaitUntil(t, "its commands have ended", func() bool { return !hosttest.IsProcessAlive(pid) })
 	}
-	if !hosttest.IsAlive(other) {
+	if !hosttest.IsProcessAlive(other) {
 		t.Error("another agent's command has ended")
 	}
 	if answer := clitest.CallToolHTTP(t, url+"/mcp", token, "list_dir", `{"path":"."}`, session); !strings.Contains(answer, "it loops") {

@@ -21,7 +21,7 @@ func TestControlCommandsReportPausedGateway(t *testing.T) {
 	go func() {
 		answered <- clitest.CallToolHTTP(t, url+"/mcp", token, "exec", `{"command":"touch made"}`, session)
 	}()
-	id := home.AwaitApprovals(t, 1)[0].ID
+	id := home.AwaitApprovalRequests(t, 1)[0].ID
 	if err := server.Process.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}

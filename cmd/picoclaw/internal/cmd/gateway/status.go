@@ -30,7 +30,7 @@ func NewCmdStatus(f *cli.Factory, runF func(*StatusOptions) error) *cobra.Comman
 		RunE:    func(cmd *cobra.Command, _ []string) error { return o.runStatus(cmd.Context()) },
 	}
 	f.AddOutputFlag(cmd, &o.output)
-	return cli.WithRunFunc(cmd, o, runF)
+	return cli.OverrideRunFunc(cmd, o, runF)
 }
 
 func (o *StatusOptions) runStatus(ctx context.Context) error {
@@ -87,7 +87,7 @@ type ReloadOptions struct{ *cli.Factory }
 
 func NewCmdReload(f *cli.Factory, runF func(*ReloadOptions) error) *cobra.Command {
 	o := &ReloadOptions{Factory: f}
-	return cli.WithRunFunc(&cobra.Command{
+	return cli.OverrideRunFunc(&cobra.Command{
 		Use:   "reload",
 		Short: "Have the gateway read its configuration again",
 		Long: strings.Trim(`

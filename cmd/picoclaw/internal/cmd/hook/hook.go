@@ -57,12 +57,12 @@ Clients: ` + strings.Join(clienthook.ClientNames(), ", ") + ".",
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.runHook(cmd.Context()) },
 	}
 	o.AddAgentFlag(cmd, &o.agent, "the agent whose policy holds outside a run (default: the first one)")
-	return cli.WithRunFunc(cmd, o, runF)
+	return cli.OverrideRunFunc(cmd, o, runF)
 }
 
 // runHook prints the decision on a client's call. Errors become refusals, since clients take a failed hook as permission.
 func (o *Options) runHook(ctx context.Context) error {
-	d, err := o.decideEvent(ctx)
+	d, err := o.readAndDecideEvent(ctx)
 	if err != nil {
 		d = guard.Decision{Verdict: guard.Deny, Rule: "hook", Reason: "the call can't be decided: " + err.Error()}
 	}
@@ -70,8 +70,8 @@ func (o *Options) runHook(ctx context.Context) error {
 	return cli.FailedError(err)
 }
 
-// decideEvent reads the event from standard input and decides on the call.
-func (o *Options) decideEvent(ctx context.Context) (d guard.Decision, err error) {
+// readAndDecideEvent reads the event from standard input and decides on the call.
+func (o *Options) readAndDecideEvent(ctx context.Context) (d guard.Decision, err error) {
 	text, err := io.ReadAll(io.LimitReader(o.In, maxEventBytes+1))
 	if err != nil {
 		return d, err

@@ -11,8 +11,8 @@ import (
 	"github.com/picoclaw/picoclaw/cmd/internal/cli"
 )
 
-// executeProgram runs a program in place of this process (on Windows, as a child process) with the same exit code.
-func executeProgram(program string, args []string) error {
+// replaceProcess runs a program in place of this process (on Windows, as a child process) with the same exit code.
+func replaceProcess(program string, args []string) error {
 	cmd := exec.Command(program, args...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	err := cmd.Run()

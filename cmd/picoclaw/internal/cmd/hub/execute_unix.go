@@ -11,8 +11,8 @@ import (
 	"github.com/picoclaw/picoclaw/cmd/internal/cli"
 )
 
-// executeProgram runs a program in place of this process (on Windows, as a child process) with the same exit code.
-func executeProgram(program string, args []string) error {
+// replaceProcess runs a program in place of this process (on Windows, as a child process) with the same exit code.
+func replaceProcess(program string, args []string) error {
 	err := unix.Exec(program, append([]string{program}, args...), os.Environ())
 	return cli.StartError(fmt.Errorf("execute %s: %w", program, err))
 }

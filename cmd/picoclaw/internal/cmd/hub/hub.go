@@ -23,7 +23,7 @@ func NewCmdHub(f *cli.Factory) *cobra.Command {
 			if err != nil {
 				return cli.StartError(err)
 			}
-			return executeProgram(program, os.Args[1:])
+			return replaceProcess(program, os.Args[1:])
 		}
 	}
 	return cmd

@@ -73,7 +73,7 @@ workspace and {{state}} the server's own directory. For a server over HTTP use
 		RunE:              func(cmd *cobra.Command, _ []string) error { return o.addServer(cmd.Context()) },
 	}
 	o.addSpecFlags(cmd)
-	return cli.WithRunFunc(cmd, o, runF)
+	return cli.OverrideRunFunc(cmd, o, runF)
 }
 
 // addSpecFlags adds the flags that describe a server and its grants.
@@ -146,7 +146,7 @@ func (o *sharedServerOptions) parseServerSpec() error {
 	return nil
 }
 
-// installServer builds the package and installs it, or updates the plugin of the pin.
+// installServer builds the package and installs it, or updates the plugin in pin.
 func (o *sharedServerOptions) installServer(ctx context.Context, s *install.PluginInventory, name string, pin *store.InstalledPlugin) error {
 	if err := s.CheckStoreOutsideWorkspaces(); err != nil {
 		return cli.FailedError(err)
@@ -157,7 +157,7 @@ func (o *sharedServerOptions) installServer(ctx context.Context, s *install.Plug
 	if err := session.CheckStateDirName(name); err != nil {
 		return cli.FailedError(err)
 	}
-	if err := o.checkGrantable(s); err != nil {
+	if err := o.checkSpecAgainstConfig(s); err != nil {
 		return err
 	}
 	maker, done, err := o.newPackageBuilder(s)
@@ -194,8 +194,8 @@ func (o *sharedServerOptions) installServer(ctx context.Context, s *install.Plug
 	return o.PrintResult(install.InstallResult{ID: name, Version: p.Manifest.Version})
 }
 
-// checkGrantable returns an error if an agent, secret or sandbox that the spec needs is missing from the configuration.
-func (o *sharedServerOptions) checkGrantable(s *install.PluginInventory) error {
+// checkSpecAgainstConfig returns an error if an agent, secret or sandbox that the spec needs is missing from the configuration.
+func (o *sharedServerOptions) checkSpecAgainstConfig(s *install.PluginInventory) error {
 	if ids := s.Config.AgentIDs(); len(o.spec.Agents) > 0 {
 		for _, id := range o.spec.Agents {
 			if !slices.Contains(ids, id) {
@@ -233,7 +233,7 @@ func (o *sharedServerOptions) newPackageBuilder(s *install.PluginInventory) (*mc
 	if err != nil {
 		return nil, nil, cli.StartError(err)
 	}
-	sess, err := h.OpenPreview("", session.CLI)
+	sess, err := h.OpenPreviewSession("", session.CLI)
 	if err != nil {
 		return nil, nil, cli.StartError(err)
 	}
@@ -243,7 +243,7 @@ func (o *sharedServerOptions) newPackageBuilder(s *install.PluginInventory) (*mc
 	}, func() { hosts.CloseHost(o.Factory, h) }, nil
 }
 
-// newToolOwnerLookup returns a function that takes a tool's name and returns the plugin with that tool, except id.
+// newToolOwnerLookup returns a function that returns the plugin, other than id, with a tool of that name.
 func newToolOwnerLookup(s *install.PluginInventory, id string) func(string) string {
 	others := map[string]string{}
 	for _, p := range s.Catalog.Plugins() {

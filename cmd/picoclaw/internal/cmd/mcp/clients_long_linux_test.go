@@ -17,7 +17,7 @@ import (
 
 func TestTypeScriptSDKClient(t *testing.T) {
 	t.Parallel()
-	dir, node := clitest.FindNodeClients(t)
+	dir, node := clitest.FindNodeJSClients(t)
 	script, err := os.ReadFile("testdata/sdk.mjs")
 	if err != nil {
 		t.Fatal(err)
@@ -50,7 +50,7 @@ func TestTypeScriptSDKClient(t *testing.T) {
 
 func TestMCPInspectorClient(t *testing.T) {
 	t.Parallel()
-	dir, node := clitest.FindNodeClients(t)
+	dir, node := clitest.FindNodeJSClients(t)
 	inspector := filepath.Join(dir, "node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js")
 	for _, over := range []string{"stdio", "http"} {
 		t.Run(over, func(t *testing.T) {

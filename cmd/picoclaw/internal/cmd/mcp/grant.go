@@ -27,7 +27,7 @@ func NewCmdGrant(f *cli.Factory, revoke bool, runF func(*GrantOptions) error) *c
 change and ask first.`,
 		Example: "  picoclaw mcp grant weather --network api.weather.gov\n  picoclaw mcp grant kube --program kubectl --workspace ro",
 		Args: func(cmd *cobra.Command, args []string) error {
-			if err := serverArgument(&o.name)(cmd, args); err != nil {
+			if err := oneServerArgument(&o.name)(cmd, args); err != nil {
 				return err
 			}
 			if len(o.spec.Network)+len(o.spec.Secrets)+len(o.spec.Programs) == 0 && o.spec.Workspace == "" {
@@ -45,7 +45,7 @@ change and ask first.`,
 		cmd.Example = "  picoclaw mcp revoke weather --network api.weather.gov"
 	}
 	o.AddFlags(cmd)
-	return cli.WithRunFunc(cmd, o, runF)
+	return cli.OverrideRunFunc(cmd, o, runF)
 }
 
 // changeGrants installs the server's active version again with the changed grants.
@@ -58,7 +58,7 @@ func (o *GrantOptions) changeGrants() error {
 		return cli.FailedError(fmt.Errorf("the server %s is in the configuration; change tools.mcp.servers.%[1]s, then run "+
 			"`picoclaw mcp trust %[1]s`", o.name))
 	}
-	pin, err := findServer(s, o.name)
+	pin, err := findServerLockEntry(s, o.name)
 	if err != nil {
 		return err
 	}
@@ -93,13 +93,13 @@ func (o *GrantOptions) changeGrants() error {
 		}
 	}
 	o.spec = changed
-	if err = o.checkGrantable(s); err != nil {
+	if err = o.checkSpecAgainstConfig(s); err != nil {
 		return err
 	}
 	if o.Also, err = mcpservers.FormatSpecDiff(o.name, approved, changed); err != nil {
 		return cli.FailedError(err)
 	}
-	p, err := mcpservers.ChangeGrants(s.Store, o.name, pin, &changed)
+	p, err := mcpservers.RebuildWithGrants(s.Store, o.name, pin, &changed)
 	if err != nil {
 		return cli.FailedError(err)
 	}

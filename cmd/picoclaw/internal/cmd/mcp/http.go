@@ -22,15 +22,15 @@ import (
 	"github.com/picoclaw/picoclaw/host/session"
 )
 
-// httpOptions are the options of serving MCP over HTTP.
-type httpOptions struct {
+// httpServeOptions are the options of serving MCP over HTTP.
+type httpServeOptions struct {
 	address   string // host:port; empty for standard input and output
 	remote    bool
 	tokenFile string
 	hosts     []string
 }
 
-func (o *httpOptions) addFlags(cmd *cobra.Command) {
+func (o *httpServeOptions) addFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&o.address, "http", "", "serve over HTTP at this `address`, such as 127.0.0.1:8765")
 	flags.BoolVar(&o.remote, "allow-remote", false, "with --http: listen on an address that other machines can reach")
@@ -40,8 +40,8 @@ func (o *httpOptions) addFlags(cmd *cobra.Command) {
 		"with --http: additional host `name` of this machine")
 }
 
-// checkOptions checks the options and completes the address.
-func (o *httpOptions) checkOptions(cmd *cobra.Command) error {
+// checkAndCompleteOptions checks the options and completes the address.
+func (o *httpServeOptions) checkAndCompleteOptions(cmd *cobra.Command) error {
 	if !cmd.Flags().Changed("http") {
 		for _, name := range []string{"allow-remote", "token-file", "allow-host"} {
 			if cmd.Flags().Changed(name) {
@@ -79,7 +79,7 @@ const (
 )
 
 // serveHTTP serves an agent until ctx is done, as the only daemon of the home.
-func serveHTTP(f *cli.Factory, ctx context.Context, h *session.Host, server *mcp.Server, agent string, o httpOptions) (err error) {
+func serveHTTP(f *cli.Factory, ctx context.Context, h *session.Host, server *mcp.Server, agent string, o httpServeOptions) (err error) {
 	home := h.Config().Home()
 	if home.Fallback {
 		return cli.StartError(errors.New("HTTP needs a home for the token; set PICOCLAW_HOME to a directory"))
@@ -94,7 +94,7 @@ func serveHTTP(f *cli.Factory, ctx context.Context, h *session.Host, server *mcp
 		url = "http://" + listener.Addr().String() + mcp.Path
 	}
 	// Whoever has the address is most likely the daemon that has the instance root: that says more.
-	pid, err := pidfile.WritePidFile(home.Path, pidfile.DaemonInfo{Address: url, Version: f.Version})
+	pid, err := pidfile.AcquirePidFile(home.Path, pidfile.DaemonInfo{Address: url, Version: f.Version})
 	if err != nil {
 		return cli.StartError(err)
 	}

@@ -131,7 +131,7 @@ func TestStoppedHTTPServerCleansUp(t *testing.T) {
 	}
 	clitest.StopServer(t, server)
 	<-answered
-	hosttest.WaitUntil(t, "the command has ended", func() bool { return !hosttest.IsAlive(pid) })
+	hosttest.WaitUntil(t, "the command has ended", func() bool { return !hosttest.IsProcessAlive(pid) })
 	if _, err := os.Stat(filepath.Join(in.Dir, pidfile.FileName)); err == nil {
 		t.Error("the pid file is still there")
 	}
@@ -155,7 +155,7 @@ func TestSessionEndCancelsCalls(t *testing.T) {
 	}
 	_ = response.Body.Close()
 	<-answered
-	hosttest.WaitUntil(t, "the command has ended", func() bool { return !hosttest.IsAlive(pid) })
+	hosttest.WaitUntil(t, "the command has ended", func() bool { return !hosttest.IsProcessAlive(pid) })
 }
 
 func TestTokenFileIsPrivate(t *testing.T) {

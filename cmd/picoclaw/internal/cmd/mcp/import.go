@@ -41,7 +41,7 @@ another variable is skipped.`,
 	flags.StringSliceVar(&o.spec.Network, "network", nil, "`HOSTS` that the servers may reach, * for any (default: none)")
 	flags.StringSliceVar(&o.spec.Agents, "agent", nil, "`AGENTS` that may use the servers (default: all)")
 	o.AddFlags(cmd)
-	return cli.WithRunFunc(cmd, o, runF)
+	return cli.OverrideRunFunc(cmd, o, runF)
 }
 
 func (o *ImportOptions) importServers(ctx context.Context) error {
@@ -49,7 +49,7 @@ func (o *ImportOptions) importServers(ctx context.Context) error {
 	if err != nil {
 		return cli.UsageErrorf("%v", err)
 	}
-	found, skipped, err := mcpservers.ImportServers(text)
+	found, skipped, err := mcpservers.ParseClientConfig(text)
 	if err != nil {
 		return cli.UsageErrorf("%s: %v", o.file, err)
 	}
@@ -71,7 +71,7 @@ func (o *ImportOptions) importServers(ctx context.Context) error {
 		server.spec.Workspace, server.spec.Network, server.spec.Agents = o.spec.Workspace, o.spec.Network, o.spec.Agents
 		if err := server.installServer(ctx, s, name, nil); err != nil {
 			out := terminal.NewWriter(o.Err)
-			fmt.Fprintln(out, "picoclaw: "+out.Clean(err.Error()))
+			fmt.Fprintln(out, "picoclaw: "+out.ReplaceControls(err.Error()))
 			failures++
 		}
 	}

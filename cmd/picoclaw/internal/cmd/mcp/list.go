@@ -35,8 +35,8 @@ func clearQuarantine(s *install.PluginInventory, id string) error {
 	return nil
 }
 
-// findServer returns the lock file's entry for an MCP server.
-func findServer(s *install.PluginInventory, name string) (*store.InstalledPlugin, error) {
+// findServerLockEntry returns the lock file's entry for an MCP server.
+func findServerLockEntry(s *install.PluginInventory, name string) (*store.InstalledPlugin, error) {
 	if pin := s.Lock.Plugins[name]; pin != nil && pin.Files[mcpservers.DefinitionFile] != "" {
 		return pin, nil
 	}
@@ -68,7 +68,7 @@ func NewCmdList(f *cli.Factory, runF func(*ListOptions) error) *cobra.Command {
 		RunE:    func(*cobra.Command, []string) error { return o.listServers() },
 	}
 	f.AddOutputFlag(cmd, &o.output)
-	return cli.WithRunFunc(cmd, o, runF)
+	return cli.OverrideRunFunc(cmd, o, runF)
 }
 
 func (o *ListOptions) listServers() error {
@@ -121,12 +121,12 @@ func NewCmdShow(f *cli.Factory, runF func(*ShowOptions) error) *cobra.Command {
 		Use:               "show NAME",
 		Short:             "Show an MCP server's grants and tools",
 		Example:           "  picoclaw mcp show everything",
-		Args:              serverArgument(&o.name),
+		Args:              oneServerArgument(&o.name),
 		RunE:              func(*cobra.Command, []string) error { return o.showServer() },
 		ValidArgsFunction: completeServers(f),
 	}
 	f.AddOutputFlag(cmd, &o.output)
-	return cli.WithRunFunc(cmd, o, runF)
+	return cli.OverrideRunFunc(cmd, o, runF)
 }
 
 func (o *ShowOptions) showServer() error {
@@ -137,7 +137,7 @@ func (o *ShowOptions) showServer() error {
 	all := s.ListServers()
 	i := slices.IndexFunc(all, func(server inventory.ServerInfo) bool { return server.Name == o.name })
 	if i < 0 {
-		_, err := findServer(s, o.name)
+		_, err := findServerLockEntry(s, o.name)
 		return err
 	}
 	server, pin := all[i], s.Lock.Plugins[o.name]
@@ -154,7 +154,7 @@ func (o *ShowOptions) showServer() error {
 		fmt.Fprintf(out, "  agents    %s\n", strings.Join(server.Agents, ", "))
 	}
 	if pin != nil {
-		printAcceptedTools(s, out, server, pin)
+		printAcceptedGrantsAndTools(s, out, server, pin)
 	}
 	if server.Why != "" {
 		fmt.Fprintf(out, "%s\n", terminal.CleanLine(server.Why))
@@ -163,8 +163,8 @@ func (o *ShowOptions) showServer() error {
 	return nil
 }
 
-// printAcceptedTools prints the accepted grants and tools of a server.
-func printAcceptedTools(s *install.PluginInventory, out *terminal.Writer, server inventory.ServerInfo, pin *store.InstalledPlugin) {
+// printAcceptedGrantsAndTools prints the accepted grants and tools of a server.
+func printAcceptedGrantsAndTools(s *install.PluginInventory, out *terminal.Writer, server inventory.ServerInfo, pin *store.InstalledPlugin) {
 	fmt.Fprintf(out, "  granted   %s\n", terminal.CleanLine(inventory.SummariseGrants(&pin.Grants)))
 	for _, text := range inventory.ExplainGrants(pin.Grants) {
 		fmt.Fprintf(out, "            %s\n", terminal.CleanLine(text))
@@ -178,7 +178,7 @@ func printAcceptedTools(s *install.PluginInventory, out *terminal.Writer, server
 		for line := range strings.Lines(t.Doc) {
 			fmt.Fprintf(out, "            %s\n", terminal.CleanLine(strings.TrimSuffix(line, "\n")))
 		}
-		printArguments(out, &t)
+		printArgumentDescriptions(out, &t)
 	}
 	install.PrintResourcesAndPrompts(out, m)
 }
@@ -197,8 +197,8 @@ func printShortDiff(out *terminal.Writer, diff string) {
 	}
 }
 
-// printArguments prints the argument descriptions that a model gets.
-func printArguments(out *terminal.Writer, t *pluginpb.ToolSpec) {
+// printArgumentDescriptions prints the argument descriptions that a model gets.
+func printArgumentDescriptions(out *terminal.Writer, t *pluginpb.ToolSpec) {
 	input, err := t.Input.Parse()
 	if err != nil {
 		return
@@ -208,9 +208,9 @@ func printArguments(out *terminal.Writer, t *pluginpb.ToolSpec) {
 	}
 }
 
-// serverArgument returns an argument check that stores the name of a server.
-func serverArgument(name *string) cobra.PositionalArgs {
-	return cli.OneName(name, "the name of one server, as `picoclaw mcp list` shows it")
+// oneServerArgument returns an argument check that stores the name of a server.
+func oneServerArgument(name *string) cobra.PositionalArgs {
+	return cli.OneArgumentWithNoun(name, "the name of one server, as `picoclaw mcp list` shows it")
 }
 
 // completeServers proposes servers.

@@ -9,7 +9,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	os.Exit(clitest.RunTestsWithPrograms(m, clitest.TestNeeds{Programs: mcptest.ServerPrograms}))
+	os.Exit(clitest.BuildProgramsAndRunTests(m, clitest.TestNeeds{Programs: mcptest.ServerPrograms}))
 }
 
 func TestScripts(t *testing.T) { clitest.RunScripts(t, nil) }

@@ -25,7 +25,7 @@ import (
 type Options struct {
 	*cli.Factory
 	agent, socket string
-	http          httpOptions
+	http          httpServeOptions
 }
 
 func NewCmdMCP(f *cli.Factory, runF func(*Options) error) *cobra.Command {
@@ -49,7 +49,7 @@ file. Only one such server runs per home.`,
 			if err := cli.NoArguments(cmd, args); err != nil {
 				return err
 			}
-			return o.http.checkOptions(cmd)
+			return o.http.checkAndCompleteOptions(cmd)
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.runMCP(cmd.Context()) },
 	}
@@ -59,7 +59,7 @@ file. Only one such server runs per home.`,
 	_ = cmd.Flags().MarkHidden("connect") // it is what programs that picoclaw starts are given
 	cmd.AddCommand(NewCmdAdd(f, nil), NewCmdImport(f, nil), NewCmdList(f, nil), NewCmdShow(f, nil), NewCmdUpdate(f, nil),
 		NewCmdGrant(f, false, nil), NewCmdGrant(f, true, nil), NewCmdTrust(f, nil), NewCmdRemove(f, nil))
-	return cli.WithRunFunc(cmd, o, runF)
+	return cli.OverrideRunFunc(cmd, o, runF)
 }
 
 func (o *Options) runMCP(ctx context.Context) error {

@@ -10,17 +10,17 @@ import (
 )
 
 func TestNewCmdMCP(t *testing.T) {
-	clitest.CheckOptions(t, NewCmdMCP,
+	clitest.CheckParsedOptions(t, NewCmdMCP,
 		clitest.OptionsCase[Options]{Line: "--agent a --connect s", Want: Options{agent: "a", socket: "s"}},
 		clitest.OptionsCase[Options]{Line: "--http localhost:80 --allow-host h",
-			Want: Options{http: httpOptions{address: "127.0.0.1:80", hosts: []string{"h"}}}},
+			Want: Options{http: httpServeOptions{address: "127.0.0.1:80", hosts: []string{"h"}}}},
 		clitest.OptionsCase[Options]{Line: "--http 0.0.0.0:80", Usage: "--allow-remote"},
 		clitest.OptionsCase[Options]{Line: "--token-file t", Usage: "requires --http ADDRESS"},
 		clitest.OptionsCase[Options]{Line: "serve", Usage: `no argument "serve"`})
 }
 
 func TestNewCmdAdd(t *testing.T) {
-	clitest.CheckOptions(t, NewCmdAdd,
+	clitest.CheckParsedOptions(t, NewCmdAdd,
 		clitest.OptionsCase[AddOptions]{Line: "a --env K=v --network h --yes -- npx p",
 			Want: AddOptions{sharedServerOptions{Options: install.Options{Output: cli.Text, Yes: true}, name: "a", env: []string{"K=v"},
 				spec: mcpservers.ServerSpec{Command: []string{"npx", "p"}, Workspace: "none", Network: []string{"h"}, Env: map[string]string{"K": "v"}}}}},
@@ -31,23 +31,23 @@ func TestNewCmdAdd(t *testing.T) {
 
 func TestNewCmdAboutOneServer(t *testing.T) {
 	text, trust := install.Options{Output: cli.Text}, install.Options{Output: cli.Text, Verb: "mcp trust"}
-	clitest.CheckOptions(t, NewCmdImport,
+	clitest.CheckParsedOptions(t, NewCmdImport,
 		clitest.OptionsCase[ImportOptions]{Line: "mcp.json --workspace ro", Want: ImportOptions{
 			sharedServerOptions: sharedServerOptions{Options: text, spec: mcpservers.ServerSpec{Workspace: "ro"}}, file: "mcp.json"}},
 		clitest.OptionsCase[ImportOptions]{Line: "", Usage: "name the file"})
-	clitest.CheckOptions(t, NewCmdList,
+	clitest.CheckParsedOptions(t, NewCmdList,
 		clitest.OptionsCase[ListOptions]{Line: "--output json", Want: ListOptions{output: cli.JSON}},
 		clitest.OptionsCase[ListOptions]{Line: "a", Usage: "takes no argument"})
-	clitest.CheckOptions(t, NewCmdShow,
+	clitest.CheckParsedOptions(t, NewCmdShow,
 		clitest.OptionsCase[ShowOptions]{Line: "a", Want: ShowOptions{name: "a", output: cli.Text}},
 		clitest.OptionsCase[ShowOptions]{Line: "", Usage: "show takes the name of one server"})
-	clitest.CheckOptions(t, NewCmdUpdate,
+	clitest.CheckParsedOptions(t, NewCmdUpdate,
 		clitest.OptionsCase[UpdateOptions]{Line: "a", Want: UpdateOptions{sharedServerOptions{Options: trust, name: "a"}}},
 		clitest.OptionsCase[UpdateOptions]{Line: "a b", Usage: "update takes the name of one server"})
-	clitest.CheckOptions(t, NewCmdTrust,
+	clitest.CheckParsedOptions(t, NewCmdTrust,
 		clitest.OptionsCase[TrustOptions]{Line: "a", Want: TrustOptions{sharedServerOptions{Options: trust, name: "a"}}},
 		clitest.OptionsCase[TrustOptions]{Line: "", Usage: "trust takes the name of one server"})
-	clitest.CheckOptions(t, NewCmdRemove,
+	clitest.CheckParsedOptions(t, NewCmdRemove,
 		clitest.OptionsCase[RemoveOptions]{Line: "a --keep", Want: RemoveOptions{Options: text, name: "a", keep: true}},
 		clitest.OptionsCase[RemoveOptions]{Line: "", Usage: "remove takes the name of one server"})
 }

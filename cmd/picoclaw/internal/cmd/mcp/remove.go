@@ -31,13 +31,13 @@ func NewCmdRemove(f *cli.Factory, runF func(*RemoveOptions) error) *cobra.Comman
 		Long: `Remove an MCP server and its state, which a later server of that name would see. If there are state files, ask first;
 --keep keeps them.`,
 		Example:           "  picoclaw mcp remove everything",
-		Args:              serverArgument(&o.name),
+		Args:              oneServerArgument(&o.name),
 		RunE:              func(*cobra.Command, []string) error { return o.removeServer() },
 		ValidArgsFunction: completeServers(f),
 	}
 	o.AddFlags(cmd)
 	cmd.Flags().BoolVar(&o.keep, "keep", false, "keep the server's state")
-	return cli.WithRunFunc(cmd, o, runF)
+	return cli.OverrideRunFunc(cmd, o, runF)
 }
 
 func (o *RemoveOptions) removeServer() error {
@@ -45,7 +45,7 @@ func (o *RemoveOptions) removeServer() error {
 	if err != nil {
 		return err
 	}
-	pin, err := findServer(s, o.name)
+	pin, err := findServerLockEntry(s, o.name)
 	if err != nil {
 		return err
 	}

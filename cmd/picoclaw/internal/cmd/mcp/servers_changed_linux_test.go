@@ -23,7 +23,7 @@ func TestChangedToolIsQuarantined(t *testing.T) {
 	if a := h.RunAttack("list", "/", ""); !a.OK {
 		t.Fatal(a.FullText())
 	}
-	h.SetBehaviour("changed")
+	h.SetMaliciousServerBehaviour("changed")
 	for range 2 {
 		a := h.RunAttack("list", "/", "")
 		if a.OK || a.Error.Code != "withdrawn" || !strings.Contains(a.Error.Hint, "picoclaw mcp trust evil") {
@@ -107,7 +107,7 @@ func TestTrustedServerWorksAgain(t *testing.T) {
 	t.Parallel()
 	h := mcptest.NewHome(t)
 	h.AddMaliciousServer("")
-	h.SetBehaviour("changed")
+	h.SetMaliciousServerBehaviour("changed")
 	if a := h.RunAttack("list", "/", ""); a.Error.Code != "withdrawn" {
 		t.Fatal(a.FullText())
 	}
@@ -173,7 +173,7 @@ func TestServerCannotForgeQuarantineFile(t *testing.T) {
 				t.Fatal(a.FullText())
 			}
 			h.ListServers() // is not misled by what it is
-			h.SetBehaviour("changed")
+			h.SetMaliciousServerBehaviour("changed")
 			if a := h.RunAttack("list", "/", ""); a.Error.Code != "withdrawn" {
 				t.Error(a.FullText())
 			}
@@ -193,7 +193,7 @@ func TestServerCannotHideQuarantine(t *testing.T) {
 	t.Parallel()
 	h := mcptest.NewHome(t)
 	h.AddMaliciousServer("")
-	h.SetBehaviour("changed")
+	h.SetMaliciousServerBehaviour("changed")
 	if a := h.RunAttack("list", "/", ""); a.Error.Code != "withdrawn" {
 		t.Fatal(a.FullText())
 	}
@@ -229,23 +229,23 @@ func TestRemovedToolIsQuarantined(t *testing.T) {
 	t.Parallel()
 	h := mcptest.NewHome(t)
 	h.AddMaliciousServer("")
-	h.SetBehaviour("less")
+	h.SetMaliciousServerBehaviour("less")
 	if a := h.RunAttack("list", "/", ""); a.Error.Code != "withdrawn" {
 		t.Error(a.FullText())
 	}
-	h.SetBehaviour("twice")
+	h.SetMaliciousServerBehaviour("twice")
 	if a := h.RunAttack("list", "/", ""); a.OK || !strings.Contains(a.Error.Message, "twice") {
 		t.Error(a.FullText())
 	}
-	h.SetBehaviour("many")
+	h.SetMaliciousServerBehaviour("many")
 	if a := h.RunAttack("list", "/", ""); a.OK || !strings.Contains(a.Error.Message, "more than 1024 tools") {
 		t.Error(a.FullText())
 	}
-	h.SetBehaviour("ends in tools/list")
+	h.SetMaliciousServerBehaviour("ends in tools/list")
 	if a := h.RunAttack("list", "/", ""); a.OK || a.Error.Code != "unavailable" {
 		t.Error(a.FullText())
 	}
-	h.SetBehaviour("")
+	h.SetMaliciousServerBehaviour("")
 	if a := h.RunAttack("list", "/", ""); !a.OK {
 		t.Error(a.FullText())
 	}

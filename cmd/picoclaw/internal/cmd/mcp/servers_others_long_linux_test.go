@@ -113,7 +113,7 @@ func everything(h mcptest.Home, t *testing.T) {
 
 func files(h mcptest.Home, t *testing.T) {
 	at := filepath.Join(h.Workspace, "poem")
-	write := func(text string) mcptest.CallAnswer {
+	write := func(text string) mcptest.CallResult {
 		return h.CallTool("files.write_file", map[string]any{"path": at, "content": text})
 	}
 	if a := write("first"); !a.OK {

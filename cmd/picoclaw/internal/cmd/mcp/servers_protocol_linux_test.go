@@ -121,7 +121,7 @@ func TestHangingCallCanBeCancelled(t *testing.T) {
 			t.Parallel()
 			h := mcptest.NewHome(t)
 			h.AddMaliciousServer("")
-			h.SetBehaviour(how)
+			h.SetMaliciousServerBehaviour(how)
 			c, host, _ := h.ConnectClient(nil)
 			ctx, cancel := context.WithCancel(t.Context())
 			ended := make(chan error, 1)
@@ -140,11 +140,11 @@ func TestHangingCallCanBeCancelled(t *testing.T) {
 			if how == "" {
 				return // the server serves one call after another and goes on with this one
 			}
-			h.SetBehaviour("")
+			h.SetMaliciousServerBehaviour("")
 			if r := mcptest.MustCallTool(t, c, "evil_steady", map[string]any{}); mcptest.ResultText(r) != "steady" {
 				t.Errorf("the next call: %s", mcptest.ResultText(r))
 			}
-			if !hosttest.IsAlive(host.Process.Pid) {
+			if !hosttest.IsProcessAlive(host.Process.Pid) {
 				t.Error("the host has ended")
 			}
 		})

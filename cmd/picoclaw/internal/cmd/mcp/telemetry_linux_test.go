@@ -52,7 +52,7 @@ func TestTraceContextReachesMCPServer(t *testing.T) {
 		metrics["picoclaw.plugin.processesmap[plugin:evil]"] != 0 {
 		t.Errorf("%v", metrics)
 	}
-	if collector.ReceivedText("meta") {
+	if collector.HasReceivedText("meta") {
 		t.Error("arguments were sent although nobody has asked for them")
 	}
 

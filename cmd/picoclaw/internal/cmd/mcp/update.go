@@ -24,12 +24,12 @@ func NewCmdUpdate(f *cli.Factory, runF func(*UpdateOptions) error) *cobra.Comman
 		Long: `Download the newest version that the command allows and inspect it as mcp add does. Without changes in tools and
 grants it replaces the current version; otherwise show the changes and ask first.`,
 		Example:           "  picoclaw mcp update everything",
-		Args:              serverArgument(&o.name),
+		Args:              oneServerArgument(&o.name),
 		ValidArgsFunction: completeServers(f),
-		RunE:              func(cmd *cobra.Command, _ []string) error { return o.rebuildServer(cmd.Context()) },
+		RunE:              func(cmd *cobra.Command, _ []string) error { return o.rebuildAndInstallServer(cmd.Context()) },
 	}
 	o.AddFlags(cmd)
-	return cli.WithRunFunc(cmd, o, runF)
+	return cli.OverrideRunFunc(cmd, o, runF)
 }
 
 // TrustOptions are the options of `picoclaw mcp trust`.
@@ -44,12 +44,12 @@ func NewCmdTrust(f *cli.Factory, runF func(*TrustOptions) error) *cobra.Command 
 server's current tool definitions. A server from the configuration (tools.mcp.servers) is inspected for the first
 time.`,
 		Example:           "  picoclaw mcp trust everything",
-		Args:              serverArgument(&o.name),
+		Args:              oneServerArgument(&o.name),
 		ValidArgsFunction: completeServers(f),
 		RunE:              func(cmd *cobra.Command, _ []string) error { return o.trustServer(cmd.Context()) },
 	}
 	o.AddFlags(cmd)
-	return cli.WithRunFunc(cmd, o, runF)
+	return cli.OverrideRunFunc(cmd, o, runF)
 }
 
 func (o *TrustOptions) trustServer(ctx context.Context) error {
@@ -63,17 +63,17 @@ func (o *TrustOptions) trustServer(ctx context.Context) error {
 		}
 		return clearQuarantine(s, o.name)
 	}
-	return o.rebuildServer(ctx)
+	return o.rebuildAndInstallServer(ctx)
 }
 
-// rebuildServer builds a server's package again from its specification.
-func (o *sharedServerOptions) rebuildServer(ctx context.Context) error {
+// rebuildAndInstallServer builds and installs a server's package again.
+func (o *sharedServerOptions) rebuildAndInstallServer(ctx context.Context) error {
 	name := o.name
 	s, err := install.OpenPluginInventory(o.Factory)
 	if err != nil {
 		return err
 	}
-	pin, err := findServer(s, name)
+	pin, err := findServerLockEntry(s, name)
 	var approved mcpservers.ServerSpec
 	if err == nil {
 		if approved, err = s.ApprovedSpec(name, pin); err != nil {

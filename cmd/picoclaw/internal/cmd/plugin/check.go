@@ -41,11 +41,11 @@ The plugin runs with all grants that it requests.`,
 	}
 	cmd.Flags().BoolVar(&o.strict, "strict", false, "treat warnings as failures")
 	f.AddOutputFlag(cmd, &o.output)
-	return cli.WithRunFunc(cmd, o, runF)
+	return cli.OverrideRunFunc(cmd, o, runF)
 }
 
 func (o *CheckOptions) checkPlugin(ctx context.Context) error {
-	cfg, err := o.Config("")
+	cfg, err := o.LoadConfig("")
 	if err != nil {
 		return err
 	}
@@ -77,7 +77,7 @@ func printFindings(f *cli.Factory, result checkResult, output cli.OutputFormat) 
 		return f.PrintJSON(result)
 	}
 	out := terminal.NewWriter(f.Out)
-	styles := map[trial.FindingGrade]terminal.Style{trial.Good: terminal.Good, trial.Poor: terminal.Doubt,
+	styles := map[trial.FindingSeverity]terminal.Style{trial.Good: terminal.Good, trial.Poor: terminal.Doubt,
 		trial.Bad: terminal.Bad}
 	for _, f := range result.Findings {
 		fmt.Fprintf(out, "%s  %s: %s\n", out.Paint(styles[f.Grade], fmt.Sprintf("%-7s", f.Grade)), terminal.CleanLine(f.Check),

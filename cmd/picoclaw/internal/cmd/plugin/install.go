@@ -37,7 +37,7 @@ grants.`,
 		RunE:    func(*cobra.Command, []string) error { return o.installPlugin() },
 	}
 	o.AddFlags(cmd)
-	return cli.WithRunFunc(cmd, o, runF)
+	return cli.OverrideRunFunc(cmd, o, runF)
 }
 
 func (o *InstallOptions) installPlugin() error {
@@ -74,7 +74,7 @@ func stagePackage(s *install.PluginInventory, source string) (*store.StagedPacka
 		return nil, cli.FailedError(err)
 	}
 	signed := s.Config.PluginSignatures()
-	p, err := s.Store.StagePackage(source, store.SigningKeys{Public: signed.Keys, Required: signed.Required})
+	p, err := s.Store.StagePackage(source, store.SignaturePolicy{Public: signed.Keys, Required: signed.Required})
 	if err != nil {
 		return nil, cli.FailedError(fmt.Errorf("%w; nothing was installed", err))
 	}
@@ -130,7 +130,7 @@ accept them, the new version waits in the store and the old one runs.`,
 		RunE:              func(*cobra.Command, []string) error { return o.runUpdate() },
 	}
 	o.AddFlags(cmd)
-	return cli.WithRunFunc(cmd, o, runF)
+	return cli.OverrideRunFunc(cmd, o, runF)
 }
 
 func (o *UpdateOptions) runUpdate() error {

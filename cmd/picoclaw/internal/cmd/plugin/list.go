@@ -27,7 +27,7 @@ func NewCmdList(f *cli.Factory, runF func(*ListOptions) error) *cobra.Command {
 		RunE:    func(*cobra.Command, []string) error { return o.listPlugins() },
 	}
 	f.AddOutputFlag(cmd, &o.output)
-	return cli.WithRunFunc(cmd, o, runF)
+	return cli.OverrideRunFunc(cmd, o, runF)
 }
 
 func (o *ListOptions) listPlugins() error {
@@ -78,12 +78,12 @@ func NewCmdInfo(f *cli.Factory, runF func(*InfoOptions) error) *cobra.Command {
 		Use:               "info ID",
 		Short:             "Show a plugin's origin, grants and tools",
 		Example:           "  picoclaw plugin info filesystem",
-		Args:              pluginArgument(&o.id),
+		Args:              onePluginArgument(&o.id),
 		ValidArgsFunction: completePlugins(f),
 		RunE:              func(*cobra.Command, []string) error { return o.showInfo() },
 	}
 	f.AddOutputFlag(cmd, &o.output)
-	return cli.WithRunFunc(cmd, o, runF)
+	return cli.OverrideRunFunc(cmd, o, runF)
 }
 
 func (o *InfoOptions) showInfo() error {

@@ -13,7 +13,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	os.Exit(clitest.RunTestsWithPrograms(m, clitest.TestNeeds{
+	os.Exit(clitest.BuildProgramsAndRunTests(m, clitest.TestNeeds{
 		Programs: map[string]string{"hostile/hostile": "./testdata/hostile"},
 		Plugins:  []string{"hostile"},
 		Prepare:  author,

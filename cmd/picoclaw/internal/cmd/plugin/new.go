@@ -55,7 +55,7 @@ sources it was built from.`,
 	flags.StringVar(&o.module, "module", "", "`path` of the Go module (default: example.com/NAME)")
 	flags.StringVar(&o.sdk, "sdk", "", "`directory` of picoclaw's sources")
 	f.AddOutputFlag(cmd, &o.output)
-	return cli.WithRunFunc(cmd, o, runF)
+	return cli.OverrideRunFunc(cmd, o, runF)
 }
 
 // newPluginResult is the JSON output of `picoclaw plugin new`.
@@ -105,7 +105,7 @@ func (o *NewOptions) chooseSDK() (scaffold.SDKSource, error) {
 		}
 		return scaffold.SDKSource{Source: dir}, err
 	}
-	if scaffold.IsReleased(o.Version) {
+	if scaffold.IsReleaseVersion(o.Version) {
 		return scaffold.SDKSource{Version: o.Version}, nil
 	}
 	if o.Source == "" {

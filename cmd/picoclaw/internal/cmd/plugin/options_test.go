@@ -13,39 +13,39 @@ import (
 
 func TestNewCmdPlugin(t *testing.T) {
 	text := install.Options{Output: cli.Text}
-	clitest.CheckOptions(t, NewCmdList,
+	clitest.CheckParsedOptions(t, NewCmdList,
 		clitest.OptionsCase[ListOptions]{Line: "--output json", Want: ListOptions{output: cli.JSON}},
 		clitest.OptionsCase[ListOptions]{Line: "a", Usage: "takes no argument"})
-	clitest.CheckOptions(t, NewCmdInfo,
+	clitest.CheckParsedOptions(t, NewCmdInfo,
 		clitest.OptionsCase[InfoOptions]{Line: "grep", Want: InfoOptions{id: "grep", output: cli.Text}},
 		clitest.OptionsCase[InfoOptions]{Line: "", Usage: "info takes the id of one plugin"})
-	clitest.CheckOptions(t, NewCmdInstall,
+	clitest.CheckParsedOptions(t, NewCmdInstall,
 		clitest.OptionsCase[InstallOptions]{Line: "a.tar.gz", Want: InstallOptions{Options: text, source: "a.tar.gz"}},
 		clitest.OptionsCase[InstallOptions]{Line: "", Usage: "name one directory or archive"})
-	clitest.CheckOptions(t, NewCmdUpdate,
+	clitest.CheckParsedOptions(t, NewCmdUpdate,
 		clitest.OptionsCase[UpdateOptions]{Line: "a", Want: UpdateOptions{Options: text, source: "a"}},
 		clitest.OptionsCase[UpdateOptions]{Line: "a b", Usage: "one whose new version waits"})
-	clitest.CheckOptions(t, NewCmdRemove,
+	clitest.CheckParsedOptions(t, NewCmdRemove,
 		clitest.OptionsCase[RemoveOptions]{Line: "a", Want: RemoveOptions{Options: text, id: "a"}},
 		clitest.OptionsCase[RemoveOptions]{Line: "", Usage: "remove takes the id of one plugin"})
-	clitest.CheckOptions(t, NewCmdVerify,
+	clitest.CheckParsedOptions(t, NewCmdVerify,
 		clitest.OptionsCase[VerifyOptions]{Line: "", Want: VerifyOptions{output: cli.Text}},
 		clitest.OptionsCase[VerifyOptions]{Line: "a", Want: VerifyOptions{id: "a", output: cli.Text}},
 		clitest.OptionsCase[VerifyOptions]{Line: "a b", Usage: "verify takes the id of one plugin"})
-	clitest.CheckOptions(t, NewCmdReset,
+	clitest.CheckParsedOptions(t, NewCmdReset,
 		clitest.OptionsCase[ResetOptions]{Line: "a", Want: ResetOptions{id: "a", output: cli.Text}},
 		clitest.OptionsCase[ResetOptions]{Line: "", Usage: "reset takes the id of one plugin"})
-	clitest.CheckOptions(t, NewCmdCheck,
+	clitest.CheckParsedOptions(t, NewCmdCheck,
 		clitest.OptionsCase[CheckOptions]{Line: "a --strict", Want: CheckOptions{source: "a", strict: true, output: cli.Text}},
 		clitest.OptionsCase[CheckOptions]{Line: "", Usage: "name one directory or archive"})
-	clitest.CheckOptions(t, NewCmdNew,
+	clitest.CheckParsedOptions(t, NewCmdNew,
 		clitest.OptionsCase[NewOptions]{Line: "a --dir d --module m --sdk s",
 			Want: NewOptions{id: "a", dir: "d", module: "m", sdk: "s", output: cli.Text}},
 		clitest.OptionsCase[NewOptions]{Line: "", Usage: "name the plugin"},
 		clitest.OptionsCase[NewOptions]{Line: "a b", Usage: `remove "b"`})
 	for _, on := range []bool{true, false} {
 		newCmd := func(f *cli.Factory, runF func(*EnableOptions) error) *cobra.Command { return NewCmdEnable(f, on, runF) }
-		clitest.CheckOptions(t, newCmd,
+		clitest.CheckParsedOptions(t, newCmd,
 			clitest.OptionsCase[EnableOptions]{Line: "shell --tool exec --agent guest",
 				Want: EnableOptions{off: store.DisableRule{Plugin: "shell", Tool: "exec", Agent: "guest"}, output: cli.Text}},
 			clitest.OptionsCase[EnableOptions]{Line: "", Usage: "takes the id of one plugin"})

@@ -18,9 +18,9 @@ func NewCmdPlugin(f *cli.Factory) *cobra.Command {
 		NewCmdRemove(f, nil), NewCmdVerify(f, nil), NewCmdReset(f, nil), NewCmdNew(f, nil), NewCmdCheck(f, nil))
 }
 
-// pluginArgument returns an argument check that stores the id of a plugin.
-func pluginArgument(id *string) cobra.PositionalArgs {
-	return cli.OneName(id, "the id of one plugin, as `picoclaw plugin list` shows it")
+// onePluginArgument returns an argument check that stores the id of a plugin.
+func onePluginArgument(id *string) cobra.PositionalArgs {
+	return cli.OneArgumentWithNoun(id, "the id of one plugin, as `picoclaw plugin list` shows it")
 }
 
 // completePlugins proposes plugins.

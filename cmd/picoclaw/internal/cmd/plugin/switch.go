@@ -33,7 +33,7 @@ new picoclaw.lock if it is missing or damaged.`
 		Long:  long,
 		Example: "  picoclaw plugin " + verb + " grep\n  picoclaw plugin " + verb +
 			" shell --agent guest\n  picoclaw plugin " + verb + " filesystem --tool 'rm*'",
-		Args:              pluginArgument(&o.off.Plugin),
+		Args:              onePluginArgument(&o.off.Plugin),
 		ValidArgsFunction: completePlugins(f),
 		RunE: func(*cobra.Command, []string) error {
 			if on && o.off == (store.DisableRule{Plugin: "*"}) {
@@ -48,7 +48,7 @@ new picoclaw.lock if it is missing or damaged.`
 			if err := s.CheckRuleNames(o.off); err != nil {
 				return cli.UsageErrorf("%w", err)
 			}
-			if err := s.SwitchTool(o.off, on); err != nil {
+			if err := s.SetToolEnabled(o.off, on); err != nil {
 				return cli.FailedError(err)
 			}
 			state := " is off"
@@ -62,14 +62,14 @@ new picoclaw.lock if it is missing or damaged.`
 	cmd.Flags().StringVar(&o.off.Agent, "agent", "", "`id` or glob of an agent (default: all)")
 	f.SetFlagCompletion(cmd, "agent", f.CompleteAgents)
 	f.AddOutputFlag(cmd, &o.output)
-	return cli.WithRunFunc(cmd, o, runF)
+	return cli.OverrideRunFunc(cmd, o, runF)
 }
 
 // replaceBrokenLockFile creates a new lock file if the current one can't be read.
 func replaceBrokenLockFile(f *cli.Factory) error {
 	home, err := f.FindHome()
 	if err == nil {
-		err = store.OpenStore(home).ResetLockFile()
+		err = store.NewStore(home).ResetLockFile()
 	}
 	if err != nil {
 		return cli.FailedError(err)

@@ -27,12 +27,12 @@ func NewCmdRemove(f *cli.Factory, runF func(*RemoveOptions) error) *cobra.Comman
 		Short:             "Remove an installed plugin",
 		Long:              "Remove a plugin with all its versions. Its state for agents, below <home>/state, stays.",
 		Example:           "  picoclaw plugin remove wordcount",
-		Args:              pluginArgument(&o.id),
+		Args:              onePluginArgument(&o.id),
 		ValidArgsFunction: completePlugins(f),
 		RunE:              func(*cobra.Command, []string) error { return o.removePlugin() },
 	}
 	o.AddFlags(cmd)
-	return cli.WithRunFunc(cmd, o, runF)
+	return cli.OverrideRunFunc(cmd, o, runF)
 }
 
 func (o *RemoveOptions) removePlugin() error {
@@ -75,12 +75,12 @@ func NewCmdVerify(f *cli.Factory, runF func(*VerifyOptions) error) *cobra.Comman
 		Use:               "verify [ID]",
 		Short:             "Verify the files of installed plugins",
 		Example:           "  picoclaw plugin verify",
-		Args:              cli.NoArgumentsOr(pluginArgument(&o.id)),
+		Args:              cli.NoArgumentsOr(onePluginArgument(&o.id)),
 		ValidArgsFunction: completePlugins(f),
 		RunE:              func(*cobra.Command, []string) error { return o.verifyPlugins() },
 	}
 	f.AddOutputFlag(cmd, &o.output)
-	return cli.WithRunFunc(cmd, o, runF)
+	return cli.OverrideRunFunc(cmd, o, runF)
 }
 
 func (o *VerifyOptions) verifyPlugins() error {
@@ -147,12 +147,12 @@ func NewCmdReset(f *cli.Factory, runF func(*ResetOptions) error) *cobra.Command 
 		Short:             "Reset the crash count of a plugin",
 		Long:              `After three crashes within five minutes, a plugin is no longer started for that agent. This command resets the count.`,
 		Example:           "  picoclaw plugin reset wordcount",
-		Args:              pluginArgument(&o.id),
+		Args:              onePluginArgument(&o.id),
 		ValidArgsFunction: completePlugins(f),
 		RunE:              func(*cobra.Command, []string) error { return o.resetCrashes() },
 	}
 	f.AddOutputFlag(cmd, &o.output)
-	return cli.WithRunFunc(cmd, o, runF)
+	return cli.OverrideRunFunc(cmd, o, runF)
 }
 
 func (o *ResetOptions) resetCrashes() error {

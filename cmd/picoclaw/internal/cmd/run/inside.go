@@ -10,24 +10,24 @@ import (
 // supervisorName is the name of the hidden command that supervises the program inside the sandbox.
 const supervisorName = "run-supervisor"
 
-// InsideCommandOptions are the options of the hidden commands that `picoclaw run` executes inside the sandbox.
-type InsideCommandOptions struct {
+// SandboxCommandOptions are the options of the hidden commands that `picoclaw run` executes inside the sandbox.
+type SandboxCommandOptions struct {
 	*cli.Factory
 	arguments []string
 }
 
 // NewCmdSupervisor returns the hidden command that supervises the program inside the sandbox.
-func NewCmdSupervisor(f *cli.Factory, runF func(*InsideCommandOptions) error) *cobra.Command {
-	o := &InsideCommandOptions{Factory: f}
-	return cli.WithRunFunc(&cobra.Command{
+func NewCmdSupervisor(f *cli.Factory, runF func(*SandboxCommandOptions) error) *cobra.Command {
+	o := &SandboxCommandOptions{Factory: f}
+	return cli.OverrideRunFunc(&cobra.Command{
 		Use: supervisorName, Short: "Supervise a program inside the sandbox", Hidden: true, Args: cli.NoArguments,
 		RunE: func(*cobra.Command, []string) error { return cli.FailedError(supervisor.Main()) },
 	}, o, runF)
 }
 
 // NewCmdTerminalInit returns the hidden command that starts the program on its terminal inside the sandbox.
-func NewCmdTerminalInit(f *cli.Factory, runF func(*InsideCommandOptions) error) *cobra.Command {
-	o := &InsideCommandOptions{Factory: f}
+func NewCmdTerminalInit(f *cli.Factory, runF func(*SandboxCommandOptions) error) *cobra.Command {
+	o := &SandboxCommandOptions{Factory: f}
 	cmd := &cobra.Command{
 		Use: supervisor.InitCommand, Short: "Start a program on its terminal inside the sandbox", Hidden: true,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -49,5 +49,5 @@ func NewCmdTerminalInit(f *cli.Factory, runF func(*InsideCommandOptions) error) 
 		},
 	}
 	cmd.Flags().SetInterspersed(false)
-	return cli.WithRunFunc(cmd, o, runF)
+	return cli.OverrideRunFunc(cmd, o, runF)
 }

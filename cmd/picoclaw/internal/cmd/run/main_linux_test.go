@@ -8,5 +8,5 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	os.Exit(clitest.RunTestsWithPrograms(m, clitest.TestNeeds{BothUsers: true}))
+	os.Exit(clitest.BuildProgramsAndRunTests(m, clitest.TestNeeds{BothUsers: true}))
 }

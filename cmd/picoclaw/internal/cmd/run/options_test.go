@@ -7,7 +7,7 @@ import (
 )
 
 func TestNewCmdRun(t *testing.T) {
-	clitest.CheckOptions(t, NewCmdRun,
+	clitest.CheckParsedOptions(t, NewCmdRun,
 		clitest.OptionsCase[Options]{Line: "--project p --allow a --allow b --env A=1 --show --agent x -- claude -p --show",
 			Want: Options{agent: "x", project: "p", hosts: []string{"a", "b"}, env: []string{"A=1"}, show: true,
 				program: []string{"claude", "-p", "--show"}}},

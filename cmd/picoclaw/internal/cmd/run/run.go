@@ -55,7 +55,7 @@ and --allow; API keys stay outside. Its changes can be undone (picoclaw undo), a
 	flags.StringArrayVar(&o.env, "env", nil, "a `NAME=VALUE` for the program's environment; may be repeated")
 	flags.BoolVar(&o.show, "show", false, "show the program's access; start nothing")
 	o.AddAgentFlag(cmd, &o.agent, "the agent whose policy holds (default: the first one)")
-	return cli.WithRunFunc(cmd, o, runF)
+	return cli.OverrideRunFunc(cmd, o, runF)
 }
 
 // runProgram runs the program in the sandbox and prints a summary.

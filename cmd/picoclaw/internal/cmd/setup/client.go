@@ -19,9 +19,9 @@ import (
 // setupLevels are the values of --level.
 var setupLevels = []string{"run", "guard", "tools"}
 
-// setUpClient changes a client's configuration so that `picoclaw run` starts it, or its calls are guarded, or it has
-// picoclaw's tools, as --level says.
-func (o *InitOptions) setUpClient(client clients.Client, server clients.Server, m *setupResult) error {
+// setUpClient sets up a client as --level says: prints the command that runs it in the sandbox, or adds a hook or
+// picoclaw's tools to its settings.
+func (o *InitOptions) setUpClient(client clients.ClientProgram, server clients.ServerEntry, m *initResult) error {
 	switch o.level {
 	case "run":
 		return o.printRunCommand(client)
@@ -34,17 +34,17 @@ func (o *InitOptions) setUpClient(client clients.Client, server clients.Server, 
 		if err != nil {
 			return cli.FailedError(err)
 		}
-		return o.confirmAndWrite(client, change, m)
+		return o.confirmAndWriteSettings(client, change, m)
 	}
 	places, err := currentUserEnvironment()
 	if err != nil {
 		return cli.StartError(err)
 	}
-	change, err := client.PlanServer(places, o.file, server)
+	change, err := client.PlanServerEntry(places, o.file, server)
 	if err != nil {
 		return cli.FailedError(err)
 	}
-	if err = o.confirmAndWrite(client, change, m); err != nil || o.level == "" || !client.CanDenyTools() {
+	if err = o.confirmAndWriteSettings(client, change, m); err != nil || o.level == "" || !client.CanDenyTools() {
 		return err
 	}
 	project, err := o.projectDir()
@@ -54,11 +54,11 @@ func (o *InitOptions) setUpClient(client clients.Client, server clients.Server, 
 	if change, err = client.PlanToolDenial(project); err != nil {
 		return cli.FailedError(err)
 	}
-	return o.confirmAndWrite(client, change, m)
+	return o.confirmAndWriteSettings(client, change, m)
 }
 
 // hookCommand returns the shell command for a client's hook. It has the home, configuration and agent of the MCP entry.
-func hookCommand(client clients.Client, server clients.Server) string {
+func hookCommand(client clients.ClientProgram, server clients.ServerEntry) string {
 	quote := func(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 	var words []string
 	for _, name := range slices.Sorted(maps.Keys(server.Env)) {
@@ -85,7 +85,7 @@ func (o *InitOptions) projectDir() (string, error) {
 }
 
 // printRunCommand prints the command that runs a client in the sandbox.
-func (o *InitOptions) printRunCommand(client clients.Client) error {
+func (o *InitOptions) printRunCommand(client clients.ClientProgram) error {
 	if client.Program == "" {
 		return cli.FailedError(fmt.Errorf("%s does not run in a terminal; use --level tools", client.Title))
 	}
@@ -101,8 +101,8 @@ func (o *InitOptions) printRunCommand(client clients.Client) error {
 	return nil
 }
 
-// confirmAndWrite shows the planned change of a client's settings, asks, and writes it.
-func (o *InitOptions) confirmAndWrite(client clients.Client, change *clients.FileChange, m *setupResult) (err error) {
+// confirmAndWriteSettings shows the planned change of a client's settings, asks, and writes it.
+func (o *InitOptions) confirmAndWriteSettings(client clients.ClientProgram, change *clients.FileChange, m *initResult) (err error) {
 	result := clientSetupResult{Client: client.ID, File: change.Path, Note: client.Note}
 	out := terminal.NewWriter(o.Out)
 	if !change.HasChanges() {
@@ -165,8 +165,8 @@ func currentUserEnvironment() (clients.UserEnvironment, error) {
 	return clients.NewUserEnvironment(home, os.Getenv), nil
 }
 
-// clientEntry is the JSON output about the entry that a client needs.
-type clientEntry struct {
+// clientSettingsEntry is the JSON output about the entry that a client needs.
+type clientSettingsEntry struct {
 	Client string `json:"client"`
 	Title  string `json:"title"`
 	File   string `json:"file"`
@@ -174,24 +174,24 @@ type clientEntry struct {
 	Note   string `json:"note,omitempty"`
 }
 
-func listClientEntries(server clients.Server) ([]clientEntry, error) {
+func listClientEntries(server clients.ServerEntry) ([]clientSettingsEntry, error) {
 	places, err := currentUserEnvironment()
 	if err != nil {
 		return nil, err
 	}
-	var list []clientEntry
+	var list []clientSettingsEntry
 	for _, c := range clients.AllClients() {
-		text, err := c.Snippet(server)
+		text, err := c.SettingsSnippet(server)
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, clientEntry{Client: c.ID, Title: c.Title, File: c.SettingsFilePath(places), Entry: text, Note: c.Note})
+		list = append(list, clientSettingsEntry{Client: c.ID, Title: c.Title, File: c.SettingsFilePath(places), Entry: text, Note: c.Note})
 	}
 	return list, nil
 }
 
 // printClientEntries prints the entries to copy. Clients with the same entry share one copy.
-func (o *InitOptions) printClientEntries(out *terminal.Writer, server clients.Server) error {
+func (o *InitOptions) printClientEntries(out *terminal.Writer, server clients.ServerEntry) error {
 	list, err := listClientEntries(server)
 	if err != nil {
 		return cli.StartError(err)
@@ -216,19 +216,19 @@ func (o *InitOptions) printClientEntries(out *terminal.Writer, server clients.Se
 }
 
 // printSetupJSON prints the result and the entries as JSON.
-func (o *InitOptions) printSetupJSON(m *setupResult, server clients.Server) error {
+func (o *InitOptions) printSetupJSON(m *initResult, server clients.ServerEntry) error {
 	list, err := listClientEntries(server)
 	if err != nil {
 		return cli.StartError(err)
 	}
 	return o.PrintJSON(struct {
-		Home      string        `json:"home"`
-		Config    string        `json:"config"`
-		Workspace string        `json:"workspace"`
-		Made      []string      `json:"made"`
-		Isolation bool          `json:"isolation"`
-		SelfTest  string        `json:"isolation_error,omitempty"`
-		Clients   []clientEntry `json:"clients"`
+		Home      string                `json:"home"`
+		Config    string                `json:"config"`
+		Workspace string                `json:"workspace"`
+		Made      []string              `json:"made"`
+		Isolation bool                  `json:"isolation"`
+		SelfTest  string                `json:"isolation_error,omitempty"`
+		Clients   []clientSettingsEntry `json:"clients"`
 	}{m.cfg.Home().Path, m.cfg.FilePath(), m.workspace, append([]string{}, m.created...), m.cfg.IsolationEnabled(),
 		formatErrorLine(m.isolationErr), list})
 }

@@ -11,7 +11,7 @@ import (
 
 func TestNewCmdInit(t *testing.T) {
 	newCmd := func(f *cli.Factory, runF func(*InitOptions) error) *cobra.Command { return NewCmdInit(f, nil, runF) }
-	clitest.CheckOptions(t, newCmd,
+	clitest.CheckParsedOptions(t, newCmd,
 		clitest.OptionsCase[InitOptions]{Line: "", Want: InitOptions{output: cli.Text}},
 		clitest.OptionsCase[InitOptions]{Line: "--client cursor --file f --agent a --yes",
 			Want: InitOptions{clients: []string{"cursor"}, file: "f", agent: "a", yes: true, output: cli.Text}},

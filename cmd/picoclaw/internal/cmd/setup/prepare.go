@@ -30,8 +30,8 @@ import (
 //go:embed config.jsonc.tmpl
 var configTemplate string
 
-// setupResult is the state after init: the configuration, the created files and the result of the self-test.
-type setupResult struct {
+// initResult is the state after init: the configuration, the created files and the result of the self-test.
+type initResult struct {
 	cfg          *config.Config
 	workspace    string
 	created      []string // created files, in this order
@@ -39,8 +39,8 @@ type setupResult struct {
 }
 
 // prepareHome creates the home, the configuration and the workspace, unless they exist.
-func (o *InitOptions) prepareHome(ctx context.Context) (*setupResult, error) {
-	cfg, err := o.Config("")
+func (o *InitOptions) prepareHome(ctx context.Context) (*initResult, error) {
+	cfg, err := o.LoadConfig("")
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +48,7 @@ func (o *InitOptions) prepareHome(ctx context.Context) (*setupResult, error) {
 	if home.Fallback {
 		return nil, cli.StartError(errors.New("there is no home directory; set PICOCLAW_HOME or HOME to an absolute directory"))
 	}
-	m := &setupResult{}
+	m := &initResult{}
 	if err = m.createDir(home.Path); err != nil {
 		return nil, cli.StartError(fmt.Errorf("create the home: %w; PICOCLAW_HOME names another directory", err))
 	}
@@ -62,7 +62,7 @@ func (o *InitOptions) prepareHome(ctx context.Context) (*setupResult, error) {
 			return nil, cli.StartError(fmt.Errorf("write the configuration: %w", err))
 		}
 	}
-	if m.cfg, err = o.Config(o.agent); err != nil {
+	if m.cfg, err = o.LoadConfig(o.agent); err != nil {
 		return nil, err
 	}
 	preview, err := policy.PreviewPolicy(m.cfg, o.agent)
@@ -87,7 +87,7 @@ func (o *InitOptions) prepareHome(ctx context.Context) (*setupResult, error) {
 
 // canUndoDeletes reports whether undo, with the current configuration, restores files that an agent's command deletes.
 func (o *InitOptions) canUndoDeletes() bool {
-	s, _, done, err := hosts.OpenSessionWith(o.Factory, (*session.Host).OpenPreview, o.agent, session.CLI)
+	s, _, done, err := hosts.OpenSessionWith(o.Factory, (*session.Host).OpenPreviewSession, o.agent, session.CLI)
 	if err != nil {
 		return false
 	}
@@ -97,7 +97,7 @@ func (o *InitOptions) canUndoDeletes() bool {
 }
 
 // createDir creates a directory that only its owner may enter, unless it exists.
-func (m *setupResult) createDir(path string) error {
+func (m *initResult) createDir(path string) error {
 	if info, err := os.Stat(path); err == nil {
 		if !info.IsDir() {
 			return fmt.Errorf("%s is not a directory", path)
@@ -115,7 +115,7 @@ func (m *setupResult) createDir(path string) error {
 const configName = "config.json"
 
 // renderConfig returns the text of a new configuration file.
-func (o *InitOptions) renderConfig(m *setupResult, home string, undoable bool) (string, error) {
+func (o *InitOptions) renderConfig(m *initResult, home string, undoable bool) (string, error) {
 	workspace := ""
 	if o.Workspace != "" {
 		absolute, err := filepath.Abs(o.Workspace)
@@ -136,7 +136,7 @@ func (o *InitOptions) renderConfig(m *setupResult, home string, undoable bool) (
 	return text.String(), err
 }
 
-func (o *InitOptions) writeConfig(m *setupResult, home string) error {
+func (o *InitOptions) writeConfig(m *initResult, home string) error {
 	text, err := o.renderConfig(m, home, true)
 	if err != nil {
 		return err
@@ -213,7 +213,7 @@ func testSandbox(ctx context.Context, home string) error {
 	return errors.Join(err, sandbox.Close())
 }
 
-func (m *setupResult) printSummary(out *terminal.Writer) {
+func (m *initResult) printSummary(out *terminal.Writer) {
 	row := func(name, value, note string) {
 		if note != "" {
 			note = out.Paint(terminal.Faint, "  ("+note+")")

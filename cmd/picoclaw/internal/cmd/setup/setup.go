@@ -79,7 +79,7 @@ directory, or --workspace, which the MCP entry names too. Clients:
 	f.SetFlagCompletion(cmd, "level", cli.NewWordCompleter(setupLevels...))
 	cmd.Flags().StringVar(&o.file, "file", "", "with --client: settings `file` to change (default: the client's own)")
 	cmd.Flags().BoolVar(&o.yes, "yes", false, "with --client: write without asking")
-	return cli.WithRunFunc(cmd, o, runF)
+	return cli.OverrideRunFunc(cmd, o, runF)
 }
 
 // clientIDs returns the ids of the supported clients.
@@ -92,7 +92,7 @@ func clientIDs() []string {
 }
 
 func (o *InitOptions) runInit(ctx context.Context) error {
-	chosen, err := o.findClients()
+	chosen, err := o.selectClients()
 	if err != nil {
 		return err
 	}
@@ -125,9 +125,9 @@ func (o *InitOptions) runInit(ctx context.Context) error {
 	return o.printClientEntries(out, server)
 }
 
-func (o *InitOptions) findClients() (chosen []clients.Client, err error) {
+func (o *InitOptions) selectClients() (chosen []clients.ClientProgram, err error) {
 	for _, name := range o.clients {
-		at := slices.IndexFunc(clients.AllClients(), func(c clients.Client) bool { return c.ID == name })
+		at := slices.IndexFunc(clients.AllClients(), func(c clients.ClientProgram) bool { return c.ID == name })
 		if at < 0 {
 			return nil, cli.UsageErrorf("--client %q is not known%s; known are %s", name, suggest.DidYouMean(name, clientIDs()),
 				strings.Join(clientIDs(), ", "))
@@ -138,13 +138,13 @@ func (o *InitOptions) findClients() (chosen []clients.Client, err error) {
 }
 
 // newServerEntry returns an entry that starts this picoclaw with this configuration and the workspace of --workspace.
-func (o *InitOptions) newServerEntry(result *setupResult) (clients.Server, error) {
+func (o *InitOptions) newServerEntry(result *initResult) (clients.ServerEntry, error) {
 	cfg := result.cfg
 	command, err := executablePath()
 	if err != nil {
-		return clients.Server{}, err
+		return clients.ServerEntry{}, err
 	}
-	s := clients.Server{Name: "picoclaw", Command: command, Args: []string{"mcp"}}
+	s := clients.ServerEntry{Name: "picoclaw", Command: command, Args: []string{"mcp"}}
 	if o.agent != "" {
 		if _, err := policy.PreviewPolicy(cfg, o.agent); err != nil {
 			return s, err
@@ -159,7 +159,7 @@ func (o *InitOptions) newServerEntry(result *setupResult) (clients.Server, error
 		s.Env = map[string]string{home.Origin.Name: home.Path}
 	}
 	// The client's picoclaw finds the home's own file by itself, and no other.
-	if file := cfg.FilePath(); file != "" && file != filepath.Join(cfg.Home().Path, "config.json") && o.HasConfigOption() {
+	if file := cfg.FilePath(); file != "" && file != filepath.Join(cfg.Home().Path, "config.json") && o.HasExplicitConfigFile() {
 		s.Args = append(s.Args, "--config", file)
 	}
 	return s, nil

@@ -7,10 +7,10 @@ import (
 )
 
 func TestNewCmdStop(t *testing.T) {
-	clitest.CheckOptions(t, NewCmdStop,
+	clitest.CheckParsedOptions(t, NewCmdStop,
 		clitest.OptionsCase[Options]{Line: "--agent a --why later", Want: Options{agent: "a", reason: "later"}},
 		clitest.OptionsCase[Options]{Line: "a", Usage: "takes no argument"})
-	clitest.CheckOptions(t, NewCmdStart,
+	clitest.CheckParsedOptions(t, NewCmdStart,
 		clitest.OptionsCase[StartOptions]{Line: "--agent a", Want: StartOptions{agent: "a"}},
 		clitest.OptionsCase[StartOptions]{Line: "a", Usage: "takes no argument"})
 }

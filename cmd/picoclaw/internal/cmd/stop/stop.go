@@ -39,7 +39,7 @@ It works with any configuration.`,
 	}
 	f.AddAgentFlag(cmd, &o.agent, "the agent to stop (default: all)")
 	cmd.Flags().StringVar(&o.reason, "why", "", "`reason` shown to refused callers")
-	return cli.WithRunFunc(cmd, o, runF)
+	return cli.OverrideRunFunc(cmd, o, runF)
 }
 
 func (o *Options) stopAgents(ctx context.Context) error {
@@ -60,7 +60,7 @@ func (o *Options) stopAgents(ctx context.Context) error {
 				err, asked))
 		}
 		return cli.FailedError(fmt.Errorf("only the gateway is stopped, until it ends: %w; kill other picoclaw processes. `%s` "+
-			"resumes the gateway", err, stop.StartCommand()))
+			"resumes the gateway", err, stop.CommandToResume()))
 	}
 	now := killswitch.ReadStopOfAgent(home, o.agent)
 	if now == nil {
@@ -75,7 +75,7 @@ func (o *Options) stopAgents(ctx context.Context) error {
 		return cli.FailedError(fmt.Errorf("new calls are refused, but commands of picoclaw process %s may still run: it hangs or is "+
 			"paused; end it with `kill -KILL %s`, or resume it with `kill -CONT %s`, and stop again", pids, pids, pids))
 	}
-	fmt.Fprintf(o.Out, "%s. `%s` resumes them.\n", capitalize(now.String()), stop.StartCommand())
+	fmt.Fprintf(o.Out, "%s. `%s` resumes them.\n", capitalize(now.String()), stop.CommandToResume())
 	return nil
 }
 
@@ -93,13 +93,13 @@ func NewCmdStart(f *cli.Factory, runF func(*StartOptions) error) *cobra.Command 
 		Long:    "Resume agents after picoclaw stop. Stopped work does not restart, except scheduled jobs.",
 		Example: "  picoclaw start\n  picoclaw start --agent reader",
 		Args:    cli.NoArguments,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return o.startAgents(cmd.Context()) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return o.resumeAgents(cmd.Context()) },
 	}
 	f.AddAgentFlag(cmd, &o.agent, "the agent to start (default: all that were stopped together)")
-	return cli.WithRunFunc(cmd, o, runF)
+	return cli.OverrideRunFunc(cmd, o, runF)
 }
 
-func (o *StartOptions) startAgents(ctx context.Context) error {
+func (o *StartOptions) resumeAgents(ctx context.Context) error {
 	home, err := o.FindHome()
 	if err != nil {
 		return err
@@ -124,7 +124,7 @@ func (o *StartOptions) startAgents(ctx context.Context) error {
 	}
 	for id, stop := range killswitch.ReadStops(home) {
 		if o.agent == "" && id != "" {
-			fmt.Fprintf(o.Out, "%s; `%s` resumes it.\n", capitalize(stop.String()), stop.StartCommand())
+			fmt.Fprintf(o.Out, "%s; `%s` resumes it.\n", capitalize(stop.String()), stop.CommandToResume())
 		}
 	}
 	return nil
@@ -132,7 +132,7 @@ func (o *StartOptions) startAgents(ctx context.Context) error {
 
 // checkAgentExists returns a usage error for an unknown agent. Without a valid configuration it returns nil.
 func checkAgentExists(f *cli.Factory, agent string) error {
-	cfg, err := f.Config("")
+	cfg, err := f.LoadConfig("")
 	if agent == "" || err != nil {
 		return nil
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	os.Exit(clitest.RunTestsWithPrograms(m, clitest.TestNeeds{BothUsers: true}))
+	os.Exit(clitest.BuildProgramsAndRunTests(m, clitest.TestNeeds{BothUsers: true}))
 }
 
 func TestScripts(t *testing.T) { clitest.RunScripts(t, nil) }

@@ -9,12 +9,12 @@ import (
 
 func TestNewCmdUndo(t *testing.T) {
 	undo := commonOptions{tool: "undo", output: cli.Text}
-	clitest.CheckOptions(t, NewCmdUndo,
+	clitest.CheckParsedOptions(t, NewCmdUndo,
 		clitest.OptionsCase[Options]{Line: "--force", Want: Options{commonOptions: undo, force: true}},
 		clitest.OptionsCase[Options]{Line: "20261121T051354282482850-fzaj --dry-run",
 			Want: Options{commonOptions: undo, id: "20261121T051354282482850-fzaj", dryRun: true}},
 		clitest.OptionsCase[Options]{Line: "a b", Usage: "undo takes one operation at a time"})
-	clitest.CheckOptions(t, NewCmdHistory,
+	clitest.CheckParsedOptions(t, NewCmdHistory,
 		clitest.OptionsCase[HistoryOptions]{Line: "--agent a --limit 5 --output json",
 			Want: HistoryOptions{commonOptions: commonOptions{tool: "history", agent: "a", output: cli.JSON}, limit: 5}},
 		clitest.OptionsCase[HistoryOptions]{Line: "a", Usage: "takes no argument"})

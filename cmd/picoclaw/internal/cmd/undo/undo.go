@@ -52,7 +52,7 @@ change, an ID is required.`,
 	cmd.Flags().BoolVar(&v.force, "force", false, "also undo files that have changed since; their current state can be restored")
 	cmd.Flags().BoolVar(&v.dryRun, "dry-run", false, "show what would be restored")
 	v.addFlags(cmd)
-	return cli.WithRunFunc(cmd, v, runF)
+	return cli.OverrideRunFunc(cmd, v, runF)
 }
 
 func (v *Options) runUndo(cmd *cobra.Command) error {
@@ -62,7 +62,7 @@ func (v *Options) runUndo(cmd *cobra.Command) error {
 	} else {
 		v.precheck = refuseAfterUntrackedCommand
 	}
-	return v.callTool(cmd, wanted)
+	return v.callToolAndShowResult(cmd, wanted)
 }
 
 // HistoryOptions are the options of `picoclaw history`.
@@ -80,14 +80,16 @@ func NewCmdHistory(f *cli.Factory, runF func(*HistoryOptions) error) *cobra.Comm
   picoclaw history
   picoclaw history --agent reviewer --limit 5 --output json`, "\n"),
 		Args: cli.NoArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error { return v.callTool(cmd, map[string]any{"limit": v.limit}) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return v.callToolAndShowResult(cmd, map[string]any{"limit": v.limit})
+		},
 	}
 	cmd.Flags().IntVar(&v.limit, "limit", 20, "number of changes")
 	v.addFlags(cmd)
-	return cli.WithRunFunc(cmd, v, runF)
+	return cli.OverrideRunFunc(cmd, v, runF)
 }
 
-// commonOptions are the options that undo and history share; each calls the tool of its name.
+// commonOptions are the options that undo and history share, with the tool to call.
 type commonOptions struct {
 	*cli.Factory
 	tool   string
@@ -104,7 +106,7 @@ func (v *commonOptions) addFlags(cmd *cobra.Command) {
 	v.AddOutputFlag(cmd, &v.output)
 }
 
-func (v *commonOptions) callTool(cmd *cobra.Command, arguments map[string]any) error {
+func (v *commonOptions) callToolAndShowResult(cmd *cobra.Command, arguments map[string]any) error {
 	of, err := v.findRun()
 	if err != nil {
 		return cli.FailedError(err)
@@ -182,11 +184,11 @@ func agentOfRun(r *run.RunRecord) string {
 
 // historyResult is the structured result of the tool history.
 type historyResult struct {
-	Operations []historyChange `json:"operations"`
+	Operations []historyOperation `json:"operations"`
 }
 
-// historyChange is one change in the result of the tool history.
-type historyChange struct {
+// historyOperation is one change in the result of the tool history.
+type historyOperation struct {
 	ID      string `json:"id"`
 	Time    string `json:"time"`
 	Summary string `json:"summary"`
@@ -195,7 +197,7 @@ type historyChange struct {
 }
 
 // parseIDTime returns the time at the beginning of the change's id; zero if the id has none.
-func (c historyChange) parseIDTime() time.Time {
+func (c historyOperation) parseIDTime() time.Time {
 	const digits = len("20060102T150405000000000")
 	if len(c.ID) < digits {
 		return time.Time{}
@@ -221,7 +223,7 @@ func refuseAfterUntrackedCommand(ctx context.Context, s *session.Session) (*sess
 	if err := json.Unmarshal(r.Structured, &known); err != nil {
 		return nil, fmt.Errorf("read the history: %w", err)
 	}
-	left := slices.DeleteFunc(known.Operations, func(c historyChange) bool { return c.Undone || c.Undoes != "" })
+	left := slices.DeleteFunc(known.Operations, func(c historyOperation) bool { return c.Undone || c.Undoes != "" })
 	if len(left) == 0 {
 		return nil, nil
 	}

@@ -61,21 +61,21 @@ func TestUndoRestoresDestroyedFiles(t *testing.T) {
 
 // destroy runs a command, and takes it back, does it again and takes it back once more. It reports whether everything
 // was as it should be each time.
-func destroy(a *clitest.Agent, call func(clitest.ToolCall) clitest.CallAnswer, text string) bool {
+func destroy(a *clitest.Agent, call func(clitest.ToolCall) clitest.CallResult, text string) bool {
 	a.T.Helper()
-	before := a.Snapshot()
-	ran := call(clitest.ExecCall(text))
+	before := a.SnapshotWorkspace()
+	ran := call(clitest.NewExecCall(text))
 	if len(ran.Structured.NotCovered) > 0 {
 		a.T.Errorf("%s: not covered: %q", text, ran.Structured.NotCovered)
 	}
-	after := a.Snapshot()
+	after := a.SnapshotWorkspace()
 	if maps.Equal(before, after) {
 		return true
 	}
 	args, want := map[string]any{}, before
 	for _, step := range []string{"undone", "again", "back"} {
 		r := call(clitest.ToolCall{Tool: "undo", Args: args})
-		if diff := clitest.DiffSnapshots(want, a.Snapshot()); diff != "" || !r.OK {
+		if diff := clitest.DiffSnapshots(want, a.SnapshotWorkspace()); diff != "" || !r.OK {
 			a.T.Errorf("%s, %s: %v\n%s", step, text, r.Error, diff)
 			return false
 		}
@@ -98,17 +98,17 @@ func TestConcurrentRenamesHideNoOtherChanges(t *testing.T) {
 		a.RunBashDirectly(repository)
 		names := regexp.MustCompile(storm.names)
 		others := func() map[string]string {
-			all := a.Snapshot()
+			all := a.SnapshotWorkspace()
 			maps.DeleteFunc(all, func(name, _ string) bool { return names.MatchString(name) || name == "" || name == "/src" })
 			return all
 		}
-		before, whole := others(), a.Snapshot()
+		before, whole := others(), a.SnapshotWorkspace()
 		if len(before) < 20 {
 			t.Fatalf("%d paths are left to look at", len(before))
 		}
 		call := a.StartBatch()
 		for range 3 {
-			call(clitest.ExecCall("rm -rf build two; " + storm.command))
+			call(clitest.NewExecCall("rm -rf build two; " + storm.command))
 			r := call(clitest.ToolCall{Tool: "undo", Args: map[string]any{}})
 			if !r.OK {
 				t.Errorf("%s: %v", storm.command, r.Error)
@@ -119,7 +119,7 @@ func TestConcurrentRenamesHideNoOtherChanges(t *testing.T) {
 			if diff := clitest.DiffSnapshots(before, others()); diff != "" {
 				t.Errorf("%s:\n%s", storm.command, diff)
 			}
-			hidden, now := 0, a.Snapshot()
+			hidden, now := 0, a.SnapshotWorkspace()
 			for name, was := range whole {
 				if names.MatchString(name) && !strings.HasPrefix(name, "/docs/") && now[name] != was && !named(name) {
 					hidden++
@@ -142,14 +142,14 @@ func TestUndoOfConsecutiveCommands(t *testing.T) {
 	var before []map[string]string
 	for _, text := range []string{"echo one > f; mkdir d; echo x > d/x; ln -s f l", "echo two > t; mv t f; rm d/x",
 		"rm f l; mv d e; echo z > e/z", "echo three > f; echo y > e/y", "mv f g; rm -r e"} {
-		before = append(before, a.Snapshot())
-		if r := a.RunBatch(clitest.ExecCall(text))[0]; !r.OK {
+		before = append(before, a.SnapshotWorkspace())
+		if r := a.RunBatch(clitest.NewExecCall(text))[0]; !r.OK {
 			t.Fatalf("%s: %v", text, r.Error)
 		}
 	}
 	for i := len(before) - 1; i >= 0; i-- {
 		r := a.RunBatch(clitest.ToolCall{Tool: "undo", Args: map[string]any{}})[0]
-		if diff := clitest.DiffSnapshots(before[i], a.Snapshot()); diff != "" || !r.OK {
+		if diff := clitest.DiffSnapshots(before[i], a.SnapshotWorkspace()); diff != "" || !r.OK {
 			t.Fatalf("%d: %v\n%s", i, r.Error, diff)
 		}
 	}
@@ -160,7 +160,7 @@ func TestUndoReportsUncoveredChanges(t *testing.T) {
 	t.Parallel()
 	a := clitest.NewAgent(t, true, "PICOCLAW_TOOLS_UNDO_MAX_SIZE=8MB")
 	a.RunBashDirectly(`head -c 3000000 /dev/zero > data.bin; echo small > small`)
-	ran := a.RunBatch(clitest.ExecCall("rm data.bin small"), clitest.ToolCall{Tool: "history", Args: map[string]any{}})
+	ran := a.RunBatch(clitest.NewExecCall("rm data.bin small"), clitest.ToolCall{Tool: "history", Args: map[string]any{}})
 	if said := strings.Join(ran[0].Structured.NotCovered, " "); !strings.Contains(said, "data.bin (2.9 MB") ||
 		!strings.Contains(ran[0].Text, "not covered by undo") || !strings.Contains(ran[1].Text, "not covered: ") {
 		t.Errorf("the result says %q and %q, the history %q", said, ran[0].Text, ran[1].Text)
@@ -186,11 +186,11 @@ func TestUndoKeepsLaterChanges(t *testing.T) {
 	} {
 		a := clitest.NewAgent(t, true)
 		a.RunBashDirectly("echo one > a; echo two > b; mkdir d; echo three > c")
-		a.RunBatch(clitest.ExecCall("echo 1 > a; rm b c; mkdir new; echo x > new/x"))
+		a.RunBatch(clitest.NewExecCall("echo 1 > a; rm b c; mkdir new; echo x > new/x"))
 		a.RunBashDirectly(change)
-		changed := a.Snapshot()
+		changed := a.SnapshotWorkspace()
 		dry := a.RunBatch(clitest.ToolCall{Tool: "undo", Args: map[string]any{"dry_run": true}})[0]
-		if diff := clitest.DiffSnapshots(changed, a.Snapshot()); diff != "" || !dry.OK || !strings.Contains(dry.Text, "Would be undone") {
+		if diff := clitest.DiffSnapshots(changed, a.SnapshotWorkspace()); diff != "" || !dry.OK || !strings.Contains(dry.Text, "Would be undone") {
 			t.Errorf("dry run: %v %q\n%s", dry.Error, dry.Text, diff)
 		}
 		r := a.RunBatch(clitest.ToolCall{Tool: "undo", Args: map[string]any{}})[0]
@@ -204,7 +204,7 @@ func TestUndoKeepsLaterChanges(t *testing.T) {
 		if data, err := os.ReadFile(filepath.Join(a.Workspace, "c")); string(data) != "three\n" {
 			t.Errorf("after %q c is %q, %v", change, data, err)
 		}
-		now := a.Snapshot()
+		now := a.SnapshotWorkspace()
 		for _, path := range conflicts {
 			if now["/"+path] != changed["/"+path] && !strings.HasPrefix(now["/"+path], "d") {
 				t.Errorf("after %q %s is %q, and was %q", change, path, now["/"+path], changed["/"+path])
@@ -219,7 +219,7 @@ func TestForcedUndo(t *testing.T) {
 	t.Parallel()
 	a := clitest.NewAgent(t, true)
 	a.RunBashDirectly("echo one > a; echo two > b")
-	a.RunBatch(clitest.ExecCall("echo 1 > a; rm b; mkdir new; echo x > new/x"))
+	a.RunBatch(clitest.NewExecCall("echo 1 > a; rm b; mkdir new; echo x > new/x"))
 	a.RunBashDirectly("echo mine > a; echo mine > b; echo mine > new/mine")
 	r := a.RunBatch(clitest.ToolCall{Tool: "undo", Args: map[string]any{"force": true}})[0]
 	if !r.OK {
@@ -237,7 +237,7 @@ func TestUndoAfterKilledHost(t *testing.T) {
 	t.Parallel()
 	a := clitest.NewAgent(t, true)
 	a.RunBashDirectly("for i in $(seq 300); do echo $i > f$i; done")
-	before := a.Snapshot()
+	before := a.SnapshotWorkspace()
 	host := exec.Command(hosttest.ProgramPath("bin/picoclaw"), "batch")
 	host.Env = a.Env
 	host.Stdin = strings.NewReader(`{"id":1,"tool":"exec","args":{"command":"for f in f*; do rm $f; done; sleep 60"}}` + "\n")
@@ -257,7 +257,7 @@ func TestUndoAfterKilledHost(t *testing.T) {
 		}
 		r = a.RunBatch(clitest.ToolCall{Tool: "undo", Args: map[string]any{"force": true}})[0]
 	}
-	after := a.Snapshot()
+	after := a.SnapshotWorkspace()
 	for name := range before { // times have whole seconds then
 		if b, a := strings.Fields(before[name]), strings.Fields(after[name]); name != "" && (len(a) < 3 || b[2] != a[2]) {
 			t.Errorf("%s: %v; now %v", name, b, a)
@@ -278,7 +278,7 @@ func TestUndoOfTwoAgentsIsSeparate(t *testing.T) {
 		t.Fatal(err)
 	}
 	a.RunBashDirectly("for i in $(seq 100); do echo $i > one$i; echo $i > two$i; done; echo x > both")
-	before := a.Snapshot()
+	before := a.SnapshotWorkspace()
 	run := func(agent, tool string, args ...string) string {
 		cmd := exec.Command(hosttest.ProgramPath("bin/picoclaw"), append([]string{"call", tool, "--agent", agent}, args...)...)
 		cmd.Env = a.Env
@@ -304,7 +304,7 @@ func TestUndoOfTwoAgentsIsSeparate(t *testing.T) {
 			t.Errorf("undo by %s: %s", step.agent, out)
 		}
 	}
-	after := a.Snapshot()
+	after := a.SnapshotWorkspace()
 	for name := range before {
 		if strings.HasPrefix(name, "/") && name != "/both" && strings.Fields(before[name])[2] != strings.Fields(after[name] + " - - -")[2] {
 			t.Errorf("%s: %s, now %s", name, before[name], after[name])

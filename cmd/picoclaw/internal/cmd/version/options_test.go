@@ -8,7 +8,7 @@ import (
 )
 
 func TestNewCmdVersion(t *testing.T) {
-	clitest.CheckOptions(t, NewCmdVersion,
+	clitest.CheckParsedOptions(t, NewCmdVersion,
 		clitest.OptionsCase[Options]{Line: "", Want: Options{output: cli.Text}},
 		clitest.OptionsCase[Options]{Line: "--output json", Want: Options{output: cli.JSON}},
 		clitest.OptionsCase[Options]{Line: "a", Usage: "takes no argument"})

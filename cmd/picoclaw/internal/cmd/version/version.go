@@ -27,7 +27,7 @@ func NewCmdVersion(f *cli.Factory, runF func(*Options) error) *cobra.Command {
 		RunE:    func(*cobra.Command, []string) error { return o.printVersion() },
 	}
 	f.AddOutputFlag(cmd, &o.output)
-	return cli.WithRunFunc(cmd, o, runF)
+	return cli.OverrideRunFunc(cmd, o, runF)
 }
 
 func (o *Options) printVersion() error {

@@ -75,7 +75,7 @@ func TestCallWithoutBeginEntryDidNotRun(t *testing.T) {
 	t.Parallel()
 	agent := clitest.NewAgent(t, false)
 	call := agent.StartBatch()
-	if r := call(clitest.ExecCall("echo x")); !r.OK {
+	if r := call(clitest.NewExecCall("echo x")); !r.OK {
 		t.Fatal(r.FullText())
 	}
 	log := filepath.Join(agent.Home, "logs", "audit.jsonl")
@@ -83,7 +83,7 @@ func TestCallWithoutBeginEntryDidNotRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		r := call(clitest.ExecCall("touch made"))
+		r := call(clitest.NewExecCall("touch made"))
 		if r.OK || !strings.Contains(r.FullText(), "the call did not run") || strings.Contains(r.FullText(), "the call ran") {
 			t.Error(r.FullText())
 		}

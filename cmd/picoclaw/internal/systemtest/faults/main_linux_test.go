@@ -8,7 +8,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	os.Exit(clitest.RunTestsWithPrograms(m, clitest.TestNeeds{Programs: map[string]string{
+	os.Exit(clitest.BuildProgramsAndRunTests(m, clitest.TestNeeds{Programs: map[string]string{
 		"bin/picoclaw-hub": "github.com/picoclaw/picoclaw/cmd/picoclaw-hub",
 	}}))
 }

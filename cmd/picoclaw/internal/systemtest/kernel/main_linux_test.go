@@ -13,7 +13,7 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, become(kernel, os.Args[1:]))
 		os.Exit(1)
 	}
-	os.Exit(clitest.RunTestsWithPrograms(m, clitest.TestNeeds{BothUsers: true}))
+	os.Exit(clitest.BuildProgramsAndRunTests(m, clitest.TestNeeds{BothUsers: true}))
 }
 
 func TestScripts(t *testing.T) { clitest.RunScripts(t, nil) }

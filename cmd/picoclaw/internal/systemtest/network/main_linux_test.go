@@ -9,5 +9,5 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	os.Exit(clitest.RunTestsWithPrograms(m, clitest.TestNeeds{Programs: mcptest.ServerPrograms}))
+	os.Exit(clitest.BuildProgramsAndRunTests(m, clitest.TestNeeds{Programs: mcptest.ServerPrograms}))
 }

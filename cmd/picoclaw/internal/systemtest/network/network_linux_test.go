@@ -17,7 +17,7 @@ import (
 type networked struct {
 	*clitest.Agent
 	site *site
-	call func(clitest.ToolCall) clitest.CallAnswer
+	call func(clitest.ToolCall) clitest.CallResult
 }
 
 // newNetworked makes an agent with settings of the network, and more of the top level, which begin with a comma. A
@@ -55,13 +55,13 @@ func (n *networked) write(name, text string) {
 }
 
 // run runs a script with bash. No guard reads it, as it is in a file.
-func (n *networked) run(script string) clitest.CallAnswer {
+func (n *networked) run(script string) clitest.CallResult {
 	n.T.Helper()
 	if n.call == nil {
 		n.call = n.StartBatch()
 	}
 	n.write("script", n.ports(script))
-	return n.call(clitest.ExecCall("bash -e script"))
+	return n.call(clitest.NewExecCall("bash -e script"))
 }
 
 // everything is a network with all that the site is for.

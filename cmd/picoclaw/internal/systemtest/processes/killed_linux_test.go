@@ -66,7 +66,7 @@ func TestKilledHostLeavesNoProcesses(t *testing.T) {
 			}
 			hosttest.WaitUntil(t, "all that it has started is gone", func() bool {
 				for pid := range below {
-					if hosttest.IsAlive(pid) {
+					if hosttest.IsProcessAlive(pid) {
 						return false
 					}
 				}

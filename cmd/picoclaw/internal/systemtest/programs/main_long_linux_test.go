@@ -10,4 +10,4 @@ import (
 	"github.com/picoclaw/picoclaw/cmd/internal/clitest"
 )
 
-func TestMain(m *testing.M) { os.Exit(clitest.RunTestsWithPrograms(m, clitest.TestNeeds{})) }
+func TestMain(m *testing.M) { os.Exit(clitest.BuildProgramsAndRunTests(m, clitest.TestNeeds{})) }

@@ -93,7 +93,7 @@ type canary struct {
 	random  *rand.Rand
 	outside string
 	hit     string // exists once the script has run as the user
-	call    func(clitest.ToolCall) clitest.CallAnswer
+	call    func(clitest.ToolCall) clitest.CallResult
 }
 
 func newCanary(t *testing.T, isolated bool, seed uint64) *canary {
@@ -159,7 +159,7 @@ func (c *canary) step() (said string) {
 	for name, value := range values {
 		fmt.Fprintf(&assign, "%s='%s'; ", name, value)
 	}
-	r := c.call(clitest.ExecCall(assign.String() + "mkdir -p a store; export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a " +
+	r := c.call(clitest.NewExecCall(assign.String() + "mkdir -p a store; export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a " +
 		"GIT_COMMITTER_EMAIL=a@b\n" + helpers + script))
 	return fmt.Sprintf("G=%s N=%s T=%s O=%s R=%s K=%s %s: %s%s", values["G"], values["N"], values["T"], values["O"], values["R"], values["K"], script, r.Error.Message, r.Text)
 }

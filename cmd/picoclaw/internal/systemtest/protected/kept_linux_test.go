@@ -63,10 +63,10 @@ func TestRefusedChangeLeavesOwnEntryPoints(t *testing.T) {
 			t.Parallel()
 			a := clitest.NewAgent(t, isolated, "PICOCLAW_WORKSPACE_PROTECT_ENABLED=true")
 			a.RunBashDirectly(ownRepositories + "cp -a . ../kept")
-			before, call := a.Snapshot(), a.StartBatch()
+			before, call := a.SnapshotWorkspace(), a.StartBatch()
 			for _, script := range scripts {
-				r := call(clitest.ExecCall("s() { " + script + "; }; s"))
-				after := a.Snapshot()
+				r := call(clitest.NewExecCall("s() { " + script + "; }; s"))
+				after := a.SnapshotWorkspace()
 				if diff := clitest.DiffSnapshots(onlyEntryPoints(before), onlyEntryPoints(after)); diff != "" || len(r.Structured.PutAside) > 0 {
 					t.Errorf("%s: %v %q\n%s", script, r.Structured.Protected, r.Structured.PutAside, diff)
 				}
@@ -90,9 +90,9 @@ func TestRefusedGitCommandIsUndone(t *testing.T) {
 				"cd old; echo 2 > f; git commit -qam two; git config alias.y '!evil'", "git worktree add -q w; rm -f .git/hooks/* || true; git config alias.y '!evil'")
 			call := a.StartBatch()
 			for i, c := range calls {
-				before := a.Snapshot()
+				before := a.SnapshotWorkspace()
 				r := call(c)
-				if diff := clitest.DiffSnapshots(before, a.Snapshot()); diff != "" || r.OK || r.Structured.Undone != true {
+				if diff := clitest.DiffSnapshots(before, a.SnapshotWorkspace()); diff != "" || r.OK || r.Structured.Undone != true {
 					t.Errorf("command %d: %v %s\n%s", i, r.Structured.Undone, r.Text, diff)
 				}
 			}
@@ -127,10 +127,10 @@ func TestUndoRestoresAttributesOfUnreadableFile(t *testing.T) {
 			if err := errors.Join(unix.Setxattr(at, "user.k", []byte("before"), 0), os.Chmod(at, 0o200)); err != nil {
 				t.Fatal(err)
 			}
-			before := a.Snapshot()["/f"]
-			answers := a.RunBatch(clitest.ExecCall(`python3 -c 'import os; os.chmod("f", 0o600); os.setxattr("f", "user.k", b"after")'`),
+			before := a.SnapshotWorkspace()["/f"]
+			answers := a.RunBatch(clitest.NewExecCall(`python3 -c 'import os; os.chmod("f", 0o600); os.setxattr("f", "user.k", b"after")'`),
 				clitest.ToolCall{Tool: "undo", Args: map[string]any{}})
-			if got := a.Snapshot()["/f"]; !answers[0].OK || !answers[1].OK || got != before {
+			if got := a.SnapshotWorkspace()["/f"]; !answers[0].OK || !answers[1].OK || got != before {
 				t.Errorf("%+v\nbefore %s\nnow    %s", answers, before, got)
 			}
 		})
@@ -150,12 +150,12 @@ func TestFIFOsDoNotBlock(t *testing.T) {
 				t.Fatal(err)
 			}
 			calls := []clitest.ToolCall{
-				clitest.ExecCall(`mkdir d; mkfifo fifo; python3 -c '
+				clitest.NewExecCall(`mkdir d; mkfifo fifo; python3 -c '
 import os
 for to in "fifo/x", "d/y":
     try: os.rename("d", to)
     except OSError as e: print(e.errno)'`),
-				clitest.ExecCall(`mkdir -p r/refs r/objects; mkfifo r/config; echo "ref: refs/heads/main" > r/HEAD; echo "* filter=x" > .gitattributes; ls r`),
+				clitest.NewExecCall(`mkdir -p r/refs r/objects; mkfifo r/config; echo "ref: refs/heads/main" > r/HEAD; echo "* filter=x" > .gitattributes; ls r`),
 			}
 			for _, path := range []string{"/fifo", "/fifo/x", "/fifo/x/y"} {
 				for _, tool := range []string{"read_file", "list_dir", "write_file"} {

@@ -61,15 +61,15 @@ func TestProtectionHoldsInEveryPlace(t *testing.T) {
 				for _, call := range []clitest.ToolCall{
 					{Tool: "write_file", Args: map[string]any{"path": hook, "content": "evil"}},
 					{Tool: "write_file", Args: map[string]any{"path": filepath.Join(git, "config"), "content": "[core]\n\tpager = evil\n"}},
-					clitest.ExecCall("echo evil > s; sh -c 'cat s > \"$0\"' " + hook),
-					clitest.ExecCall("sh -c 'git config core.fsmonitor evil'"), clitest.ExecCall("sh -c 'cp s .envrc'"),
+					clitest.NewExecCall("echo evil > s; sh -c 'cat s > \"$0\"' " + hook),
+					clitest.NewExecCall("sh -c 'git config core.fsmonitor evil'"), clitest.NewExecCall("sh -c 'cp s .envrc'"),
 				} {
 					if r := a.RunBatch(call)[0]; r.OK {
 						t.Errorf("%v: %s", call, r.Text)
 					}
 				}
 				for _, call := range []clitest.ToolCall{
-					clitest.ExecCall("git config user.name a; git config user.email a@b; echo 2 > f; git add f; git commit -qm f; git switch -q -c b"),
+					clitest.NewExecCall("git config user.name a; git config user.email a@b; echo 2 > f; git add f; git commit -qm f; git switch -q -c b"),
 				} {
 					if r := a.RunBatch(call)[0]; !r.OK || len(r.Structured.Protected) > 0 {
 						t.Errorf("%v: %v %s", call, r.Error, r.Text)

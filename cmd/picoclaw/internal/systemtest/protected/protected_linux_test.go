@@ -34,7 +34,7 @@ func protectedAgent(t *testing.T, isolated, protected bool, scripts ...string) (
 		if err := os.WriteFile(filepath.Join(a.Home, "scripts", filepath.Base(name)), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		calls = append(calls, clitest.ExecCall("bash -e "+name))
+		calls = append(calls, clitest.NewExecCall("bash -e "+name))
 	}
 	a.RunBashDirectly(projects + "cp ../scripts/* e; cp -a . ../kept") // from where they come back sooner than git makes them
 	return a, calls
@@ -277,7 +277,7 @@ func TestProtectionLeavesNoPlaceholders(t *testing.T) {
 	t.Parallel()
 	a := clitest.NewAgent(t, true, "PICOCLAW_WORKSPACE_PROTECT_ENABLED=true")
 	a.RunBashDirectly("echo x > file")
-	before := a.Snapshot()
+	before := a.SnapshotWorkspace()
 	host := exec.Command(hosttest.ProgramPath("bin/picoclaw"), "call", "exec", "command=git status; touch ready; sleep 60")
 	host.Env = a.Env
 	if err := host.Start(); err != nil {
@@ -291,7 +291,7 @@ func TestProtectionLeavesNoPlaceholders(t *testing.T) {
 	_ = host.Wait()
 	a.RunBashDirectly("rm ready; touch -r file .")
 	delete(before, "")
-	after := a.Snapshot()
+	after := a.SnapshotWorkspace()
 	delete(after, "")
 	if diff := clitest.DiffSnapshots(before, after); diff != "" {
 		t.Errorf("after a host was killed:\n%s", diff)
@@ -302,12 +302,12 @@ func TestProtectionLeavesNoPlaceholders(t *testing.T) {
 		}
 	}
 	a.RunBashDirectly("echo 'echo x > .envrc' > s.sh")
-	first := a.RunBatch(clitest.ExecCall("bash s.sh"))[0]
+	first := a.RunBatch(clitest.NewExecCall("bash s.sh"))[0]
 	if _, err := os.Lstat(filepath.Join(a.Workspace, ".envrc")); err == nil || len(first.Structured.Protected) == 0 {
 		t.Errorf("a first command: %v, %s", err, first.Text)
 	}
 	a.RunBashDirectly("git init -q .; echo 'git config core.fsmonitor evil; ls .git/config.lock' > s.sh")
-	later := a.RunBatch(clitest.ExecCall("bash s.sh"))[0]
+	later := a.RunBatch(clitest.NewExecCall("bash s.sh"))[0]
 	if config := git(a, "config", "--list", "--local"); strings.Contains(config, "evil") || later.OK {
 		t.Errorf("a repository that came later: %s, %s", config, later.Text)
 	}

@@ -72,13 +72,13 @@ func TestReportedUndoCases(t *testing.T) {
 				t.Parallel()
 				a := clitest.NewAgent(t, isolated, "PICOCLAW_WORKSPACE_PROTECT_ENABLED=true")
 				a.RunBashDirectly(c.setup)
-				before, call := a.Snapshot(), a.StartBatch()
-				ran := call(clitest.ExecCall(c.command))
+				before, call := a.SnapshotWorkspace(), a.StartBatch()
+				ran := call(clitest.NewExecCall(c.command))
 				if got := strings.Join(ran.Structured.Protected, " "); !strings.HasPrefix(got, c.protected) || c.protected == "" && got != "" {
 					t.Errorf("protected: %q; want %q", got, c.protected)
 				}
 				a.RunBashDirectly(c.user)
-				left := a.Snapshot()
+				left := a.SnapshotWorkspace()
 				undone := call(clitest.ToolCall{Tool: "undo", Args: map[string]any{}})
 				said := strings.Join(ran.Structured.NotCovered, "\n")
 				for _, conflict := range undone.Structured.Conflicts {
@@ -87,7 +87,7 @@ func TestReportedUndoCases(t *testing.T) {
 				if !undone.OK && ran.Structured.Undone != true {
 					t.Error(undone.Error)
 				}
-				now := a.Snapshot()
+				now := a.SnapshotWorkspace()
 				isNamed := func(path string) bool {
 					return slices.ContainsFunc(c.named, func(name string) bool {
 						return strings.Contains(said, filepath.Join(a.Workspace, name)) && strings.HasPrefix(path, "/"+name)
@@ -123,7 +123,7 @@ func TestUndoSizeCountsAttributes(t *testing.T) {
 	a := clitest.NewAgent(t, false, "PICOCLAW_TOOLS_UNDO_MAX_SIZE=8MB")
 	a.RunBashDirectly(`python3 -c 'import os
 for i in range(2450): open("f%d" % i, "w").close(); os.setxattr("f%d" % i, "user.x", os.urandom(3500))'`)
-	ran := a.RunBatch(clitest.ExecCall("chmod 600 f*"))[0]
+	ran := a.RunBatch(clitest.NewExecCall("chmod 600 f*"))[0]
 	var size int64
 	err := filepath.WalkDir(a.Home, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || path == a.Workspace {
@@ -144,7 +144,7 @@ func TestCommandsKeepPrioritiesOfOthers(t *testing.T) {
 	t.Parallel()
 	for _, isolated := range []bool{true, false} {
 		a := clitest.NewAgent(t, isolated)
-		a.RunBatch(clitest.ExecCall(`python3 -c 'import os
+		a.RunBatch(clitest.NewExecCall(`python3 -c 'import os
 for kind, who in ((os.PRIO_USER, 0), (os.PRIO_USER, os.getuid()), (os.PRIO_PGRP, os.getppid())):
     try: os.setpriority(kind, who, 7)
     except OSError: pass'`))

@@ -28,7 +28,7 @@ const mutatorName, mutations = ".mutate.py", ".mutate.json"
 // undoWorld is a workspace in which the commands of an agent and a user make random changes.
 type undoWorld struct {
 	*clitest.Agent
-	call    func(clitest.ToolCall) clitest.CallAnswer
+	call    func(clitest.ToolCall) clitest.CallResult
 	random  *rand.Rand
 	users   map[string][]string // each path that the user changed, as the user left it each time
 	steps   []undoStep
@@ -117,11 +117,11 @@ func (w *undoWorld) run(users bool) {
 	if w.random.IntN(6) == 0 {
 		threads, w.lossy = 2, true
 	}
-	var r clitest.CallAnswer
+	var r clitest.CallResult
 	if users && w.random.IntN(2) == 0 {
 		r = w.call(clitest.ToolCall{Tool: "exec", Args: map[string]any{"command": "exec python3 " + mutatorName, "background": true}})
 		session := r.Structured.Session
-		process := func(args map[string]any) clitest.CallAnswer {
+		process := func(args map[string]any) clitest.CallResult {
 			args["session"] = session
 			return w.call(clitest.ToolCall{Tool: "process", Args: args})
 		}
@@ -142,7 +142,7 @@ func (w *undoWorld) run(users bool) {
 		}
 	} else {
 		w.choose(threads)
-		r = w.call(clitest.ExecCall("echo | python3 " + mutatorName))
+		r = w.call(clitest.NewExecCall("echo | python3 " + mutatorName))
 	}
 	if !r.OK {
 		w.T.Errorf("%v: %s\n%s", r.Error, r.Text, strings.Join(w.log, "\n"))
@@ -156,7 +156,7 @@ func (w *undoWorld) run(users bool) {
 	}
 }
 
-func isRunning(r clitest.CallAnswer) bool {
+func isRunning(r clitest.CallResult) bool {
 	return r.Structured.Running != nil && *r.Structured.Running
 }
 
@@ -268,7 +268,7 @@ func modified(text string) string { return text[strings.LastIndex(text, " ")+1:]
 
 // snapshot describes the workspace without the mutator's files.
 func (w *undoWorld) snapshot() map[string]string {
-	all := w.Snapshot()
+	all := w.SnapshotWorkspace()
 	delete(all, "/"+mutatorName)
 	delete(all, "/"+mutations)
 	return all

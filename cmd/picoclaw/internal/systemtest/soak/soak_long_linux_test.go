@@ -212,7 +212,7 @@ func TestGatewayStaysFlat(t *testing.T) {
 	clitest.StopServer(t, gateway)
 	hosttest.WaitUntil(t, "all processes of the gateway are gone", func() bool {
 		for pid, line := range usages.seen {
-			if now, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)); err == nil && hosttest.IsAlive(pid) &&
+			if now, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)); err == nil && hosttest.IsProcessAlive(pid) &&
 				strings.ReplaceAll(string(now), "\x00", " ") == line {
 				return false
 			}

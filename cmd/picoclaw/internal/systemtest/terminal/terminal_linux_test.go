@@ -16,7 +16,7 @@ import (
 func TestTerminalTyping(t *testing.T) {
 	t.Parallel()
 	home := hosttest.TempDir(t)
-	c := clitest.StartTerminal(t, home, nil, "repl")
+	c := clitest.StartPicoclawTerminal(t, home, nil, "repl")
 	c.Expect(`main> `)
 	c.TypeKeys("wri\tpa\tnotes.md co\thi\r") // Tab completes the tool and its arguments
 	c.Expect(`File written: notes.md`)
@@ -48,7 +48,7 @@ func TestTerminalTyping(t *testing.T) {
 	})
 	c.Expect("main> ") // until then Ctrl-D is not ours
 	c.TypeKeys("\x04")
-	c.ExpectSuccess()
+	c.WaitForSuccess()
 
 	kept, err := os.ReadFile(filepath.Join(home, "repl_history"))
 	if err != nil || !strings.HasPrefix(string(kept),
@@ -63,26 +63,26 @@ func TestTerminalTyping(t *testing.T) {
 		`"decision":"ask","answer":"yes"`) {
 		t.Errorf("the audit log is %s (%v)", log, err)
 	}
-	again := clitest.StartTerminal(t, home, nil, "repl")
+	again := clitest.StartPicoclawTerminal(t, home, nil, "repl")
 	again.Expect("main> ")
 	again.TypeKeys("\x1b[A\x1b[A") // what was typed yesterday
 	again.Expect("help read_file")
 	again.TypeKeys("\x03\x04")
-	again.ExpectSuccess()
+	again.WaitForSuccess()
 }
 
 // Who waits sees what goes on, in a line that is gone afterwards.
 func TestProgressIsShown(t *testing.T) {
 	t.Parallel()
 	home := hosttest.TempDir(t)
-	c := clitest.StartTerminal(t, home, nil, "call", "exec",
+	c := clitest.StartPicoclawTerminal(t, home, nil, "call", "exec",
 		"command=echo under way; until [ -e seen ]; do sleep 0.05; done; echo over")
 	c.Expect(`under way\x1b\[K`)
 	if err := os.WriteFile(filepath.Join(home, "workspace", "seen"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
 	c.Expect("\r\x1b\\[K(.|\n)*under way\r\nover")
-	c.ExpectSuccess()
+	c.WaitForSuccess()
 }
 
 // What an agent has left in a file can't reach the person's terminal, and is untouched elsewhere.
@@ -101,7 +101,7 @@ func TestResultsDoNotDriveTheTerminal(t *testing.T) {
 		"read_file path=missing\x1b]0;own": "failed to read file: file not found",
 	} {
 		tool, path, _ := strings.Cut(args, " ")
-		c := clitest.StartTerminal(t, home, []string{"NO_COLOR=1"}, "call", tool, path)
+		c := clitest.StartPicoclawTerminal(t, home, []string{"NO_COLOR=1"}, "call", tool, path)
 		_ = c.Wait() // one of them fails, as it should
 		hosttest.WaitUntil(t, "the answer is there", func() bool { return regexp.MustCompile(want).MatchString(c.UnreadText()) })
 		if strings.ContainsAny(c.UnreadText(), "\x07\u009b") || strings.Contains(c.UnreadText(), "\x1b]") {
@@ -125,7 +125,7 @@ func TestExplanationsDoNotDriveTheTerminal(t *testing.T) {
 		"there is no tool|deny": {"explain", "no\x1b]0;owned\x07\u009b31m"},
 		"unknown command":       {"no\x1b]0;owned\x07\u009b31m"},
 	} {
-		c := clitest.StartTerminal(t, hosttest.TempDir(t), []string{"NO_COLOR=1"}, args...)
+		c := clitest.StartPicoclawTerminal(t, hosttest.TempDir(t), []string{"NO_COLOR=1"}, args...)
 		_ = c.Wait() // some fail, as they should
 		hosttest.WaitUntil(t, "the answer is there: "+c.UnreadText(),
 			func() bool { return regexp.MustCompile(want).MatchString(c.UnreadText()) })
@@ -139,10 +139,10 @@ func TestExplanationsDoNotDriveTheTerminal(t *testing.T) {
 func TestAuditTableFitsTerminal(t *testing.T) {
 	t.Parallel()
 	home := hosttest.TempDir(t)
-	call := clitest.StartTerminal(t, home, nil, "call", "read_file", "path=a/path/that/is/long/enough/to/want/some/room")
+	call := clitest.StartPicoclawTerminal(t, home, nil, "call", "read_file", "path=a/path/that/is/long/enough/to/want/some/room")
 	_ = call.Wait() // there is no such file
-	c := clitest.StartTerminal(t, home, []string{"NO_COLOR=1"}, "audit")
-	c.ExpectSuccess()
+	c := clitest.StartPicoclawTerminal(t, home, []string{"NO_COLOR=1"}, "audit")
+	c.WaitForSuccess()
 	c.Expect(`TIME +AGENT +TOOL +DECISION +MS +CALL\r\n`)
 	c.Expect(`main +filesystem\.read_file +allow +[0-9.]+ +\{"path":"a/path/that/is/long/enough/to/want`)
 }
@@ -169,13 +169,13 @@ func TestBatchShowsProgress(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := clitest.StartTerminalWithStreams(t, home, nil, calls, answers, "batch")
+	c := clitest.StartPicoclawTerminalWithStreams(t, home, nil, calls, answers, "batch")
 	c.Expect(`\[#+-+\] +\d+%  1 answered, 1 with an error\x1b\[K`)
 	if err := os.WriteFile(filepath.Join(home, "workspace", "seen"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
 	c.Expect("\r\x1b\\[K")
-	c.ExpectSuccess()
+	c.WaitForSuccess()
 	if text, err := os.ReadFile(answers.Name()); err != nil || strings.Count(string(text), "\n") != 2 ||
 		strings.Contains(string(text), "\x1b") {
 		t.Errorf("the answers are %q (%v)", text, err)
@@ -193,8 +193,8 @@ func TestColoursAreForTerminals(t *testing.T) {
 		"dumb":       {[]string{"TERM=dumb"}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			console := clitest.StartTerminal(t, hosttest.TempDir(t), c.env, "tools")
-			console.ExpectSuccess()
+			console := clitest.StartPicoclawTerminal(t, hosttest.TempDir(t), c.env, "tools")
+			console.WaitForSuccess()
 			hosttest.WaitUntil(t, "the list of tools is there", func() bool { return strings.Contains(console.UnreadText(), "exec") })
 			if got := strings.Contains(console.UnreadText(), "\x1b[1mTOOL"); got != c.want {
 				t.Errorf("coloured: %t in %q", got, console.UnreadText())
