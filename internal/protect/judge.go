@@ -12,16 +12,22 @@ import (
 
 // IsEditedInPlace reports whether git and editors modify the file in place, so that only its final content is checked.
 func (h ProtectedPath) IsEditedInPlace() bool {
-	return slices.Contains([]string{"worktree", "todo", "strategy", "options"}, h.ContentRule)
+	return slices.Contains([]string{"worktree", "todo", "strategy", "options", "number"}, h.ContentRule)
 }
 
-// HasSameRisks reports whether a change of the file changes no risk or, for a todo list, adds none. before and after
-// are the results of FindRisks.
-func (h ProtectedPath) HasSameRisks(before, after []string) bool {
-	if h.ContentRule == "todo" { // done steps go
-		return !slices.ContainsFunc(after, func(line string) bool { return !slices.Contains(before, line) })
+// FindChangedRisk returns a line that only one of two results of FindRiskyLines has, or "". The done steps of a todo list
+// may go.
+func (h ProtectedPath) FindChangedRisk(before, after []string) string {
+	if i := slices.IndexFunc(after, func(line string) bool { return !slices.Contains(before, line) }); i >= 0 {
+		return after[i]
 	}
-	return slices.Equal(before, after)
+	if i := slices.IndexFunc(before, func(line string) bool { return !slices.Contains(after, line) }); i >= 0 && h.ContentRule != "todo" {
+		return before[i]
+	}
+	if h.ContentRule != "todo" && !slices.Equal(before, after) { // the order matters
+		return after[0]
+	}
+	return ""
 }
 
 // FindRiskyLines returns the lines of a file that git acts on, except lines known to be harmless. text is nil for a missing
@@ -33,7 +39,14 @@ func (r *Rules) FindRiskyLines(h ProtectedPath, path string, text []byte) (risky
 	dir := filepath.Dir(path)
 	switch h.ContentRule {
 	case "config":
-		return findRiskyConfigLines(text, func(to string) bool { return r.mayBeWorkTree(resolvePathInLine(dir, to), dir) })
+		return findRiskyConfigLines(text, func(setting, value string) bool {
+			if setting == "core.worktree" {
+				return r.mayBeWorkTree(resolvePathInLine(dir, filepath.FromSlash(value)), dir)
+			}
+			return slices.Contains([]string{"sha1", "sha256"}, value) && !hasIndex(dir)
+		})
+	case "index":
+		return findRiskyIndexPaths(text, indexHashSize(h.Top))
 	case "gitlink":
 		line, ok := strings.CutPrefix(string(text), "gitdir:")
 		to := resolveSymlinkFreePath(dir, line)
@@ -45,6 +58,8 @@ func (r *Rules) FindRiskyLines(h ProtectedPath, path string, text []byte) (risky
 		return riskUnlessHarmless(text, paths.Within(r.dir, resolvePathInLine(dir, string(text))))
 	case "strategy":
 		return riskUnlessHarmless(text, isBuiltinStrategy(string(text)))
+	case "number": // shell prompts evaluate it
+		return riskUnlessHarmless(text, strings.Trim(string(text), "0123456789\n") == "")
 	}
 	for line := range strings.Lines(string(text)) {
 		if line = strings.TrimSpace(line); line != "" && line[0] != '#' && r.isRiskyLine(h, line) {
@@ -66,7 +81,7 @@ func (r *Rules) isRiskyLine(h ProtectedPath, line string) bool {
 			return set && slices.Contains([]string{"filter", "diff", "merge"}, key) && slices.Contains(configured, driver)
 		})
 	case "todo":
-		command, _, _ := strings.Cut(line, " ")
+		command := strings.Fields(line)[0]
 		return command == "x" || command == "exec"
 	case "options":
 		key, value, _ := strings.Cut(line, "=")

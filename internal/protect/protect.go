@@ -27,6 +27,9 @@ type PathLists struct {
 // known data files and files of other entries.
 const GitDir = ".git"
 
+// patterns is the key of the entries whose first name is a pattern.
+const patterns = "*"
+
 // hooks is the entry for git hooks. It protects files in the directory, not the directory itself.
 const hooks = ".git/hooks"
 
@@ -96,7 +99,11 @@ func CompileRules(dir string, e PathLists, outside func(path string) bool) (*Rul
 			one.parts = one.parts[1:]
 			r.git = append(r.git, one)
 		default:
-			r.entries[one.parts[0]] = append(r.entries[one.parts[0]], one)
+			first := one.parts[0]
+			if strings.ContainsAny(first, `*?[\`) {
+				first = patterns
+			}
+			r.entries[first] = append(r.entries[first], one)
 		}
 	}
 	return r, nil
@@ -107,8 +114,8 @@ func ValidatePattern(text string) error {
 	switch first, _, _ := strings.Cut(text, "/"); {
 	case text == "" || text != path.Clean(text) || path.IsAbs(text) || first == "." || first == "..":
 		return fmt.Errorf("%q is no path below a workspace, such as .git/hooks", text)
-	case strings.ContainsAny(first, `*?[\`):
-		return fmt.Errorf("%q begins with a pattern; the first name has to be a plain one", text)
+	case strings.Trim(first, "*.") == "":
+		return fmt.Errorf("%q would protect every name; begin it with a part of a name", text)
 	}
 	if _, err := path.Match(text, ""); err != nil {
 		return fmt.Errorf("%q is not a pattern: %w", text, err)

@@ -165,35 +165,41 @@ func TestHarmlessGitConfig(t *testing.T) {
 		"[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n\tlogallrefupdates = true\n":   true,
 		"[remote \"origin\"]\n\turl = https://e.com/x\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n; c\n# d\n": true,
 		"[branch \"main\"]\n remote=origin\n merge = refs/heads/main\n[user]\n name = A B\n":                      true,
-		"[core]\n\tworktree = ../../../sub\n":          true,
-		"[core]\n\tworktree = /etc\n":                  false,
-		"[core]\n\tworktree = ../../../../..\n":        false,
-		"[core]\n\tfsmonitor = touch x\n":              false,
-		"[CORE]\n\tFSMonitor = touch x\n":              false,
-		"[core]\n\thooksPath = h\n":                    false,
-		"[core] fsmonitor = x\n":                       false,
-		"[core]\n\tbare = false \\\n fsmonitor=x\n":    false,
-		"[alias]\n\tst = !sh\n":                        false,
-		"[include]\n\tpath = x\n":                      false,
-		"[includeIf \"gitdir:/\"]\n\tpath = x\n":       false,
-		"[filter \"lfs\"]\n\tclean = x\n":              false,
-		"[remote \"o\"]\n\turl = ext::sh -c x\n":       false,
-		"[remote \"o\"]\n\tuploadpack = x\n":           false,
-		"[credential]\n\thelper = !x\n":                false,
-		"[core \"x\"]\n\tbare = true\n":                false,
-		"[url \"ext::x\"]\n\tinsteadOf = https://\n":   false,
-		"[submodule \"x\"]\n\tupdate = !x\n":           false,
-		"[submodule \"x\"]\n\turl = ../x\n":            true,
-		"\ufeff[core]\n\tbare = true\n":                false,
-		"[core]\rfsmonitor = x\n":                      false,
-		"[core]\n\tbare = true\x00\n":                  false,
-		"[branch.main]\n\tremote = o\n":                false,
-		"[branch \"m\"]\n\tremote = ext::sh -c x\n":    false,
-		"[remote \"o\"]\n\turl = ext:\":\"sh -c x\n":   false,
-		"[submodule \"x\"]\n\tupdate = rebase\n":       true,
-		"[user]\n\tname = a\n[core]\n\tpager = less\n": false,
+		"[core]\n\tworktree = ../../../sub\n":                  true,
+		"[core]\n\tworktree = /etc\n":                          false,
+		"[core]\n\tworktree = ../../../../..\n":                false,
+		"[core]\n\tfsmonitor = touch x\n":                      false,
+		"[CORE]\n\tFSMonitor = touch x\n":                      false,
+		"[core]\n\thooksPath = h\n":                            false,
+		"[core] fsmonitor = x\n":                               false,
+		"[core]\n\tbare = false \\\n fsmonitor=x\n":            false,
+		"[alias]\n\tst = !sh\n":                                false,
+		"[include]\n\tpath = x\n":                              false,
+		"[includeIf \"gitdir:/\"]\n\tpath = x\n":               false,
+		"[filter \"lfs\"]\n\tclean = x\n":                      false,
+		"[remote \"o\"]\n\turl = ext::sh -c x\n":               false,
+		"[remote \"o\"]\n\tuploadpack = x\n":                   false,
+		"[credential]\n\thelper = !x\n":                        false,
+		"[core \"x\"]\n\tbare = true\n":                        false,
+		"[url \"ext::x\"]\n\tinsteadOf = https://\n":           false,
+		"[submodule \"x\"]\n\tupdate = !x\n":                   false,
+		"[submodule \"x\"]\n\turl = ../x\n":                    true,
+		"\ufeff[core]\n\tbare = true\n":                        false,
+		"[core]\rfsmonitor = x\n":                              false,
+		"[core]\n\tbare = true\x00\n":                          false,
+		"[branch.main]\n\tremote = o\n":                        false,
+		"[branch \"m\"]\n\tremote = ext::sh -c x\n":            false,
+		"[remote \"o\"]\n\turl = ext:\":\"sh -c x\n":           false,
+		"[submodule \"x\"]\n\tupdate = rebase\n":               true,
+		"[alias]\n\tst = status\n":                             true,
+		"[alias]\n\tst = -c core.pager=x log\n":                false,
+		"[color \"diff\"]\n\tmeta = blue\n":                    true,
+		"[extensions]\n\tobjectFormat = sha1\n":                true,
+		"[extensions]\n\tobjectFormat = sha\"256\"\n":          false,
+		"[merge]\n\tff = false\n[merge \"a\"]\n\tdriver = b\n": false,
+		"[user]\n\tname = a\n[core]\n\tpager = less\n":         false,
 	} {
-		risky := findRiskyConfigLines([]byte(text), func(dir string) bool { return dir == "../../../sub" })
+		risky := findRiskyConfigLines([]byte(text), func(_, value string) bool { return value == "../../../sub" || value == "sha1" })
 		if (len(risky) == 0) != want {
 			t.Errorf("%q: %q", text, risky)
 		}
@@ -210,7 +216,7 @@ func FuzzHarmlessGitConfig(f *testing.F) {
 	f.Add("[core]\n\tfsmonitor = x\n")
 	f.Add("[remote \"a\"]\n url=x\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		if len(findRiskyConfigLines([]byte(text), func(string) bool { return false })) > 0 {
+		if len(findRiskyConfigLines([]byte(text), func(string, string) bool { return false })) > 0 {
 			return
 		}
 		for line := range strings.Lines(strings.ToLower(text)) {

@@ -60,7 +60,7 @@ func (s relativePathSet) childForms(name string) relativePathSet {
 // addRelativeForms adds the forms relative to s itself, if s is the top of the workspace or of a repository, or a git
 // directory. has reports whether s contains a name.
 func (r *Rules) addRelativeForms(s *relativePathSet, has func(string) bool) {
-	if paths.Within(r.dir, s.path) && (s.path == r.dir || has(GitDir)) {
+	if paths.Within(r.dir, s.path) && (s.path == r.dir || has(GitDir) || has(".hg")) {
 		s.seen = append(s.seen, relativePath{top: s.path})
 	}
 	if isGitDir(s.path, has) {
@@ -89,7 +89,7 @@ func isCompleteGitDir(has func(string) bool) bool {
 // of a repository.
 func mayCompleteGitDir(name string) bool {
 	switch strings.ToLower(name) {
-	case "head", "objects", "refs", "commondir", "config", "hooks", "worktrees", GitDir:
+	case "head", "objects", "refs", "commondir", "config", "hooks", "worktrees", GitDir, ".hg":
 		return true
 	}
 	return false
@@ -148,7 +148,7 @@ func (r *Rules) classifyDir(dir string) cachedDirKind {
 		return d.(cachedDirKind)
 	}
 	has := newExistsFunc(dir)
-	d := cachedDirKind{inode, changed, has(GitDir), isGitDir(dir, has)}
+	d := cachedDirKind{inode, changed, has(GitDir) || has(".hg"), isGitDir(dir, has)}
 	if changed != 0 && time.Since(time.Unix(0, changed)) > tick {
 		r.dirs.Store(dir, d)
 	}
@@ -205,7 +205,7 @@ func (r *Rules) matchPath(s relativePathSet, mode fs.FileMode) (hit ProtectedPat
 			}
 			continue
 		}
-		for _, e := range r.entries[v.parts[0]] {
+		for _, e := range slices.Concat(r.entries[v.parts[0]], r.entries[patterns]) {
 			matched := matchesPrefix(v.parts, e.parts) || mode&fs.ModeSymlink != 0 && isParentOfEntry(v, e)
 			keep(ProtectedPath{e.text, e.ask, contentRuleOf(e), v.top, s.ancestorAbove(len(v.parts) - len(e.parts))}, matched)
 		}
@@ -234,8 +234,11 @@ func (r *Rules) matchInGitDir(s relativePathSet, v relativePath, mode fs.FileMod
 	*last = strings.TrimSuffix(*last, ".lock")
 	locked := *last != v.parts[len(parts)-1]
 	rel := strings.Join(parts, "/")
-	judge := known.Judged[rel]
 	matches := func(pattern string) bool { return matchesGitDirPattern(pattern, rel, parts) }
+	judge := known.Judged[rel]
+	if strings.HasPrefix(rel, "sharedindex.") {
+		judge = known.Judged["sharedindex.*"]
+	}
 	free := judge == "" && slices.ContainsFunc(known.Free, matches)
 	if mode&fs.ModeType&^fs.ModeDir != 0 && !slices.ContainsFunc(known.Symlinks, matches) {
 		free, judge = false, ""

@@ -16,8 +16,8 @@ import (
 // maxHits is the maximum number of protected paths that a search returns.
 const maxHits = 10
 
-// maxJudged is the maximum size of a file whose content is checked, in bytes.
-const maxJudged = 1 << 20
+// maxJudged and maxIndex are the maximum sizes in bytes of a file whose content is checked, and of a git index.
+const maxJudged, maxIndex = 1 << 20, 64 << 20
 
 // FindProtectedInTree returns the paths that would be protected if the file or directory at path at were at path as. It
 // skips git directories without hooks and with harmless configuration, and fails if a directory can't be read.
@@ -151,9 +151,13 @@ func ReadCheckedFile(dir *os.Root, name string, settled bool) ([]byte, error) {
 			return nil, err
 		}
 	}
-	text, err := io.ReadAll(io.LimitReader(f, maxJudged+1))
-	if len(text) > maxJudged {
-		return nil, fmt.Errorf("%s is longer than %d bytes", name, maxJudged)
+	limit := maxJudged
+	if strings.Contains(name, "index") {
+		limit = maxIndex
+	}
+	text, err := io.ReadAll(io.LimitReader(f, int64(limit)+1))
+	if len(text) > limit {
+		return nil, fmt.Errorf("%s is longer than %d bytes", name, limit)
 	}
 	return append([]byte{}, text...), err
 }
@@ -176,7 +180,7 @@ func (r *Rules) scanDir(s relativePathSet, visit func(s relativePathSet, e fs.Di
 
 func (r *Rules) isParentOfAnyEntry(s relativePathSet) bool {
 	return slices.ContainsFunc(s.seen, func(v relativePath) bool {
-		return !v.git && slices.ContainsFunc(r.entries[v.parts[0]], func(e protectEntry) bool { return isParentOfEntry(v, e) })
+		return !v.git && slices.ContainsFunc(slices.Concat(r.entries[v.parts[0]], r.entries[patterns]), func(e protectEntry) bool { return isParentOfEntry(v, e) })
 	})
 }
 
@@ -210,7 +214,7 @@ func (r *Rules) FindReadOnlyPaths(judged bool) (found []string) {
 		switch {
 		case e.Type()&fs.ModeSymlink != 0:
 			return false
-		case ok && hit.ContentRule == "" && !hit.Ask, ok && hit.ContentRule != "" && judged && !e.IsDir():
+		case ok && hit.ContentRule == "" && !hit.Ask, ok && hit.ContentRule != "" && hit.ContentRule != "index" && judged && !e.IsDir():
 			found = append(found, hit.Path)
 			return false
 		}

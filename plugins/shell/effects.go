@@ -50,6 +50,8 @@ func describeEffects(o *sessions.WorkspaceEffects) (out commandEffects, notes []
 		if len(done.Conflicts) > 0 {
 			notes = append(notes, undo.FormatConflicts(done.Conflicts))
 		}
+	} else if out.Changes != nil && out.Changes.Undo != "" && len(out.Protected) > 0 {
+		notes = append(notes, "other changes by the command remain ("+strings.Join(out.Changes.Names, ", ")+"); undo of "+out.Changes.Undo+" reverts them")
 	}
 	if len(out.NotCovered) > 0 {
 		notes = append(notes, "not covered by undo: "+strings.Join(out.NotCovered, ", "))

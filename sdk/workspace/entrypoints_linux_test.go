@@ -175,7 +175,7 @@ func TestMonitorPutsFilesBack(t *testing.T) {
 		t.Errorf(".envrc is there: %+v", ended)
 	}
 	monitor = g.NewChangeMonitor(EnforcerOptions{Background: true})
-	g.put(config, "[alias]\n\tx = y\n") // by the user
+	g.put(config, "[alias]\n\tx = !y\n") // by the user
 	if ended := monitor.FinishMonitor(); len(ended.Found) != 1 || !strings.Contains(g.contents(config), "alias") {
 		t.Errorf("a background command's end took the user's change back: %+v", ended)
 	}
@@ -260,7 +260,7 @@ func TestMonitorChecksEachKindOfChange(t *testing.T) {
 	g := newGround(t, defaults)
 	g.all(".git/HEAD", ".git/objects/x", ".git/hooks/pre-commit", "sub/.git/HEAD", "sub/.vscode/x", "gh/workflows/x", ".github/f",
 		"plain/f", "bare/HEAD", "bare/objects/x", "bare/refs/x", "half/objects/x", "half/HEAD", "half/evil", "hook")
-	g.put(filepath.Join(g.w, ".git/config"), "[alias]\nx = y\n")
+	g.put(filepath.Join(g.w, ".git/config"), "[alias]\nx = !y\n")
 	at := func(name string) string { return filepath.Join(g.w, name) }
 	two := func(kind mutation.Kind, a, b string) mutation.FileMutation {
 		return mutation.FileMutation{Kind: kind, Path: at(a), To: at(b)}

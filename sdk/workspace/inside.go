@@ -25,10 +25,6 @@ func (w *Workspace) OpenWithoutProtection() (*Workspace, error) {
 	return OpenWorkspace(p, Options{ReadOnly: w.readOnly, StateDir: w.pending.dir})
 }
 
-func (w *Workspace) allowsOutsideChange(path string) bool {
-	return !w.policy.Restrict || matchesAnyPattern(w.writes, path) && w.isInAllowedPaths(path)
-}
-
 // refuseProtectedChange returns an error if a change affects a protected path. The guard handles paths that need
 // approval, and [Workspace.refuseProtectedContent] files that are protected by content.
 func (w *Workspace) refuseProtectedChange(access guard.AccessKind, path, real string) error {
@@ -82,7 +78,7 @@ func (w *Workspace) refuseProtectedContent(path, real string, after []byte) erro
 		return nil
 	}
 	before, err := readContentOrNil(real, false)
-	if err == nil && hit.HasSameRisks(w.inside.FindRiskyLines(hit, real, before), w.inside.FindRiskyLines(hit, real, after)) {
+	if err == nil && hit.FindChangedRisk(w.inside.FindRiskyLines(hit, real, before), w.inside.FindRiskyLines(hit, real, after)) == "" {
 		return nil
 	}
 	return w.newProtectedError(path, hit)

@@ -277,10 +277,10 @@ func (c *ProtectionEnforcer) rememberOriginalContent(hit protect.ProtectedPath, 
 	return f, nil
 }
 
-// isHarmlessContent reports whether git uses the new content of a file in the same way as the content before the
-// command.
-func (c *ProtectionEnforcer) isHarmlessContent(f *riskCheckedFile, path string, after []byte) bool {
-	return f.hit.HasSameRisks(f.risks, c.files.inside.FindRiskyLines(f.hit, path, after))
+// findChangedRisk returns a part of the new content of a file that makes git act differently from before the command, or
+// a part that is missing. It returns "" for harmless content.
+func (c *ProtectionEnforcer) findChangedRisk(f *riskCheckedFile, path string, after []byte) string {
+	return f.hit.FindChangedRisk(f.risks, c.files.inside.FindRiskyLines(f.hit, path, after))
 }
 
 // readContentOrNil reads a file; a missing file has nil content. settled also requires that no program has it open for

@@ -31,7 +31,7 @@ func (c *ProtectionEnforcer) checkWrite(path string) error {
 		}
 	case exists:
 		if known := c.judged[path]; known == nil || !known.created {
-			return newChangeRefusal(path, "it is not changed in place; use git config, or write_file")
+			return newChangeRefusal(path, "it is not changed in place; use git, or write_file")
 		}
 	case hit.IsInGitDir() && hit.ContentRule != "gitlink" && !c.wasCreated(hit.Top):
 		return newChangeRefusal(path, "it is not created in place; use git config, or write_file")
@@ -82,7 +82,7 @@ func (c *ProtectionEnforcer) checkRemove(path string) error {
 		return newProtectedChangeRefusal(hit)
 	default:
 		before, err := c.rememberOriginalContent(hit, path, false)
-		if err != nil || !c.isHarmlessContent(before, path, nil) {
+		if err != nil || c.findChangedRisk(before, path, nil) != "" {
 			return newProtectedChangeRefusal(hit)
 		}
 	}
@@ -205,9 +205,9 @@ func (c *ProtectionEnforcer) checkMovedFile(from, to string, mode fs.FileMode) e
 		if err != nil {
 			return newChangeRefusal(to, "%v", err)
 		}
-		if !c.isHarmlessContent(before, to, after) {
-			return newChangeRefusal(to, "it would have settings that make git run programs or read other files; "+
-				"name it in protected_paths to ask a person")
+		if risk := c.findChangedRisk(before, to, after); risk != "" {
+			return newChangeRefusal(to, "git may run programs or change other files because of %.80q; "+
+				"name it in protected_paths to ask a person", risk)
 		}
 	}
 	return c.checkAndNoteNewEntry(to, false)
@@ -259,7 +259,8 @@ func (c *ProtectionEnforcer) checkHardLink(from, to string) error {
 func (c *ProtectionEnforcer) checkMetadataChange(path string) error {
 	mode, _ := statFileType(path)
 	hit, ok := c.files.inside.MatchWithType(path, mode)
-	if !ok || hit.ContentRule == "gitlink" && mode.IsDir() || hit.IsEditedInPlace() || c.permitsChange(hit, path) || c.wasCreated(path) {
+	if !ok || hit.ContentRule == "gitlink" && mode.IsDir() || hit.IsEditedInPlace() || hit.ContentRule == "index" ||
+		c.permitsChange(hit, path) || c.wasCreated(path) {
 		return nil
 	}
 	if known := c.judged[path]; known != nil && known.created {

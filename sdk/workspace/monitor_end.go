@@ -98,7 +98,7 @@ func (c *ProtectionEnforcer) restoreFileIfHarmful(path string, f *riskCheckedFil
 	name := c.files.inside.RelativeName(path)
 	now, err := readContentOrNil(path, f.created)
 	switch {
-	case err == nil && c.isHarmlessContent(f, path, now):
+	case err == nil && c.findChangedRisk(f, path, now) == "":
 		return
 	case c.options.Background && !f.created:
 		c.result.Found = append(c.result.Found, name)

@@ -86,7 +86,8 @@ func OpenWorkspace(p guard.Policy, o Options) (*Workspace, error) {
 		return nil, fmt.Errorf("open the workspace: %w", err)
 	}
 	entries := protect.PathLists{Deny: p.WorkspaceDeny, Ask: p.WorkspaceAsk}
-	if w.inside, err = protect.CompileRules(w.policy.Workspace, entries, w.allowsOutsideChange); err != nil {
+	anywhere := func(string) bool { return true } // git directories, also in the home of commands
+	if w.inside, err = protect.CompileRules(w.policy.Workspace, entries, anywhere); err != nil {
 		return nil, fmt.Errorf("workspace.protect: %w", err)
 	}
 	if w.closed, err = w.resolvePaths(p.Protected); err != nil {

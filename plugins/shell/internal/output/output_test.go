@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -105,6 +106,9 @@ func TestOutputFileStaysInWorkspace(t *testing.T) {
 			t.Fatal(err)
 		}
 		to := outside
+		if link == ".picoclaw" { // a directory in the workspace, such as .git, is no better
+			to, outside = ".", dir
+		}
 		if filepath.Base(link) == ".gitignore" {
 			to = filepath.Join(outside, "new")
 		}
@@ -114,7 +118,7 @@ func TestOutputFileStaysInWorkspace(t *testing.T) {
 		if f, err := NewOutputFile(dir); err == nil {
 			_ = f.Close()
 		}
-		if entries, err := os.ReadDir(outside); err != nil || len(entries) > 0 {
+		if entries, err := os.ReadDir(outside); err != nil || slices.ContainsFunc(entries, func(e os.DirEntry) bool { return e.Name() != link }) {
 			t.Errorf("%s as a link: %v %v", link, entries, err)
 		}
 	}

@@ -3,6 +3,7 @@ package output
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path"
@@ -29,8 +30,13 @@ func NewOutputFile(workspace string) (OutputFile, error) {
 		return nil, err
 	}
 	defer func() { _ = root.Close() }()
-	if err = root.MkdirAll(OutputDir, 0o700); err != nil {
-		return nil, err
+	for _, dir := range []string{path.Dir(OutputDir), OutputDir} {
+		if err = root.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+			return nil, err
+		}
+		if info, err := root.Lstat(dir); err != nil || !info.IsDir() {
+			return nil, errors.Join(err, fmt.Errorf("%s is not a directory", dir))
+		}
 	}
 	shelf, err := root.OpenRoot(OutputDir)
 	if err != nil {

@@ -50,7 +50,10 @@ var plants = []string{
 	"cd $G; cp $OLDPWD/$C config; cd hooks; cp $OLDPWD/../$H $K; cp $H $K", "echo /tmp > $G/objects/info/alternates; echo '* filter=x' > $G/info/attributes",
 	"rm -f bare.git/HEAD; cp $H bare.git/hooks/$K; cp .git/HEAD bare.git", "mv bare.git/objects $N; cp $C bare.git/config; mv $N bare.git/objects",
 	"mkdir -p $N; mv $G $N/g; cp $C $N/g/config; mv $N/g $G", "exec 3>> $N; cat $O/config >&3; mv $N $G/config; cat $C >&3", "cat $O/config > $N; ln $N e/l; mv $N $G/config; cat $C >> e/l",
-	"git -C $T checkout -q side; git -C $T stash; cp $C $T/.gitmodules", "rm -rf .git/hooks sub; mkdir -p $N; cp -r .git $N; cp $C $N/.git/config", "thread $O/config $G/config $C",
+	"git -C $T checkout -q side; git -C $T stash; cp $C $T/.gitmodules", "index .git/hooks/$K > $N; mv $N $G/index", "index .git/hooks/$K > $G/index.lock; mv $G/index.lock $G/index", "index .git/hooks/$K > $G/index",
+	"index .git/hooks/$K > $N; mv $N $G/sharedindex.0123456789012345678901234567890123456789", "cd $T; git config remote.home.url $HOME/home.git", "git init -q --bare $HOME/home.git; cp $H $HOME/home.git/hooks/post-receive",
+	"cp -r e/evil $HOME/home.git; mkdir -p $HOME/home.git/refs; cp .git/HEAD $HOME/home.git; cd $T; git remote add home $HOME/home.git", "git clone -q --bare --template=e nested $HOME/home.git",
+	"mkdir -p $G/rebase-merge; cp .git/HEAD $G/rebase-merge/head-name; git rev-parse HEAD | tee $G/rebase-merge/onto > $G/rebase-merge/orig-head; printf 'exec\\t%s\\n' $PWD/$H > $G/rebase-merge/git-rebase-todo", "rm -rf .git/hooks sub; mkdir -p $N; cp -r .git $N; cp $C $N/.git/config", "thread $O/config $G/config $C",
 }
 
 // toolPlants are the same by tools.
@@ -66,6 +69,14 @@ var toolPlants = [][]string{
 }
 
 const helpers = `
+index() { python3 - "$1" "$(git hash-object -w $H)" <<'EOF'
+import hashlib, struct, sys
+name, blob = sys.argv[1].encode(), bytes.fromhex(sys.argv[2])
+entry = struct.pack(">10I", 0, 0, 0, 0, 0, 0, 0o100755, 0, 0, 0) + blob + struct.pack(">H", len(name)) + name
+data = b"DIRC" + struct.pack(">II", 2, 1) + entry + b"\0" * (8 - len(entry) % 8)
+sys.stdout.buffer.write(data + hashlib.sha1(data).digest())
+EOF
+}
 exchange() { python3 -c 'import ctypes, sys; ctypes.CDLL(None).renameat2(-100, sys.argv[1].encode(), -100, sys.argv[2].encode(), 2)' "$1" "$2"; }
 thread() { cp $1 e/good; python3 - e/good $2 $3 <<'EOF'
 import os, sys, threading
@@ -171,7 +182,8 @@ unset GIT_DIR; cd "$1"
 { find . -type d '(' -name objects -o -name refs -o -name logs -o -name hooks -o -name info -o -name branches ')' -prune -o -type d -print
 	find . '(' -name HEAD -o -name .git ')' -printf '%h\n'; } | sort -u | while read -r d; do (cd "$d" 2>/dev/null || exit
 	git status; [ -e .git -o -e HEAD ] || exit
-	git log -1; git diff; git commit --allow-empty -m x; git fetch local; git checkout -f; git submodule status) </dev/null >/dev/null 2>&1; done`
+	git log -1; git diff; git checkout -- .; git rebase --continue
+	git commit --allow-empty -m x; git fetch local; git push home HEAD:refs/heads/$RANDOM; git checkout -f; git submodule status) </dev/null >/dev/null 2>&1; done`
 	cmd := exec.Command("bash", "-c", script, "user", c.Workspace)
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + c.outside}
 	_ = cmd.Run()

@@ -16,7 +16,7 @@ import (
 
 // projects is a repository with a work tree, one that is nested, and an editor's settings.
 const projects = `
-git init -q -b main .; git config gc.auto 0; git config alias.x status; echo 1 > f; git add f; git commit -qm one; git branch side
+git init -q -b main .; git config gc.auto 0; git config alias.x '!true'; echo 1 > f; git add f; git commit -qm one; git branch side
 git init -q -b main sub; echo 1 > sub/f; git -C sub add f; git -C sub commit -qm one
 git worktree add -q old; mkdir .vscode; echo '{}' > .vscode/settings.json; mkdir -p e/template/hooks; echo evil > e/template/hooks/post-commit; chmod +x e/template/hooks/post-commit
 `
