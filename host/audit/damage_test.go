@@ -106,7 +106,17 @@ func TestEmptiedLogIsRefused(t *testing.T) {
 	if err := log.Write(record("x")); err == nil || !strings.Contains(err.Error(), "missing or empty") {
 		t.Errorf("a write to an emptied log: %v", err)
 	}
-	if err := os.Remove(filepath.Join(home, "files.json")); err != nil {
+	if err := os.RemoveAll(filepath.Dir(LogPath(home))); err != nil {
+		t.Fatal(err)
+	}
+	_, readErr := ReadLog(LogPath(home), func(Record) error { return nil })
+	_, searchErr := SearchLog(LogPath(home), LogQuery{Limit: 1})
+	for what, err := range map[string]error{"verify": verifyError(LogPath(home)), "read": readErr, "search": searchErr} {
+		if err == nil || !strings.Contains(err.Error(), "missing or empty") {
+			t.Errorf("%s without the directory of the log: %v", what, err)
+		}
+	}
+	if err := errors.Join(os.Remove(filepath.Join(home, "files.json")), os.Mkdir(filepath.Dir(LogPath(home)), 0o700)); err != nil {
 		t.Fatal(err)
 	}
 }

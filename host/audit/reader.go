@@ -137,10 +137,12 @@ func (r *logReader) readNewRecords() error {
 // ones; nil skips none.
 func (r *logReader) openFiles(after os.FileInfo) error {
 	dir, err := os.Open(filepath.Dir(r.path))
-	if err != nil {
-		if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) {
+		if err = checkCurrentFileNotLost(r.path); err == nil {
 			return nil
 		}
+	}
+	if err != nil {
 		return fmt.Errorf("read the audit log: %w", err)
 	}
 	defer dir.Close()
