@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -159,7 +160,12 @@ func TestHooksOnlyRestrict(t *testing.T) {
 }
 
 func TestStopCancelsRunningCalls(t *testing.T) {
-	h := openWith(t, session.HostOptions{})
+	var refused []string
+	h := openWith(t, session.HostOptions{OnCallEnd: func(r audit.Record, _ *session.Result) {
+		if r.Rule == "stop" && r.WasDenied() {
+			refused = append(refused, r.Tool)
+		}
+	}})
 	home, s := h.Config().Home().Path, openSession(t, h)
 	ended := make(chan *session.Result)
 	started := filepath.Join(s.Policy().WorkspacePath(), "started")
@@ -183,6 +189,9 @@ func TestStopCancelsRunningCalls(t *testing.T) {
 	if r := call(t, s, "list_dir", map[string]any{"path": "."}); r.Err == nil || r.Err.Code != pluginpb.CodeStopped ||
 		!strings.Contains(r.Err.Hint, "picoclaw start") {
 		t.Errorf("a new call: %+v", r.Err)
+	}
+	if !slices.Equal(refused, []string{"filesystem.list_dir"}) {
+		t.Errorf("logged as denied: %q; want the new call only", refused)
 	}
 	if _, err := killswitch.ResumeAgent(home, "main"); err == nil {
 		t.Error("one agent was started while all are stopped")

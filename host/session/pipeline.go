@@ -326,9 +326,12 @@ func (c *call) logEnd(result *Result) *Result {
 	r.Bytes, r.Undo = result.byteSize(), result.undoID
 	if result.Err != nil {
 		r.Error = result.Err.Message
-		// A layer after the guard sets its own rule.
-		if r.Rule == "" || result.Err.Rule != "" && r.Decision == guard.Allow.String() {
+		// A layer after the guard sets its own rule, and its refusal before the call is a denial.
+		if r.Rule == "" || result.Err.Rule != "" && !r.WasDenied() {
 			r.Rule = result.Err.Rule
+			if !c.ran {
+				r.Decision = guard.Deny.String()
+			}
 		}
 	}
 	return c.session.logCallEnd(*r, result, c.ran)

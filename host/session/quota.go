@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/picoclaw/picoclaw/host/quota"
-	"github.com/picoclaw/picoclaw/sdk/guard"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
@@ -63,7 +62,6 @@ func (c *call) quotaRefusalResult(err error) *Result {
 	if !errors.As(err, &over) {
 		return &Result{Err: &Error{Code: pluginpb.CodeCancelled, Message: fmt.Sprintf("%s was %v", c.record.Tool, err)}}
 	}
-	c.record.Decision, c.record.Rule = guard.Deny.String(), over.Key
 	return &Result{Err: &Error{Code: pluginpb.CodeUnavailable, Message: over.Why, Rule: over.Key,
 		Hint: "make fewer calls at a time, or call it again later; the operator may raise " + over.Key}}
 }
