@@ -174,7 +174,7 @@ func readStopFile(home string) StopsByAgent {
 func CreateStopFile(home string) error {
 	if _, err := os.Lstat(stoppedFilePath(home)); errors.Is(err, fs.ErrNotExist) && !isUsedHome(home) {
 		if err := updateStops(home, func(StopsByAgent) {}); err != nil {
-			return fmt.Errorf("make the kill switch %s: %w", stoppedFilePath(home), err)
+			return fmt.Errorf("make the kill switch: %w", err)
 		}
 	}
 	return errors.Join(statefiles.AddToList(home, stoppedFilePath(home)), reserveSpace(home))
@@ -183,10 +183,14 @@ func CreateStopFile(home string) error {
 // StopAgent stops an agent, or all agents with an empty id. A stop of a stopped agent changes nothing.
 func StopAgent(home string, stop Stop) error {
 	err := updateStops(home, func(s StopsByAgent) {
+		if lost := s[""]; lost != nil && lost.Time.IsZero() { // the file was missing or broken
+			*lost = stop
+			if stop.Agent != "" {
+				lost.Why = "the kill switch was missing or damaged"
+			}
+		}
 		if s[stop.Agent] == nil {
 			s[stop.Agent] = &stop
-		} else if s[stop.Agent].Time.IsZero() { // the file was missing or broken
-			s[stop.Agent].Time = stop.Time
 		}
 	})
 	if err == nil {
@@ -213,13 +217,13 @@ func ResumeAgent(home, agent string) (bool, error) {
 	return true, reserveSpace(home)
 }
 
-// updateStops changes the stops in the file under a lock. On a full disk it uses the reserved space.
+// updateStops changes the stops in the file, if possible under a lock. On a full disk it uses the reserved space, and
+// omits the reasons if even that is missing.
 func updateStops(home string, change func(StopsByAgent)) error {
 	turn, err := openLockedReserveFile(home)
-	if err != nil {
-		return err
+	if err == nil {
+		defer func() { _ = turn.Close() }()
 	}
-	defer func() { _ = turn.Close() }()
 	stopped := readStopFile(home)
 	change(stopped)
 	s := stoppedFile{Stopped: []*Stop{}}
@@ -227,15 +231,32 @@ func updateStops(home string, change func(StopsByAgent)) error {
 		stop.Agent = agent
 		s.Stopped = append(s.Stopped, stop)
 	}
+	if err = writeStopFile(home, s); fulldisk.IsFullDiskError(err) && turn.Truncate(0) == nil {
+		err = writeStopFile(home, s)
+	}
+	if fulldisk.IsFullDiskError(err) {
+		for _, stop := range s.Stopped {
+			stop.Why = ""
+		}
+		err = writeStopFile(home, s)
+	}
+	return err
+}
+
+// writeStopFile replaces the file, or overwrites it if the home is not writable or has no inode left.
+func writeStopFile(home string, s stoppedFile) error {
 	text, err := json.MarshalIndent(s, "", "  ")
 	if err != nil {
 		return err
 	}
-	if err = replaceStopFile(home, append(text, '\n')); fulldisk.IsFullDiskError(err) && turn.Truncate(0) == nil {
-		err = replaceStopFile(home, append(text, '\n'))
+	path := stoppedFilePath(home)
+	if err = replaceStopFile(home, append(text, '\n')); err != nil {
+		if overwriteErr := overwriteFile(path, append(text, '\n')); !errors.Is(overwriteErr, fs.ErrNotExist) {
+			err = overwriteErr
+		}
 	}
-	if fulldisk.IsFullDiskError(err) { // no inode is left; a reader of a partial file stops all agents
-		err = overwriteFile(stoppedFilePath(home), append(text, '\n'))
+	if errors.Is(err, fs.ErrPermission) {
+		err = fmt.Errorf("%w; run `chmod u+rwx %s` and `chmod u+rw %s`", err, home, path)
 	}
 	return err
 }
@@ -262,12 +283,18 @@ func replaceStopFile(home string, text []byte) error {
 	return nil
 }
 
+// overwriteFile writes a file in place. After an error it restores the previous text. A reader of a partial file stops
+// all agents.
 func overwriteFile(path string, text []byte) error {
-	file, err := os.OpenFile(path, os.O_WRONLY, 0)
+	previous, _ := smallfile.Read(path, maxBytes)
+	file, err := os.OpenFile(path, os.O_WRONLY|filelock.NonBlock|filelock.NoFollow, 0)
 	if err != nil {
 		return err
 	}
-	_, err = file.WriteAt(text, 0)
+	if _, err = file.WriteAt(text, 0); err != nil {
+		_, _ = file.WriteAt(previous, 0)
+		text = previous
+	}
 	return errors.Join(err, file.Truncate(int64(len(text))), file.Close())
 }
 

@@ -100,6 +100,37 @@ func TestBrokenStateStopsAllUntilStart(t *testing.T) {
 	}
 }
 
+func TestStopReplacesLostState(t *testing.T) {
+	t.Parallel()
+	for _, agent := range []string{"", "main"} {
+		home := usedHome(t)
+		if err := os.WriteFile(stoppedFilePath(home), []byte(`{"stopped":7}`), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := StopAgent(home, Stop{Agent: agent, Time: time.Now(), By: "me", Why: "it loops"}); err != nil {
+			t.Fatal(err)
+		}
+		stops := ReadStops(home)
+		if stops[agent].Why != "it loops" || stops[agent].By != "me" {
+			t.Errorf("stop of %q: %v", agent, stops[agent])
+		}
+		if other := stops.StopOfAgent("other"); other == nil || strings.Contains(other.String(), "can't be read") || other.By != "me" {
+			t.Errorf("after a stop of %q another agent has %v", agent, other)
+		}
+	}
+}
+
+func TestStopDoesNotNeedReserve(t *testing.T) {
+	t.Parallel()
+	home := usedHome(t)
+	if err := errors.Join(os.Remove(reserveFilePath(home)), os.Mkdir(reserveFilePath(home), 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	if err := StopAgent(home, Stop{Agent: "main"}); err != nil || ReadStopOfAgent(home, "main") == nil {
+		t.Errorf("%v, stop %v", err, ReadStopOfAgent(home, "main"))
+	}
+}
+
 func TestStopDoesNotWaitForHeldLock(t *testing.T) {
 	t.Parallel()
 	home := usedHome(t)
