@@ -9,8 +9,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/user"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -121,6 +123,20 @@ func (f *Factory) FindHome() (string, error) {
 		return "", StartError(err)
 	}
 	return home.Path, nil
+}
+
+// FindUsedHome is like FindHome, but a home without a configuration, logs, lock file and state files is an error.
+func (f *Factory) FindUsedHome() (string, error) {
+	home, err := f.FindHome()
+	if err != nil {
+		return "", err
+	}
+	for _, name := range []string{"config.json", "config.yaml", "config.yml", "logs", "picoclaw.lock", "files.json"} {
+		if _, err := os.Lstat(filepath.Join(home, name)); !errors.Is(err, fs.ErrNotExist) {
+			return home, nil
+		}
+	}
+	return "", StartError(fmt.Errorf("%s is no home: it has no configuration, audit log or lock file; set PICOCLAW_HOME", home))
 }
 
 // AskYesNo asks a yes-or-no question on standard error and reads the answer from standard input.

@@ -11,9 +11,24 @@ import (
 
 // AddAgentFlag adds --agent.
 func (f *Factory) AddAgentFlag(cmd *cobra.Command, agent *string, doc string) {
-	cmd.Flags().StringVar(agent, "agent", "", "`id` of "+doc)
+	cmd.Flags().Var((*agentID)(agent), "agent", "`id` of "+doc)
 	f.SetFlagCompletion(cmd, "agent", f.CompleteAgents)
 }
+
+// agentID is the value of --agent. An empty one, as of an unset variable in a script, does not mean the default.
+type agentID string
+
+func (a *agentID) Set(text string) error {
+	if text == "" {
+		return errors.New("want the id of an agent")
+	}
+	*a = agentID(text)
+	return nil
+}
+
+func (a *agentID) String() string { return string(*a) }
+
+func (a *agentID) Type() string { return "string" }
 
 // OutputFormat is the value of --output.
 type OutputFormat string

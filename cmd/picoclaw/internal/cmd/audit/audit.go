@@ -59,7 +59,7 @@ func (o *Options) runAudit(ctx context.Context) error {
 	if o.limit < 0 {
 		return cli.UsageErrorf("--limit %d: want 0 or more", o.limit)
 	}
-	cfg, err := o.LoadConfig("")
+	cfg, err := loadConfig(o.Factory)
 	if err != nil {
 		return err
 	}

@@ -42,7 +42,7 @@ func (o *ExportOptions) exportLog() error {
 	if err != nil {
 		return cli.UsageErrorf("--%w", err)
 	}
-	cfg, err := o.LoadConfig("")
+	cfg, err := loadConfig(o.Factory)
 	if err != nil {
 		return err
 	}

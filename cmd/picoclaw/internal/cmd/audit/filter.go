@@ -18,6 +18,14 @@ import (
 	"github.com/picoclaw/picoclaw/internal/suggest"
 )
 
+// loadConfig returns the configuration of a home that exists.
+func loadConfig(f *cli.Factory) (*config.Config, error) {
+	if _, err := f.FindUsedHome(); err != nil {
+		return nil, err
+	}
+	return f.LoadConfig("")
+}
+
 // addFilterFlags adds the flags that select audit entries, and parses them into filter.
 func addFilterFlags(f *cli.Factory, cmd *cobra.Command, filter *audit.Filter) {
 	flags := cmd.Flags()
@@ -64,7 +72,7 @@ duration.`,
 }
 
 func (o *Options) showStats() error {
-	cfg, err := o.LoadConfig("")
+	cfg, err := loadConfig(o.Factory)
 	if err != nil {
 		return err
 	}

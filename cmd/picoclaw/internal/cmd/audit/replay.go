@@ -91,7 +91,7 @@ they are counted separately, and marked ~ if their decision differs.`,
 }
 
 func (o *ReplayOptions) runReplay() error {
-	cfg, err := o.LoadConfig("")
+	cfg, err := loadConfig(o.Factory)
 	if err != nil {
 		return err
 	}

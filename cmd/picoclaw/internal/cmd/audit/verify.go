@@ -61,7 +61,7 @@ func (o *VerifyOptions) runVerify(ctx context.Context) error {
 	if sum, err := hex.DecodeString(o.head); err != nil || len(sum) != 0 && len(sum) != 32 {
 		return cli.UsageErrorf("--head %q: want the 64 characters that `picoclaw audit verify` prints after \"head\"", o.head)
 	}
-	cfg, err := o.LoadConfig("")
+	cfg, err := loadConfig(o.Factory)
 	if err != nil {
 		return err
 	}

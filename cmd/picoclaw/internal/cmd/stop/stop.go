@@ -43,7 +43,7 @@ It works with any configuration.`,
 }
 
 func (o *Options) stopAgents(ctx context.Context) error {
-	home, err := o.FindHome()
+	home, err := o.FindUsedHome()
 	if err != nil {
 		return err
 	}
@@ -100,7 +100,7 @@ func NewCmdStart(f *cli.Factory, runF func(*StartOptions) error) *cobra.Command 
 }
 
 func (o *StartOptions) resumeAgents(ctx context.Context) error {
-	home, err := o.FindHome()
+	home, err := o.FindUsedHome()
 	if err != nil {
 		return err
 	}
@@ -119,6 +119,8 @@ func (o *StartOptions) resumeAgents(ctx context.Context) error {
 	}
 	if was || held {
 		fmt.Fprintf(o.Out, "%s resumed.\n", subject)
+	} else if err = checkAgentExists(o.Factory, o.agent); err != nil {
+		return err
 	} else {
 		fmt.Fprintf(o.Out, "%s %s not stopped.\n", subject, be)
 	}

@@ -203,7 +203,7 @@ func TestStopNamesPausedHosts(t *testing.T) {
 
 func TestMissingStopFileOfNewHomeStopsAll(t *testing.T) {
 	t.Parallel()
-	for _, first := range [][]string{{"init"}, {"stop"}} {
+	for _, first := range [][]string{{"init"}, {"call", "list_dir", "path=."}} {
 		home := clitest.NewHome(t)
 		expect(t, home, clitest.ExitOK, nil, first...)
 		if err := os.Remove(filepath.Join(home.Dir, "stopped.json")); err != nil {
@@ -315,4 +315,34 @@ func TestEmptyConfigRemedyWorks(t *testing.T) {
 		t.Errorf("init wrote %s %v; want what it wrote first", now, err)
 	}
 	expect(t, home, clitest.ExitOK, nil, "call", "list_dir", "path=.")
+}
+
+func TestMissingHomeIsError(t *testing.T) {
+	t.Parallel()
+	for _, dir := range []string{"none", "workspace"} {
+		home := clitest.NewHome(t)
+		home.Dir = filepath.Join(home.Dir, dir)
+		for _, args := range [][]string{{"stop"}, {"stop", "--agent", "main"}, {"start"}, {"audit"}, {"audit", "verify"}, {"audit", "stats"},
+			{"audit", "export"}} {
+			expect(t, home, clitest.ExitStart, []string{home.Dir + " is no home"}, args...)
+		}
+		if entries, _ := os.ReadDir(home.Dir); len(entries) > 0 {
+			t.Errorf("%s has %v", home.Dir, entries)
+		}
+	}
+}
+
+func TestStartNamesUnknownAgent(t *testing.T) {
+	t.Parallel()
+	home := clitest.NewHome(t)
+	expect(t, home, clitest.ExitOK, nil, "init")
+	expect(t, home, clitest.ExitOK, nil, "stop", "--agent", "main")
+	for _, name := range []string{"", "mian"} {
+		for _, command := range []string{"stop", "start"} {
+			expect(t, home, clitest.ExitUsage, []string{"agent"}, command, "--agent="+name)
+		}
+	}
+	expect(t, home, clitest.ExitFailed, []string{"rule: stop"}, "call", "list_dir", "path=.")
+	expect(t, home, clitest.ExitOK, []string{"Agent main resumed"}, "start", "--agent", "main")
+	expect(t, home, clitest.ExitOK, []string{"was not stopped"}, "start", "--agent", "main")
 }
