@@ -64,7 +64,6 @@ var errUnknownAgent = errors.New("no agent of this name is served here")
 type mcpEndpoint struct {
 	server *mcp.Server
 	http.Handler
-	token  string
 	cancel context.CancelFunc
 }
 
@@ -100,7 +99,8 @@ func (d *mcpEndpoints) endpointForAgent(ctx context.Context, agent, dir string) 
 			return nil, err
 		}
 	}
-	handler, err := server.NewHTTPHandler(mcp.HTTPOptions{Token: token, Hosts: d.allowedHosts})
+	handler, err := server.NewHTTPHandler(mcp.HTTPOptions{Token: token, Hosts: d.allowedHosts,
+		ReadToken: func() (string, error) { return d.token(agent) }})
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +111,7 @@ func (d *mcpEndpoints) endpointForAgent(ctx context.Context, agent, dir string) 
 	}
 	life, end := context.WithCancel(context.Background())
 	go server.FollowToolChanges(life, opened.changes(life))
-	d.endpoints[key] = &mcpEndpoint{server, handler, token, end}
+	d.endpoints[key] = &mcpEndpoint{server, handler, end}
 	return d.endpoints[key], nil
 }
 
@@ -161,8 +161,10 @@ func (d *mcpEndpoints) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		r.URL.Path = mcp.Path
 	}
 	s, err := d.endpointForAgent(r.Context(), agent, "")
-	if err == nil && dir != "" && mcp.HasBearerToken(r, s.token) {
-		s, err = d.endpointForAgent(r.Context(), agent, dir)
+	if err == nil && dir != "" {
+		if token, tokenErr := d.token(agent); tokenErr == nil && mcp.HasBearerToken(r, token) {
+			s, err = d.endpointForAgent(r.Context(), agent, dir)
+		}
 	}
 	if errors.Is(err, errUnknownAgent) || errors.Is(err, errTooManyPaths) {
 		http.Error(w, err.Error(), http.StatusNotFound)

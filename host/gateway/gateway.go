@@ -100,6 +100,7 @@ func New(o Options) *Gateway {
 // Limits for slow or broken clients, and the timeout of Close.
 const (
 	headerTimeout  = 10 * time.Second
+	bodyTimeout    = 30 * time.Second // handlers of long requests read the body, and reset it
 	idleTimeout    = 2 * time.Minute
 	maxHeaderBytes = 32 << 10
 	closeTimeout   = 5 * time.Second
@@ -163,7 +164,13 @@ func (g *Gateway) Run(ctx context.Context, ready func(address string)) (err erro
 // newServer returns an HTTP server with timeouts.
 func (g *Gateway) newServer(h http.Handler) *http.Server {
 	return &http.Server{
-		Handler: h, ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Body != http.NoBody {
+				_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTimeout))
+			}
+			h.ServeHTTP(w, r)
+		}),
+		ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
 		ErrorLog: g.options.Logger.StandardLogger(&hclog.StandardLoggerOptions{ForceLevel: hclog.Debug}),
 	}
 }

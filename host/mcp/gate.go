@@ -14,20 +14,24 @@ import (
 // httpAccessGate passes on only requests that are for this server and have its token. It refuses requests of other
 // users' programs and of web pages, even under a DNS name that points to this machine.
 type httpAccessGate struct {
-	hosts []string
-	token string
-	next  http.Handler
+	hosts     []string
+	token     string
+	readToken func() (string, error) // nil if the token never changes
+	next      http.Handler
 }
 
 // ServeHTTP checks Host, Origin, token and path.
 func (g *httpAccessGate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Body != http.NoBody {
+		limitBodyTime(w)
+	}
 	switch {
 	case !IsAllowedHost(r.Host, g.hosts):
 		g.refuseAndClose(w, http.StatusForbidden,
 			"the Host header names another server; use localhost, an IP address, or a name given with --allow-host, or for the gateway with gateway.allow_hosts")
 	case !isSameOrigin(r):
 		g.refuseAndClose(w, http.StatusForbidden, "requests from other origins are not allowed")
-	case !HasBearerToken(r, g.token):
+	case !g.hasCurrentToken(r):
 		w.Header().Set("WWW-Authenticate", `Bearer realm="picoclaw"`)
 		g.refuseAndClose(w, http.StatusUnauthorized,
 			`send the header "Authorization: Bearer TOKEN" with the token of this server: its file is named when it starts, and `+
@@ -38,6 +42,14 @@ func (g *httpAccessGate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "no-store")
 		g.next.ServeHTTP(w, r)
 	}
+}
+
+func (g *httpAccessGate) hasCurrentToken(r *http.Request) bool {
+	if g.readToken == nil {
+		return HasBearerToken(r, g.token)
+	}
+	token, err := g.readToken()
+	return err == nil && HasBearerToken(r, token)
 }
 
 // Path is the URL path of MCP.

@@ -33,8 +33,10 @@ const (
 
 // HTTPOptions configures access to a server over HTTP.
 type HTTPOptions struct {
-	// Token is the bearer token that each request needs. It must not be empty.
-	Token string
+	// Token is the bearer token that each request needs. It must not be empty. ReadToken, if not nil, returns the current
+	// token at each request, so that a removed or replaced token is refused.
+	Token     string
+	ReadToken func() (string, error)
 	// Hosts are the allowed names in Host headers, without ports, besides localhost and IP addresses. Requests for
 	// other names are refused, to prevent DNS rebinding.
 	Hosts []string
@@ -67,7 +69,7 @@ func (s *Server) NewHTTPHandler(o HTTPOptions) (http.Handler, error) {
 	limiter.stateful = mcp.NewStreamableHTTPHandler(get, &options)
 	options.Stateless, options.PropagateRequestCancellation = true, true
 	limiter.stateless = mcp.NewStreamableHTTPHandler(get, &options)
-	return &httpAccessGate{hosts: o.Hosts, token: o.Token, next: limiter}, nil
+	return &httpAccessGate{hosts: o.Hosts, token: o.Token, readToken: o.ReadToken, next: limiter}, nil
 }
 
 // sessionLimiter limits HTTP requests and sessions, and routes requests by their protocol version.
@@ -195,21 +197,25 @@ func readRequestMessage(w http.ResponseWriter, r *http.Request) (body []byte, ok
 		writeError(w, http.StatusBadRequest, errBatch.Error())
 		return nil, false
 	}
+	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
 	return body, true
 }
 
 // readBody reads a request body within bodyTimeout. A known length is allocated at once; -1 means unknown.
 func readBody(w http.ResponseWriter, r io.Reader, length int64) (body []byte, err error) {
-	control := http.NewResponseController(w)
-	_ = control.SetReadDeadline(time.Now().Add(bodyTimeout)) // tests use writers without deadlines
+	limitBodyTime(w)
 	if length < 0 || length > maxMessage {
-		body, err = io.ReadAll(r)
-	} else {
-		body = make([]byte, length)
-		_, err = io.ReadFull(r, body)
+		return io.ReadAll(r)
 	}
-	_ = control.SetReadDeadline(time.Time{})
+	body = make([]byte, length)
+	_, err = io.ReadFull(r, body)
 	return body, err
+}
+
+// limitBodyTime sets the deadline for the body. It also limits the time in which the HTTP server discards an unread
+// body.
+func limitBodyTime(w http.ResponseWriter) {
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTimeout)) // tests use writers without deadlines
 }
 
 // writeRetryLater answers a request with the number of seconds after which the client may retry.

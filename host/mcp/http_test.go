@@ -270,3 +270,44 @@ func FuzzGate(f *testing.F) {
 		}
 	})
 }
+
+// deadlineRecorder records the read deadline of a connection.
+type deadlineRecorder struct {
+	*httptest.ResponseRecorder
+	deadline time.Time
+}
+
+func (d *deadlineRecorder) SetReadDeadline(at time.Time) error {
+	d.deadline = at
+	return nil
+}
+
+func TestIncompleteBodiesKeepDeadline(t *testing.T) {
+	t.Parallel()
+	server := NewServer(nothing{}, "test", "")
+	t.Cleanup(func() { server.EndAllSessions(context.Background()) })
+	handler, err := server.NewHTTPHandler(HTTPOptions{Token: "the token"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		token  string
+		length int64
+		limit  bool
+	}{
+		"whole":        {"the token", int64(len(hello)), false},
+		"chunked":      {"the token", -1, false},
+		"cut":          {"the token", int64(len(hello)) + 1, true},
+		"unauthorized": {"another", int64(len(hello)), true},
+	} {
+		r := httptest.NewRequest(http.MethodPost, "http://localhost"+Path, strings.NewReader(hello))
+		r.ContentLength = c.length
+		r.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"},
+			"Authorization": {"Bearer " + c.token}}
+		w := &deadlineRecorder{ResponseRecorder: httptest.NewRecorder()}
+		handler.ServeHTTP(w, r)
+		if w.deadline.IsZero() == c.limit || time.Until(w.deadline) > bodyTimeout {
+			t.Errorf("%s: deadline %v", name, w.deadline)
+		}
+	}
+}

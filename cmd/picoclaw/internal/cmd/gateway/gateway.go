@@ -266,7 +266,7 @@ func NewCmdToken(f *cli.Factory, runF func(*TokenOptions) error) *cobra.Command 
 	cmd := &cobra.Command{
 		Use:     "token",
 		Short:   "Show an agent's token for MCP clients",
-		Long:    "Show an agent's token; create it if there is none. To replace a token, write another into its file in <home>/tokens\nand restart the gateway.",
+		Long:    "Show an agent's token; create it if there is none. To replace a token, write another into its file in\n<home>/tokens.",
 		Example: "  picoclaw gateway token\n  picoclaw gateway token --agent reader",
 		Args:    cli.NoArguments,
 		RunE:    func(*cobra.Command, []string) error { return o.printToken() },

@@ -2,9 +2,16 @@ package gateway_test
 
 import (
 	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/picoclaw/picoclaw/cmd/internal/clitest"
 )
@@ -59,4 +66,68 @@ func TestControlCommandsReportPausedGateway(t *testing.T) {
 		t.Errorf("a call of a gateway that goes on: %d %s", code, out)
 	}
 	<-answered
+}
+
+func TestRemovedTokenIsRefused(t *testing.T) {
+	t.Parallel()
+	home := clitest.NewHome(t)
+	_, url := home.StartGateway(t)
+	old, path := home.GatewayToken(t, "main"), filepath.Join(home.Dir, "tokens", "main")
+	session := clitest.OpenHTTPSession(t, url+"/mcp", old)
+	status := func(token string, header map[string]string) int {
+		t.Helper()
+		status, _, _ := clitest.PostMCP(t, url+"/mcp", token, `{"jsonrpc":"2.0","id":2,"method":"ping"}`, header)
+		return status
+	}
+	if got := status(old, session); got != http.StatusOK {
+		t.Fatalf("with the token: %d", got)
+	}
+	if err := os.Rename(path, path+".old"); err != nil {
+		t.Fatal(err)
+	}
+	if got := status(old, session); got != http.StatusUnauthorized {
+		t.Errorf("without the token file: %d", got)
+	}
+	if got := status("", session); got != http.StatusUnauthorized {
+		t.Errorf("an empty token without the token file: %d", got)
+	}
+	if err := os.WriteFile(path, []byte("another-token-of-the-agent\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := status(old, session); got != http.StatusUnauthorized {
+		t.Errorf("with the replaced token: %d", got)
+	}
+	if got := status("another-token-of-the-agent", session); got != http.StatusOK {
+		t.Errorf("with the new token: %d", got)
+	}
+}
+
+func TestSlowRequestBodiesAreCut(t *testing.T) {
+	t.Parallel()
+	home := clitest.NewHome(t)
+	_, url := home.StartGateway(t)
+	address, token := strings.TrimPrefix(url, "http://"), home.GatewayToken(t, "main")
+	clitest.OpenHTTPSession(t, url+"/mcp", token)
+	var all sync.WaitGroup
+	for _, request := range []string{"POST /mcp HTTP/1.1\r\nAuthorization: Bearer " + token, "POST /mcp HTTP/1.1", "GET /health HTTP/1.1",
+		"POST /nowhere HTTP/1.1"} {
+		for _, length := range []string{"Content-Length: 1000\r\n\r\n{", "Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n"} {
+			all.Go(func() {
+				conn, err := net.Dial("tcp", address)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				defer func() { _ = conn.Close() }()
+				_ = conn.SetReadDeadline(time.Now().Add(45 * time.Second))
+				if _, err = io.WriteString(conn, request+"\r\nHost: localhost\r\n"+length); err == nil {
+					_, err = io.Copy(io.Discard, conn)
+				}
+				if timeout, ok := err.(net.Error); ok && timeout.Timeout() {
+					t.Errorf("%.20s, %.20s: the connection stays open", request, length)
+				}
+			})
+		}
+	}
+	all.Wait()
 }

@@ -102,20 +102,19 @@ func serveHTTP(f *cli.Factory, ctx context.Context, h *session.Host, server *mcp
 	if listenErr != nil {
 		return cli.StartError(fmt.Errorf("serve MCP over HTTP: %w", listenErr))
 	}
-	file, token := o.tokenFile, ""
+	file, readToken := o.tokenFile, func() (string, error) { return hosts.ReadToken(o.tokenFile) }
 	if file == "" {
 		file = filepath.Join(home.Path, "mcp-token")
-		token, err = hosts.ReadOrCreateToken(home.Path, "mcp-token")
-	} else {
-		token, err = hosts.ReadToken(file)
+		readToken = func() (string, error) { return hosts.ReadOrCreateToken(home.Path, "mcp-token") }
 	}
+	token, err := readToken()
 	if err != nil {
 		return cli.StartError(err)
 	}
 	if err = server.PersistQuestionStates(home.Path, agent); err != nil {
 		return cli.StartError(err)
 	}
-	handler, err := server.NewHTTPHandler(mcp.HTTPOptions{Token: token, Hosts: o.hosts})
+	handler, err := server.NewHTTPHandler(mcp.HTTPOptions{Token: token, ReadToken: readToken, Hosts: o.hosts})
 	if err != nil {
 		return cli.StartError(err)
 	}

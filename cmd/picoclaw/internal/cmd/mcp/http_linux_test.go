@@ -183,6 +183,12 @@ func TestTokenFileIsPrivate(t *testing.T) {
 			t.Errorf("%s: %s", call, answer)
 		}
 	}
+	if err := os.Rename(kept, kept+".away"); err != nil {
+		t.Fatal(err)
+	}
+	if status, _, _ := clitest.PostMCP(t, url, first, clitest.InitializeMessage, nil); status != http.StatusUnauthorized {
+		t.Errorf("without the token file: %d", status)
+	}
 	clitest.StopServer(t, server)
 
 	for name, c := range map[string]struct {
