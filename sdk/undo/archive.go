@@ -12,13 +12,15 @@ import (
 	"io"
 	"os"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 )
 
 // An archive has these members in a directory named after the operation id. op.json comes first. Journal members and
 // kept contents follow while the operation runs. Its end writes record.json and a second op.json. The second op.json
-// has a fixed size, so history reads it from the end of the archive, and a checksum of everything before it.
+// has a fixed size, so history reads it from the end of the archive, and a checksum of everything before it. Each
+// op.json ends with a checksum of itself.
 const (
 	operationMember = "op.json"
 	journalMember   = "journal"
@@ -61,7 +63,7 @@ func (s *Store) createArchive(op *Operation) (*archiveWriter, error) {
 	a.tar = tar.NewWriter(a.buffer)
 	data, err := json.Marshal(op)
 	if err == nil {
-		err = a.writeMember(operationMember, data)
+		err = a.writeMember(operationMember, appendChecksum(data))
 	}
 	if err != nil {
 		a.deleteFile()
@@ -138,6 +140,24 @@ func (a *archiveWriter) finishArchive(r *operationRecord) error {
 
 func formatChecksum(sum hash.Hash32) string { return fmt.Sprintf("%08x", sum.Sum32()) }
 
+// checksumSize is the length of a formatted checksum.
+const checksumSize = 8
+
+// appendChecksum appends the checksum of data to data.
+func appendChecksum(data []byte) []byte {
+	sum := newChecksum()
+	_, _ = sum.Write(data)
+	return append(data, formatChecksum(sum)...)
+}
+
+// hasValidChecksum reports whether data ends with its checksum. The op.json of an earlier release has none: it ends
+// with spaces, or with the JSON.
+func hasValidChecksum(data []byte) bool {
+	end := max(len(data)-checksumSize, 0)
+	return bytes.HasSuffix(data, []byte("}")) || bytes.Equal(data[end:], bytes.Repeat([]byte(" "), checksumSize)) ||
+		bytes.Equal(appendChecksum(slices.Clone(data[:end])), data)
+}
+
 // marshalTrailer returns a trailer as JSON, padded to the fixed size. If the JSON is too long, it drops names of changed
 // paths first, then lost changes, then parts of the summary.
 func marshalTrailer(short archiveTrailer) ([]byte, error) {
@@ -146,8 +166,8 @@ func marshalTrailer(short archiveTrailer) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		if len(data) <= trailerSize-blockSize {
-			return append(data, bytes.Repeat([]byte{' '}, trailerSize-blockSize-len(data))...), nil
+		if free := trailerSize - blockSize - checksumSize - len(data); free >= 0 {
+			return appendChecksum(append(data, bytes.Repeat([]byte{' '}, free)...)), nil
 		}
 		switch changes := short.Changes; {
 		case changes != nil && len(changes.Names) > 0:
@@ -176,6 +196,9 @@ func readOperation(f *os.File, id string) (*archiveTrailer, error) {
 	if err != nil {
 		return nil, err
 	}
+	if !info.Mode().IsRegular() {
+		return nil, newDamagedArchiveError(f.Name(), "it is not a regular file")
+	}
 	for _, at := range []int64{info.Size() - trailerSize, 0} {
 		if at < 0 {
 			continue
@@ -186,17 +209,18 @@ func readOperation(f *os.File, id string) (*archiveTrailer, error) {
 			continue
 		}
 		var op archiveTrailer
-		if err := json.NewDecoder(members).Decode(&op); err != nil || op.ID != id {
-			continue
+		data, err := io.ReadAll(members)
+		if err != nil || !hasValidChecksum(data) || json.NewDecoder(bytes.NewReader(data)).Decode(&op) != nil || op.ID != id {
+			break
 		}
 		return &op, nil
 	}
-	return nil, newDamagedArchiveError(f, "its description can't be read")
+	return nil, newDamagedArchiveError(f.Name(), "its description can't be read")
 }
 
 // newDamagedArchiveError returns the error for an archive that was changed.
-func newDamagedArchiveError(f *os.File, reason string) error {
-	return fmt.Errorf("the archive %s is damaged: %s; restore a copy of it", f.Name(), reason)
+func newDamagedArchiveError(path, reason string) error {
+	return fmt.Errorf("the archive %s is damaged: %s; restore a copy of it", path, reason)
 }
 
 // verifyChecksum returns an error if the archive of an ended operation differs from what was written. Archives of
@@ -211,7 +235,7 @@ func verifyChecksum(f *os.File, op *archiveTrailer) error {
 	}
 	sum := newChecksum()
 	if _, err = io.Copy(sum, io.NewSectionReader(f, 0, info.Size()-trailerSize)); err == nil && formatChecksum(sum) != op.Checksum {
-		err = newDamagedArchiveError(f, "its checksum differs")
+		err = newDamagedArchiveError(f.Name(), "its checksum differs")
 	}
 	return err
 }

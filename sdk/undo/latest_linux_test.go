@@ -1,6 +1,7 @@
 package undo
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -97,6 +98,39 @@ func TestFullStoreRemembersOperation(t *testing.T) {
 			}
 			if got := summaries(t, s); len(got) != 2 || got[1] != "older" {
 				t.Errorf("%q", got)
+			}
+		})
+	}
+}
+
+// Anything at the name of an archive that is no file is named, and read without waiting for a writer.
+func TestIrregularArchiveIsNamed(t *testing.T) {
+	t.Parallel()
+	for name, put := range map[string]func(path string) error{
+		"dangling_symlink": func(path string) error { return os.Symlink(path+".none", path) },
+		"symlink_to_older": func(path string) error { return os.Symlink(filepath.Join(filepath.Dir(path), "older"), path) },
+		"symlink_loop":     func(path string) error { return os.Symlink(filepath.Base(path), path) },
+		"directory":        func(path string) error { return os.Mkdir(path, 0o700) },
+		"fifo":             func(path string) error { return unix.Mkfifo(path, 0o600) },
+		"unlisted_fifo": func(path string) error {
+			return errors.Join(unix.Mkfifo(path, 0o600), os.Remove(filepath.Join(filepath.Dir(path), latestName)))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir, files := t.TempDir(), openFiles(t)
+			s := openStore(t, dir, StoreOptions{})
+			older := change(t, s, files, "older", []byte("1")).ID
+			newer := change(t, s, files, "newer", []byte("2")).ID
+			data, err := os.ReadFile(s.archivePath(older))
+			if err = errors.Join(err, os.WriteFile(filepath.Join(dir, "older"), data, 0o600), os.Remove(s.archivePath(newer)), put(s.archivePath(newer))); err != nil {
+				t.Fatal(err)
+			}
+			if got := summaries(t, s); !slices.Equal(got, []string{"an unreadable archive", "older"}) {
+				t.Errorf("the history lists %q", got)
+			}
+			if _, err := s.Undo(t.Context(), files, UndoRequest{ID: newer, Force: true}); err == nil || !strings.Contains(err.Error(), newer) {
+				t.Errorf("undo: %v", err)
 			}
 		})
 	}

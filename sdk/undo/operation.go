@@ -29,6 +29,9 @@ type ChangeSummary struct {
 	Names   []string `json:"names,omitempty"` // absolute paths of some of them
 }
 
+// IsUnfinished reports whether the end of an operation was not recorded: it was killed, or still runs.
+func (op *Operation) IsUnfinished() bool { return op.Changes == nil && op.Missing == "" }
+
 // leftFilesUnchanged reports whether an operation left all files as they were, for example by moving a file and back.
 // History hides such an operation, but its new change times are still needed.
 func (op *Operation) leftFilesUnchanged() bool {

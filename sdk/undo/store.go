@@ -29,6 +29,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/picoclaw/picoclaw/internal/filelock"
 	"github.com/picoclaw/picoclaw/internal/lazyregexp"
 )
 
@@ -214,16 +215,16 @@ func (s *Store) openArchive(id string) (*os.File, *archiveTrailer, error) {
 	if !idPattern().MatchString(id) {
 		return nil, nil, &UnknownOperationError{id}
 	}
-	f, err := os.Open(s.archivePath(id))
+	f, err := os.OpenFile(s.archivePath(id), os.O_RDONLY|filelock.NonBlock|filelock.NoFollow, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, &UnknownOperationError{id}
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("read the undo store: %w", err)
+		return nil, nil, newDamagedArchiveError(s.archivePath(id), "it can't be opened: "+stripErrorPath(err).Error())
 	}
 	op, err := readOperation(f, id)
-	if err == nil && op.Changes == nil && op.Missing == "" && s.hasEnded(id) {
-		err = newDamagedArchiveError(f, "its end is missing")
+	if err == nil && op.IsUnfinished() && s.hasEnded(id) {
+		err = newDamagedArchiveError(f.Name(), "its end is missing")
 	}
 	if err != nil {
 		_ = f.Close()

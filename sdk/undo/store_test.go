@@ -125,17 +125,22 @@ func TestDamagedArchiveIsNamed(t *testing.T) {
 			t.Fatalf("%s: the history lists %q", name, got)
 		}
 	}
+	for at := len(good) - trailerSize; at < len(good); at++ { // the history is read from here
+		if in := at - len(good) + trailerSize; in >= 148 && in < 156 {
+			continue // the checksum of the tar header, in which some bits mean nothing
+		}
+		data := slices.Clone(good)
+		data[at] ^= 1 << (at % 8)
+		check(fmt.Sprintf("bit %d of byte %d", at%8, at), data, true)
+	}
 	for at := 0; at < len(good); at += 211 {
 		check(fmt.Sprintf("cut at %d", at), good[:at], true)
-		if at > len(good)-trailerSize {
-			continue // the description of the operation, which undo does not restore from
-		}
 		for name, damage := range map[string]func(byte) byte{
 			"a changed bit": func(b byte) byte { return b ^ 1 }, "a zero": func(byte) byte { return 0 }, "a digit": func(byte) byte { return '7' },
 		} {
 			data := slices.Clone(good)
 			data[at] = damage(data[at])
-			check(fmt.Sprintf("%s at %d", name, at), data, false)
+			check(fmt.Sprintf("%s at %d", name, at), data, at >= len(good)-trailerSize)
 		}
 	}
 	if err := os.WriteFile(path, good, 0o600); err != nil {
@@ -206,6 +211,8 @@ func FuzzArchive(f *testing.F) {
 	}
 	f.Add(good)
 	good = regexp.MustCompile(`,"checksum":"[0-9a-f]+"`).ReplaceAllFunc(good, func(text []byte) []byte { return bytes.Repeat([]byte(" "), len(text)) })
+	end := good[len(good)-trailerSize+blockSize:]
+	copy(end, appendChecksum(slices.Clone(end[:len(end)-checksumSize])))
 	f.Add(good)
 	f.Add(bytes.ReplaceAll(good, []byte(`"name":"f"`), []byte(`"name":"/"`)))
 	f.Add([]byte("not an archive"))
