@@ -568,6 +568,10 @@ func sequence(t *testing.T, seed uint64, users bool) (ok bool) {
 		}
 		return true
 	}
+	if text := w.interruptUndo(ended.ID, after); text != "" {
+		t.Errorf("seed %d: %s\n%s", seed, text, strings.Join(w.log, "\n"))
+		return false
+	}
 	done, err := w.store.Undo(t.Context(), w.files, undo.UndoRequest{ID: ended.ID})
 	c := &comparison{world: w, before: before, after: after, left: left, now: w.snapshot(), beforeDirs: beforeDirs, nowDirs: w.dirIDs(), leftDirs: leftIDs,
 		conflicts: done.Conflicts, undone: len(done.Paths) > 0}
@@ -594,6 +598,44 @@ func sequence(t *testing.T, seed uint64, users bool) (ok bool) {
 		return false
 	}
 	return true
+}
+
+// interruptUndo kills an undo before one of its changes, and undoes this undo. It returns a difference to the workspace
+// before, or other faults.
+func (w *world) interruptUndo(id string, before map[string]string) string {
+	if len(w.users) > 0 || w.random.IntN(3) > 0 {
+		return ""
+	}
+	left := w.random.IntN(6)
+	func() {
+		defer func() { _ = recover() }()
+		_, _ = w.store.Undo(w.t.Context(), w.files, undo.UndoRequest{ID: id, Permit: func(mutation.FileMutation) error {
+			if left--; left < 0 {
+				panic("killed")
+			}
+			return nil
+		}})
+	}()
+	var last *undo.Operation
+	must(w.t, w.store.EachOperation(func(op *undo.Operation) bool { last = op; return false }))
+	if last.ID == id {
+		return ""
+	}
+	w.log = append(w.log, fmt.Sprintf("interrupted: %t, left %d", last.IsUnfinished(), left))
+	if last.IsUnfinished() {
+		for _, force := range []bool{false, true} {
+			var unfinished *undo.UnfinishedOperationError
+			_, err := w.store.Undo(w.t.Context(), w.files, undo.UndoRequest{ID: id, Force: force})
+			if !errors.As(err, &unfinished) || unfinished.ID != last.ID || extentOf(w.t, w, id) == undo.ExtentWhole {
+				return fmt.Sprintf("after an interrupted undo: %v, extent %d", err, extentOf(w.t, w, id))
+			}
+		}
+	}
+	done, err := w.store.Undo(w.t.Context(), w.files, undo.UndoRequest{ID: last.ID, Force: last.IsUnfinished()})
+	if now := w.snapshot(); err != nil || !maps.Equal(withoutDirTimes(now), withoutDirTimes(before)) {
+		return fmt.Sprintf("undo of an interrupted undo: %v, %v\n%s", err, done.Conflicts, difference(before, now))
+	}
+	return ""
 }
 
 // killed undoes an operation whose process was killed.

@@ -12,9 +12,11 @@ type Operation struct {
 	ID      string         `json:"id"`
 	Time    time.Time      `json:"time"`
 	Tool    string         `json:"tool"`
+	Dir     string         `json:"dir,omitempty"`     // the workspace; empty in archives of earlier releases
 	Summary string         `json:"summary"`           // one line that describes the call
 	Undoes  string         `json:"undoes,omitempty"`  // the operation that this one undid
 	Partly  bool           `json:"partly,omitempty"`  // of an undo: it left conflicts
+	Early   bool           `json:"early,omitempty"`   // of an undo: the operation that it undid had not ended
 	Missing string         `json:"missing,omitempty"` // reason that undo is impossible
 	Lost    []string       `json:"lost,omitempty"`    // changes that undo does not restore
 	Changes *ChangeSummary `json:"changes,omitempty"` // nil if the end of the operation was not recorded
@@ -44,6 +46,7 @@ type UndoStatus int
 const (
 	ExtentNone UndoStatus = iota
 	ExtentPart
+	extentUnlessEnded // ExtentWhole; ExtentPart if the operation ended later
 	ExtentWhole
 )
 
@@ -54,10 +57,18 @@ type UndoStatuses map[string]UndoStatus
 // the operation that it undid.
 func (e UndoStatuses) Add(op *Operation) UndoStatus {
 	extent := e[op.ID]
+	if extent == extentUnlessEnded {
+		if extent = ExtentWhole; !op.IsUnfinished() {
+			extent = ExtentPart
+		}
+	}
 	if op.Undoes != "" && extent != ExtentWhole {
 		does := ExtentWhole
-		if op.Partly || extent == ExtentPart {
+		switch {
+		case op.Partly || extent == ExtentPart || op.IsUnfinished():
 			does = ExtentPart
+		case op.Early:
+			does = extentUnlessEnded
 		}
 		e[op.Undoes] = max(e[op.Undoes], does)
 	}

@@ -121,3 +121,45 @@ func TestForceUndoesAppendAfterUserAppended(t *testing.T) {
 		t.Errorf("%v, %v: %q", err, done.Conflicts, data)
 	}
 }
+
+// Changes that an operation made after a forced undo are listed, and a second undo restores the files.
+func TestUndoOfRunningOperationIsPartial(t *testing.T) {
+	t.Parallel()
+	for _, again := range []bool{false, true} { // whether the operation changes a file again that undo restored
+		w := newWorld(t, 1)
+		path := func(name string) string { return filepath.Join(w.dir, name) }
+		must(t, write(path("a"), 0, "a"), write(path("b"), 0, "b"), os.Mkdir(path("d"), 0o750))
+		before := w.snapshot()
+		w.recorder = w.store.NewRecorder(w.files, undo.RecordOptions{Tool: "exec", Observe: true})
+		w.notice(1, mutation.Write, path("a"), "")
+		must(t, write(path("a"), os.O_TRUNC, "agent's"))
+		w.recorder.Tick()
+		var id string
+		must(t, w.store.EachOperation(func(op *undo.Operation) bool { id = op.ID; return false }))
+		done, err := w.store.Undo(t.Context(), w.files, undo.UndoRequest{ID: id, Force: true})
+		if err != nil || len(done.Paths) != 1 || extentOf(t, w, id) != undo.ExtentWhole {
+			t.Fatalf("%v, %v, extent %d", err, done.Paths, extentOf(t, w, id))
+		}
+		w.recorder.Tick()
+		w.removeAll(path("b"), func(kind mutation.Kind, path, to string) { w.notice(1, kind, path, to) }, func(...string) {})
+		w.notice(1, mutation.Remove, path("d"), "")
+		must(t, os.Remove(path("d")))
+		if again {
+			w.notice(1, mutation.Write, path("a"), "")
+			must(t, write(path("a"), os.O_APPEND, "again"))
+		}
+		w.recorder.End()
+		if extent := extentOf(t, w, id); extent != undo.ExtentPart {
+			t.Errorf("extent %d", extent)
+		}
+		if done, err = w.store.Undo(t.Context(), w.files, undo.UndoRequest{ID: id}); again { // it restores the user's state between
+			done, err = w.store.Undo(t.Context(), w.files, undo.UndoRequest{ID: id})
+		}
+		if now := w.snapshot(); err != nil || len(done.Conflicts) > 0 || !maps.Equal(withoutDirTimes(now), withoutDirTimes(before)) {
+			t.Errorf("again %v: %v, %v: %s", again, err, done.Conflicts, difference(before, now))
+		}
+		if extent := extentOf(t, w, id); extent != undo.ExtentWhole {
+			t.Errorf("extent %d", extent)
+		}
+	}
+}

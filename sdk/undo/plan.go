@@ -73,15 +73,16 @@ type undoPlan struct {
 	nodes    map[int]*fileStat                 // current state of directories
 	left     map[objectVersion]bool            // versions that the operation left
 	gone     map[FileIdentity]bool             // objects that a later undo deleted
-	resumed  bool                              // an earlier undo of this operation left conflicts
+	resumed  bool                              // an earlier undo of this operation left conflicts, or ran before its end
 	foreign  []string                          // directories that another program moved
 	closed   []func()                          // restore functions of directories whose mode the plan changed
 	dirs     dirCache
 }
 
 const (
-	changedSince = "has changed since"
-	appearedThen = "exists again"
+	changedSince  = "has changed since"
+	appearedThen  = "exists again"
+	foreignChange = "was changed by others while the operation ran"
 )
 
 func newUndoPlan(r *operationRecord, files *workspace.Workspace, force bool) *undoPlan {
@@ -102,7 +103,7 @@ func (p *undoPlan) addLaterUndo(undo *operationRecord, id string) {
 	for _, o := range undo.Objects {
 		p.gone[o.ID] = p.gone[o.ID] || o.After == nil
 	}
-	p.resumed = p.resumed || undo.Undoes == id && undo.Partly
+	p.resumed = p.resumed || undo.Undoes == id && (undo.Partly || undo.Early)
 }
 
 // noteRestoredDirs notes which moved directories are back at their former paths.
@@ -207,8 +208,8 @@ func (p *undoPlan) makeSteps(check func(path string) error) {
 
 // blockIfChanged stats the name of a step and blocks the step if the name changed after the operation.
 func (p *undoPlan) blockIfChanged(s *undoStep) {
-	if s.Foreign {
-		s.blockStep("was changed by others while the operation ran")
+	if s.Foreign && !p.resumed {
+		s.blockStep(foreignChange)
 		return
 	}
 	if p.isInForeignDir(filepath.Dir(s.at)) {
@@ -251,6 +252,8 @@ func (p *undoPlan) blockIfChanged(s *undoStep) {
 		return
 	}
 	switch {
+	case s.Foreign:
+		s.blockStep(foreignChange)
 	case s.now == nil && (s.After == none || s.Before == none && p.Objects[s.After].Created): // nothing is to be taken away
 	case s.After == none && !p.force:
 		s.blockStep(appearedThen)

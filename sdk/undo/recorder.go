@@ -62,7 +62,7 @@ const (
 func (s *Store) NewRecorder(files *workspace.Workspace, o RecordOptions) *Recorder {
 	r := &Recorder{
 		store: s, files: files, tool: !o.Observe,
-		record: operationRecord{Operation: Operation{Tool: o.Tool, Summary: o.Summary}},
+		record: operationRecord{Operation: Operation{Tool: o.Tool, Dir: files.Dir(), Summary: o.Summary}},
 		byID:   map[FileIdentity]*fileObject{}, byName: map[dirEntryKey]*entryChange{}, calls: map[int]*pendingSyscall{},
 	}
 	r.dirs = newDirCache(files)

@@ -38,8 +38,8 @@ type UndoResult struct {
 	OwnersLost int
 }
 
-// UnfinishedOperationError is the error for an operation whose end was not recorded.
-type UnfinishedOperationError struct{ Summary string }
+// UnfinishedOperationError is the error for an operation, or a later undo, whose end was not recorded.
+type UnfinishedOperationError struct{ ID, Summary string }
 
 func (e *UnfinishedOperationError) Error() string {
 	return e.Summary + " was killed, or still runs: its end was not recorded"
@@ -63,7 +63,7 @@ func (s *Store) Undo(ctx context.Context, files *workspace.Workspace, q UndoRequ
 	}
 	if !ended {
 		if !q.Force {
-			return UndoResult{}, &UnfinishedOperationError{r.Summary}
+			return UndoResult{}, &UnfinishedOperationError{q.ID, r.Summary}
 		}
 		r = s.finishKilledRecord(r, files)
 	}
@@ -89,7 +89,7 @@ func (s *Store) Undo(ctx context.Context, files *workspace.Workspace, q UndoRequ
 		opened: map[string]fs.FileMode{}, modes: map[int]fs.FileMode{}, closedFiles: map[FileIdentity]fs.FileMode{}, touched: map[FileIdentity]bool{},
 		recorder: s.NewRecorder(files, RecordOptions{Tool: "undo", Summary: "undo of " + r.Summary}),
 	}
-	u.recorder.record.Undoes = q.ID
+	u.recorder.record.Undoes, u.recorder.record.Early = q.ID, !ended
 	err = u.runPhases()
 	u.removeStagedFiles()
 	u.dirs.closeAll()
@@ -101,12 +101,14 @@ func (s *Store) Undo(ctx context.Context, files *workspace.Workspace, q UndoRequ
 	return out, err
 }
 
-// addLaterUndos adds to the plan all undos after an operation, and operations that changed nothing but times.
+// addLaterUndos adds to the plan all undos after an operation, and operations that changed nothing but times. It
+// returns an error for an interrupted undo, whose temporary files have contents that exist nowhere else.
 func (s *Store) addLaterUndos(p *undoPlan, since string) error {
 	ids, err := s.listIDs()
 	if err != nil {
 		return err
 	}
+	extents := UndoStatuses{}
 	for _, id := range ids {
 		if id <= since {
 			break
@@ -114,6 +116,10 @@ func (s *Store) addLaterUndos(p *undoPlan, since string) error {
 		f, op, err := s.openArchive(id)
 		if err != nil {
 			continue
+		}
+		if extents.Add(&op.Operation) != ExtentWhole && op.Undoes != "" && op.IsUnfinished() && op.Dir == p.files.Dir() {
+			_ = f.Close()
+			return &UnfinishedOperationError{id, op.Summary}
 		}
 		if op.Undoes != "" || op.leftFilesUnchanged() {
 			if r, _, _, err := readArchive(f, id); err == nil {
