@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"bytes"
 	"errors"
 	"io/fs"
 	"os"
@@ -10,7 +11,7 @@ import (
 
 // FileMeta is metadata to set on a file.
 type FileMeta struct {
-	Mode     fs.FileMode // permission bits; for a directory also setgid and sticky
+	Mode     fs.FileMode // permission and sticky bits; for a directory also setgid
 	Modified time.Time   // zero for the current time
 	Owner    *OwnerIDs   // nil for the user of this process
 
@@ -22,12 +23,57 @@ type FileMeta struct {
 // OwnerIDs is the user id and group id of a file.
 type OwnerIDs struct{ UID, GID int }
 
-// restorableMode returns the mode bits to set. It drops setuid.
+// restorableMode returns the mode bits to set. It drops setuid, and setgid of a file.
 func (m FileMeta) restorableMode() fs.FileMode {
 	if m.Mode.IsDir() {
 		return m.Mode & (fs.ModePerm | fs.ModeSetgid | fs.ModeSticky)
 	}
-	return m.Mode.Perm()
+	return m.Mode & (fs.ModePerm | fs.ModeSticky)
+}
+
+// AccessList is the extended attribute with the access control list of a file.
+const AccessList = "system.posix_acl_access"
+
+// Tags of an access control list: a list has a version in 4 bytes, and 8 bytes for each entry.
+const (
+	aclUserOwner, aclUser, aclGroupOwner, aclGroup, aclMask, aclOther = 0x01, 0x02, 0x04, 0x08, 0x10, 0x20
+)
+
+// eachACLEntry calls fn with the tag and the permission bits of each entry of an access control list.
+func eachACLEntry(list []byte, fn func(tag byte, bits *byte)) {
+	for at := 4; at+8 <= len(list); at += 8 {
+		fn(list[at], &list[at+2])
+	}
+}
+
+// equalACLExceptMode reports whether two access control lists differ in bits of the file mode only.
+func equalACLExceptMode(a, b string) bool {
+	x, y := []byte(a), []byte(b)
+	for _, list := range [][]byte{x, y} {
+		eachACLEntry(list, func(tag byte, bits *byte) {
+			if tag == aclUserOwner || tag == aclMask || tag == aclOther {
+				*bits = 0
+			}
+		})
+	}
+	return bytes.Equal(x, y)
+}
+
+// modeWithoutACL returns a mode that, without an access control list, allows nobody more than the mode with the list.
+func modeWithoutACL(mode fs.FileMode, list string) fs.FileMode {
+	group, named, mask := byte(7), byte(7), byte(7)
+	eachACLEntry([]byte(list), func(tag byte, bits *byte) {
+		switch tag {
+		case aclUser, aclGroup:
+			named &= *bits
+		case aclGroupOwner:
+			group = *bits
+		case aclMask:
+			mask = *bits
+		}
+	})
+	named &= mask
+	return mode & (fs.FileMode(group&named)<<3 | fs.FileMode(named) | ^fs.FileMode(0o077))
 }
 
 // ApplyTo sets the metadata of the file at a name in a directory. For a symlink it sets only time and owner. If the
@@ -48,11 +94,13 @@ func (m FileMeta) ApplyTo(in *os.Root, name string) error {
 				mode = info.Mode()
 			}
 		}
-		if err := m.setXattrs(in, name); err != nil {
+		if m.Mode, err = m.setXattrs(in, name); err != nil {
 			return err
 		}
-		if len(m.Attributes) > 0 {
-			mode = impossibleMode // an access control list changes it
+		if len(m.Attributes) > 0 { // an access control list changes the mode
+			if changed, err := in.Lstat(name); err == nil {
+				mode = changed.Mode()
+			}
 		}
 	}
 	if !m.Modified.IsZero() && !m.Modified.Equal(info.ModTime()) {
@@ -60,10 +108,14 @@ func (m FileMeta) ApplyTo(in *os.Root, name string) error {
 			return err
 		}
 	}
-	if wanted := m.restorableMode(); wanted != mode&(fs.ModePerm|fs.ModeSetuid|fs.ModeSetgid|fs.ModeSticky) {
+	wanted := m.restorableMode() | m.Mode&mode&(fs.ModeSetuid|fs.ModeSetgid) // a file keeps the bits that it has
+	if wanted != mode&(fs.ModePerm|fs.ModeSetuid|fs.ModeSetgid|fs.ModeSticky) {
 		err := in.Chmod(name, wanted)
-		if errors.Is(err, fs.ErrPermission) && wanted != m.Mode.Perm() { // sandboxes deny these bits
-			err = in.Chmod(name, m.Mode.Perm())
+		for _, bit := range []fs.FileMode{fs.ModeSetgid, fs.ModeSticky} { // sandboxes deny these bits
+			if wanted&bit != 0 && errors.Is(err, fs.ErrPermission) {
+				wanted &^= bit
+				err = in.Chmod(name, wanted)
+			}
 		}
 		if err != nil {
 			return err
@@ -71,9 +123,6 @@ func (m FileMeta) ApplyTo(in *os.Root, name string) error {
 	}
 	return m.setOwner(in, name, info)
 }
-
-// impossibleMode is a mode that no file has.
-const impossibleMode = fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky
 
 func (m FileMeta) setOwner(in *os.Root, name string, info fs.FileInfo) error {
 	if is := fileOwner(info); m.Owner == nil || is != nil && *is == *m.Owner {
@@ -98,19 +147,26 @@ func (m FileMeta) setSymlinkTime(in *os.Root, name string) error {
 	return errors.Join(setSymlinkTime(dir, name, m.Modified), dir.Close())
 }
 
-// setXattrs sets the extended attributes. It must run before the mode is set, which may forbid opening the file.
-func (m FileMeta) setXattrs(in *os.Root, name string) error {
+// setXattrs sets the extended attributes. It must run before the mode is set, which may forbid opening the file. It
+// returns the mode to set: a narrower one if the file can't get its access control list.
+func (m FileMeta) setXattrs(in *os.Root, name string) (fs.FileMode, error) {
 	f, err := in.OpenFile(name, os.O_RDONLY|nonblockFlag, 0)
 	if err != nil {
 		if len(m.Attributes) == 0 && errors.Is(err, fs.ErrPermission) {
-			return nil
+			return m.Mode, nil
 		}
-		return err
+		return m.Mode, err
 	}
 	err = replaceXattrs(f, m.Attributes)
 	if errors.Is(err, fs.ErrPermission) || errors.Is(err, errors.ErrUnsupported) || errors.Is(err, syscall.ENOTSUP) ||
 		errors.Is(err, syscall.EINVAL) { // an access control list with an unknown user
-		err = nil
+		list, wanted := m.Attributes[AccessList]
+		now, readErr := ReadXattrs(f)
+		if err = nil; wanted && (readErr != nil || !equalACLExceptMode(now[AccessList], list)) {
+			delete(now, AccessList)
+			_ = replaceXattrs(f, now)
+			m.Mode = modeWithoutACL(m.Mode, list)
+		}
 	}
-	return errors.Join(err, f.Close())
+	return m.Mode, errors.Join(err, f.Close())
 }
