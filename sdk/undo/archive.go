@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash"
 	"hash/crc32"
 	"io"
 	"os"
@@ -38,12 +37,18 @@ type archiveWriter struct {
 	buffer   *bufio.Writer
 	tar      *tar.Writer
 	written  int64
-	checksum hash.Hash32
+	checksum uint32
 	contents int
+	reserved int64 // end of the allocated space
 }
 
-// newChecksum returns the checksum of archives. It detects damage, not forgery.
-func newChecksum() hash.Hash32 { return crc32.New(crc32.MakeTable(crc32.Castagnoli)) }
+// endReserve is the space that an archive always has left for its record, for each object and entry, and at least.
+const endReserve, minEndReserve = 1 << 10, 64 << 10
+
+// addToChecksum adds bytes to the checksum of an archive. It detects damage, not forgery.
+func addToChecksum(sum uint32, data []byte) uint32 {
+	return crc32.Update(sum, crc32.MakeTable(crc32.Castagnoli), data)
+}
 
 // archiveTrailer is the op.json at an archive's end.
 type archiveTrailer struct {
@@ -58,7 +63,7 @@ func (s *Store) createArchive(op *Operation) (*archiveWriter, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &archiveWriter{id: op.ID, file: f, checksum: newChecksum()}
+	a := &archiveWriter{id: op.ID, file: f}
 	a.buffer = bufio.NewWriterSize(a, 32<<10)
 	a.tar = tar.NewWriter(a.buffer)
 	data, err := json.Marshal(op)
@@ -75,44 +80,54 @@ func (s *Store) createArchive(op *Operation) (*archiveWriter, error) {
 func (a *archiveWriter) Write(p []byte) (int, error) {
 	n, err := a.file.Write(p)
 	a.written += int64(n)
-	_, _ = a.checksum.Write(p[:n])
+	a.checksum = addToChecksum(a.checksum, p[:n])
 	return n, err
 }
 
-// bytesWritten returns the size of the archive, including buffered bytes.
-func (a *archiveWriter) bytesWritten() int64 { return a.written + int64(a.buffer.Buffered()) }
-
-func (a *archiveWriter) writeMemberHeader(name string, size int64) error {
-	return a.tar.WriteHeader(&tar.Header{Name: a.id + "/" + name, Typeflag: tar.TypeReg, Mode: 0o600, Size: size})
+// reserveSpace allocates space for a member, and for the record of a number of objects and entries after it.
+func (a *archiveWriter) reserveSpace(size int64, records int) error {
+	end := a.written + size + 2*blockSize + max(endReserve*int64(records), minEndReserve)
+	if end <= a.reserved {
+		return nil
+	}
+	end += minEndReserve
+	err := allocateSpace(a.file, end)
+	if err == nil {
+		a.reserved = end
+	}
+	return err
 }
 
 func (a *archiveWriter) writeMember(name string, data []byte) error {
-	if err := a.writeMemberHeader(name, int64(len(data))); err != nil {
-		return err
-	}
-	if _, err := a.tar.Write(data); err != nil {
-		return err
-	}
-	return a.tar.Flush()
+	return a.writeMemberFrom(name, int64(len(data)), bytes.NewReader(data))
 }
 
-func (a *archiveWriter) flushBuffer() error { return a.buffer.Flush() }
+// writeMemberFrom writes a member, or none of it if the disk is full.
+func (a *archiveWriter) writeMemberFrom(name string, size int64, contents io.Reader) error {
+	begin, sum := a.written, a.checksum
+	err := a.tar.WriteHeader(&tar.Header{Name: a.id + "/" + name, Typeflag: tar.TypeReg, Mode: 0o600, Size: size})
+	if err == nil {
+		_, err = io.CopyN(a.tar, io.MultiReader(contents, zeroReader{}), size) // it may be truncated meanwhile
+	}
+	if err == nil {
+		err = errors.Join(a.tar.Flush(), a.buffer.Flush())
+	}
+	if err != nil {
+		a.buffer.Reset(a)
+		a.tar, a.written, a.checksum = tar.NewWriter(a.buffer), begin, sum
+		err = errors.Join(err, a.file.Truncate(begin))
+	}
+	return err
+}
 
 // writeContents adds the former contents of a file as a member and returns the number of that member.
 func (a *archiveWriter) writeContents(name string, size int64, contents io.Reader) (number int, err error) {
 	number = a.contents + 1
-	if err = a.writeMemberHeader(path.Join(contentFolder, strconv.Itoa(number), name), size); err != nil {
-		return 0, err
-	}
-	n, err := io.Copy(a.tar, io.LimitReader(contents, size))
-	if err == nil && n < size { // it was truncated meanwhile
-		_, err = io.CopyN(a.tar, zeroReader{}, size-n)
-	}
-	if err != nil {
+	if err = a.writeMemberFrom(path.Join(contentFolder, strconv.Itoa(number), name), size, contents); err != nil {
 		return 0, err
 	}
 	a.contents = number
-	return number, a.tar.Flush()
+	return number, nil
 }
 
 type zeroReader struct{}
@@ -128,26 +143,27 @@ func (a *archiveWriter) finishArchive(r *operationRecord) error {
 	if err != nil {
 		return err
 	}
-	if err = errors.Join(a.writeMember(recordMember, data), a.flushBuffer()); err != nil {
+	if err = a.writeMember(recordMember, data); err != nil {
 		return err
 	}
 	trailer, err := marshalTrailer(archiveTrailer{r.Operation, formatChecksum(a.checksum)})
 	if err != nil {
 		return err
 	}
-	return errors.Join(a.writeMember(operationMember, trailer), a.flushBuffer(), a.file.Close())
+	if err = a.writeMember(operationMember, trailer); err != nil {
+		return err
+	}
+	return errors.Join(a.file.Truncate(a.written), a.file.Close()) // the allocated rest is free again
 }
 
-func formatChecksum(sum hash.Hash32) string { return fmt.Sprintf("%08x", sum.Sum32()) }
+func formatChecksum(sum uint32) string { return fmt.Sprintf("%08x", sum) }
 
 // checksumSize is the length of a formatted checksum.
 const checksumSize = 8
 
 // appendChecksum appends the checksum of data to data.
 func appendChecksum(data []byte) []byte {
-	sum := newChecksum()
-	_, _ = sum.Write(data)
-	return append(data, formatChecksum(sum)...)
+	return append(data, formatChecksum(addToChecksum(0, data))...)
 }
 
 // hasValidChecksum reports whether data ends with its checksum. The op.json of an earlier release has none: it ends
@@ -233,8 +249,8 @@ func verifyChecksum(f *os.File, op *archiveTrailer) error {
 	if err != nil {
 		return err
 	}
-	sum := newChecksum()
-	if _, err = io.Copy(sum, io.NewSectionReader(f, 0, info.Size()-trailerSize)); err == nil && formatChecksum(sum) != op.Checksum {
+	sum := crc32.New(crc32.MakeTable(crc32.Castagnoli))
+	if _, err = io.Copy(sum, io.NewSectionReader(f, 0, info.Size()-trailerSize)); err == nil && formatChecksum(sum.Sum32()) != op.Checksum {
 		err = newDamagedArchiveError(f.Name(), "its checksum differs")
 	}
 	return err

@@ -170,6 +170,15 @@ func currentFileTime() int64 {
 	return now.Nano()
 }
 
+// allocateSpace allocates disk space for a file up to an offset, beyond its end too, where supported.
+func allocateSpace(f *os.File, end int64) error {
+	err := unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_KEEP_SIZE, 0, end)
+	if errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) {
+		return err
+	}
+	return nil
+}
+
 // errInUse is the error of checkNoWriter.
 var errInUse = errors.New("another program has it open for writing")
 

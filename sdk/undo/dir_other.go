@@ -77,6 +77,9 @@ func isWriteOnlyDir(string) bool { return false }
 // currentFileTime returns the file system clock in nanoseconds since 1970, which a file changed now gets as its time.
 func currentFileTime() int64 { return time.Now().UnixNano() }
 
+// allocateSpace does nothing: this system can't.
+func allocateSpace(*os.File, int64) error { return nil }
+
 // errInUse is the error of checkNoWriter.
 var errInUse = errors.New("another program has it open for writing")
 

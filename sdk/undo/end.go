@@ -1,6 +1,7 @@
 package undo
 
 import (
+	"fmt"
 	"slices"
 	"time"
 )
@@ -126,9 +127,9 @@ func (r *Recorder) completeArchive(changes ChangeSummary) RecordingResult {
 		return out
 	}
 	if err := r.out.finishArchive(&r.record); err != nil {
-		r.broken = err
-		out.Missing = stripErrorPath(err).Error()
-		return r.completeArchive(changes)
+		_ = r.out.file.Close()
+		out.Missing = fmt.Sprintf("its end could not be saved: %v; undo of %s with force restores the files that were saved", stripErrorPath(err), r.record.ID)
+		return out
 	}
 	r.store.addLatestID(r.record.ID)
 	r.store.countArchiveAndPrune(r.out.written)
@@ -142,8 +143,8 @@ func (r *Recorder) completeArchive(changes ChangeSummary) RecordingResult {
 // others.
 func (r *Recorder) dropUnchangedAndCount() ChangeSummary {
 	var c ChangeSummary
-	exist, moved := map[int]bool{}, map[int]bool{} // objects with a name after the operation, and with a new one
-	linked := map[int]bool{}                       // objects of which a name was added or taken away
+	exist, moved := map[int]bool{}, map[int]bool{}   // objects with a name after the operation, and with a new one
+	linked, listed := map[int]bool{}, map[int]bool{} // objects of which a name was added or taken away, and counted ones
 	for _, e := range r.record.Entries {
 		if e.After != none {
 			exist[e.After] = true
@@ -154,7 +155,17 @@ func (r *Recorder) dropUnchangedAndCount() ChangeSummary {
 		}
 	}
 	kept := r.record.Entries[:0]
-	counted := map[int]bool{}
+	type change struct {
+		kind *int
+		path string
+	}
+	counted := map[change]bool{} // a foreign copy of an entry has the same path
+	count := func(kind *int, path string) {
+		if !counted[change{kind, path}] {
+			counted[change{kind, path}] = true
+			c.countPath(kind, path)
+		}
+	}
 	for _, e := range r.record.Entries {
 		differs := e.Before != e.After || e.Before != none && r.record.Objects[e.Before].hasChanged()
 		if e.Foreign && !differs { // undo gives the name what it had later
@@ -173,20 +184,20 @@ func (r *Recorder) dropUnchangedAndCount() ChangeSummary {
 		}
 		switch now, before := r.record.entryPath(e, (*operationRecord).afterDirPath), r.record.entryPath(e, (*operationRecord).beforeDirPath); {
 		case e.Before == e.After, e.Foreign:
-			if !counted[e.Before] {
-				c.countPath(&c.Changed, now)
+			if !listed[e.Before] {
+				count(&c.Changed, now)
 			}
-			counted[e.Before] = true
+			listed[e.Before] = true
 		case e.Before != none && r.record.Objects[e.Before].temporary && (after == nil || after.temporary):
 		case after == nil && !moved[e.Before]:
-			c.countPath(&c.Deleted, before)
+			count(&c.Deleted, before)
 		case after == nil: // counted where it is now
 		case !after.Created:
-			c.countPath(&c.Moved, now)
+			count(&c.Moved, now)
 		case e.Before != none && !exist[e.Before]:
-			c.countPath(&c.Changed, now)
+			count(&c.Changed, now)
 		default:
-			c.countPath(&c.Made, now)
+			count(&c.Made, now)
 		}
 	}
 	r.record.Entries = slices.Clone(kept)

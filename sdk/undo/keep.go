@@ -42,6 +42,9 @@ func (r *Recorder) keepContents(e *entryChange, o *fileObject) {
 				if o.Attributes == nil {
 					o.Attributes = readFileXattrs(file)
 				}
+				err = r.out.reserveSpace(o.Size, len(r.record.Objects)+len(r.record.Entries))
+			}
+			if r.broken == nil && err == nil {
 				o.Content, err = r.out.writeContents(truncateBaseName(string(e.Name)), o.Size, file)
 			}
 		}
@@ -134,12 +137,11 @@ func (r *Recorder) writeJournal() {
 	}
 	r.objects = r.objects[:0]
 	if r.broken == nil && r.journal.Len() > 0 {
-		if r.out.bytesWritten() > r.store.MaxOperationBytes() {
+		if r.out.written > r.store.MaxOperationBytes() {
 			r.broken = fmt.Errorf("it changed more than %s can tell of", formatSize(r.store.MaxOperationBytes()))
-		} else if err := r.out.writeMember(journalMember, r.journal.Bytes()); err != nil {
-			r.broken = err
-		} else {
-			r.broken = r.out.flushBuffer()
+		} else if r.out.reserveSpace(int64(r.journal.Len()), len(r.record.Objects)+len(r.record.Entries)) != nil ||
+			r.out.writeMember(journalMember, r.journal.Bytes()) != nil {
+			return // the disk is full: the record has to do, unless the process is killed
 		}
 	}
 	r.journal.Reset()
@@ -150,7 +152,7 @@ func (r *Recorder) remainingBytes() int64 {
 	if r.out == nil {
 		return r.store.MaxOperationBytes()
 	}
-	return r.store.MaxOperationBytes() - r.out.bytesWritten()
+	return r.store.MaxOperationBytes() - r.out.written
 }
 
 // noteLostExample notes one example path for a reason that many paths share.

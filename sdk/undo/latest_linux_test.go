@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/picoclaw/picoclaw/internal/mutation"
 )
 
 func TestLostArchiveIsListed(t *testing.T) {
@@ -133,5 +135,65 @@ func TestIrregularArchiveIsNamed(t *testing.T) {
 				t.Errorf("undo: %v", err)
 			}
 		})
+	}
+}
+
+// A full disk costs the files that could not be saved, by name, and none of those saved before and after.
+func TestFullStoreKeepsSavedFiles(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("only root can mount a disk that is small enough to fill")
+	}
+	for name, c := range map[string]struct {
+		others int  // more files that the operation creates
+		ends   bool // the record fits
+	}{"content": {10, true}, "many_names": {60, true}, "record": {4000, false}} {
+		dir, files := t.TempDir(), openFiles(t)
+		if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size=3m"); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = unix.Unmount(dir, unix.MNT_DETACH) })
+		s := openStore(t, dir, StoreOptions{})
+		path := func(name string) string { return filepath.Join(files.Dir(), name) }
+		sizes := map[string]int{"a": 1 << 20, "b": 1 << 20, "c": 1 << 20, "d": 2 << 20, "e": 100, "f": 1 << 20}
+		for file, size := range sizes {
+			if err := os.WriteFile(path(file), make([]byte, size), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r := s.NewRecorder(files, RecordOptions{Tool: "test", Summary: "test"})
+		for _, file := range []string{"a", "b", "c", "d", "e", "f"} {
+			_ = r.BeforeChange(mutation.FileMutation{Kind: mutation.Remove, Path: path(file)})
+			if err := os.Remove(path(file)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for i := range c.others {
+			file := path(strings.Repeat("n", 200) + fmt.Sprint(i))
+			_ = r.BeforeChange(mutation.FileMutation{Kind: mutation.Write, Path: file})
+			if err := os.WriteFile(file, nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		id, ended := r.record.ID, r.End()
+		if c.ends == (ended.Missing != "") {
+			t.Errorf("%s: %+v", name, ended)
+		}
+		if lost := strings.Join(ended.Lost, "; "); len(ended.Lost) != 3 || !strings.Contains(lost, path("c")) || !strings.Contains(lost, path("d")) || !strings.Contains(lost, path("f")) {
+			t.Errorf("%s: not covered: %q", name, ended.Lost)
+		}
+		if got := summaries(t, s); len(got) != 1 || got[0] != "test" {
+			t.Errorf("%s: the history lists %q", name, got)
+		}
+		done, err := s.Undo(t.Context(), files, UndoRequest{ID: id, Force: !c.ends})
+		for file, size := range sizes {
+			want := map[bool]int{true: size, false: -1}[size < 1<<20 || file < "c"]
+			data, readErr := os.ReadFile(path(file))
+			if readErr != nil {
+				data = nil
+			}
+			if err != nil || want >= 0 && len(data) != want || want < 0 && readErr == nil {
+				t.Errorf("%s: %s: %v, %v: %d bytes, %v", name, file, err, done.Conflicts, len(data), readErr)
+			}
+		}
 	}
 }
