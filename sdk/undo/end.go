@@ -218,7 +218,7 @@ func (o *fileObject) hasChanged() bool {
 	if o.Foreign && (o.Written || o.Attributed) {
 		return true // whose change it is can't be told, so it is named
 	}
-	other := o.After.Mode != uint32(o.Mode) || o.After.UID != o.UID || o.After.GID != o.GID || o.attributesDiffer
+	other := o.After.Mode != uint32(o.Mode) || o.After.UID != o.UID || o.After.GID != o.GID || o.After.Attributes != nil
 	if o.isDir() {
 		return other || o.Attributed && o.After.Modified != o.Modified
 	}

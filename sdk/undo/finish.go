@@ -169,12 +169,13 @@ func (f *recordFinisher) noteDirAfterObjects(o *fileObject) {
 	if o.Created && f.claimed[o] {
 		f.addDirEntries(d)
 	}
-	if o.Attributed && !o.Created {
-		now, err := dir.readXattrs(".")
-		o.attributesDiffer = err == nil && !maps.EqualFunc(o.Attributes, now, bytes.Equal)
-	}
 	n.Mode = was.Mode
 	o.After = n.toAfterState()
+	if o.Attributed && !o.Created {
+		if now, err := dir.readXattrs("."); err == nil && !maps.EqualFunc(o.Attributes, now, bytes.Equal) {
+			o.After.Attributes = now
+		}
+	}
 	f.opened = append(f.opened, visitedDir{o, path, restore})
 }
 
@@ -191,7 +192,9 @@ func (f *recordFinisher) restoreDirModes() {
 	for _, o := range slices.Backward(f.opened) {
 		o.restore()
 		if n, err := f.statDir(o.path); err == nil && n != nil && n.ID == o.ID && n.Changed != o.After.Changed {
+			attributes := o.After.Attributes
 			o.After = n.toAfterState()
+			o.After.Attributes = attributes
 		}
 	}
 }

@@ -37,6 +37,8 @@ type afterState struct {
 	Mode     uint32 `json:"mode"`
 	UID      int    `json:"uid"`
 	GID      int    `json:"gid"`
+	// Attributes are the extended attributes of a directory; nil if they are as before the operation.
+	Attributes map[string][]byte `json:"attributes,omitzero"`
 	// Hash is the SHA-256 of the contents of a file that changed so recently that a later change could have the same
 	// time.
 	Hash string `json:"hash,omitempty"`
@@ -78,21 +80,20 @@ type fileObject struct {
 	Before rawName `json:"before,omitempty"` // its path before the operation; empty for none
 	Now    rawName `json:"now,omitempty"`    // its path after the operation; empty for none
 
-	index            int
-	mount            uint64
-	tried            bool        // keepContents was called for it
-	noted            bool        // it is queued for the journal
-	used             bool        // a call of the operation used it
-	known            *fileStat   // of a directory: its last stat result
-	holder           *fileObject // of a directory: its last known parent; nil for a directory that the policy opens as a whole
-	label            string      // its name in holder
-	pinned           dirEntryKey // of a created directory: its name when another program changed something in it
-	temporary        bool        // of a directory: the operation created it, and undo must keep it
-	removed          bool        // of a directory: another program deleted it or moved it away
-	whole            bool        // of a directory: everything in it belongs to the operation
-	attributesDiffer bool        // of a directory
-	opens            int         // descriptors for writing that the operation has open
-	last             int64       // change time after the operation's last observed change; 0 if unknown
+	index     int
+	mount     uint64
+	tried     bool        // keepContents was called for it
+	noted     bool        // it is queued for the journal
+	used      bool        // a call of the operation used it
+	known     *fileStat   // of a directory: its last stat result
+	holder    *fileObject // of a directory: its last known parent; nil for a directory that the policy opens as a whole
+	label     string      // its name in holder
+	pinned    dirEntryKey // of a created directory: its name when another program changed something in it
+	temporary bool        // of a directory: the operation created it, and undo must keep it
+	removed   bool        // of a directory: another program deleted it or moved it away
+	whole     bool        // of a directory: everything in it belongs to the operation
+	opens     int         // descriptors for writing that the operation has open
+	last      int64       // change time after the operation's last observed change; 0 if unknown
 }
 
 func newObject(n *fileStat) *fileObject {

@@ -1,6 +1,7 @@
 package undo
 
 import (
+	"bytes"
 	"cmp"
 	"path/filepath"
 	"slices"
@@ -11,8 +12,11 @@ import (
 // operation.
 func (p *undoPlan) findObstacle(s *undoStep) string {
 	if s.Before == s.After {
-		if s.Before == none || p.Objects[s.Before].isDir() {
+		if s.Before == none {
 			return ""
+		}
+		if o := p.Objects[s.Before]; o.isDir() {
+			return p.whyDirMetaChanged(o)
 		}
 		return p.whyContentsUnrestorable(s.Before)
 	}
@@ -23,6 +27,10 @@ func (p *undoPlan) findObstacle(s *undoStep) string {
 	}
 	if s.Before != none {
 		if why := p.whyUnrestorable(s); why != "" {
+			if p.force && s.After != none && len(p.homes[s.After]) > 0 { // its present object can be moved back
+				p.dropFormerObject(s, why)
+				return ""
+			}
 			return why
 		}
 		o := p.Objects[s.Before]
@@ -77,8 +85,43 @@ func (p *undoPlan) whyUnrestorable(s *undoStep) string {
 	switch {
 	case o.isDir() && o.Foreign && o.Now != "":
 		return "was moved by somebody else while the operation ran"
+	case o.isDir() && o.Now != "" && p.openDir(s.Before) == nil:
+		return "was moved or deleted since"
 	case o.isRegular() && o.Content == 0 && !o.Prefix:
 		return "was not kept"
+	}
+	return ""
+}
+
+// dropFormerObject splits a step whose former object is lost: the name is vacated, and the former object is a conflict.
+func (p *undoPlan) dropFormerObject(s *undoStep, why string) {
+	lost, rest := *s, *s.entryChange
+	lost.blocked, lost.now, rest.Before = why, nil, none
+	p.homes[s.Before] = []*undoStep{&lost}
+	s.entryChange = &rest
+	p.steps = append(p.steps, &lost)
+}
+
+// whyDirMetaChanged returns a conflict reason if somebody else changed metadata of a directory that the operation
+// changed, or "".
+func (p *undoPlan) whyDirMetaChanged(o *fileObject) string {
+	now, was := p.nodes[o.index], o.After
+	if p.force || now == nil || was == nil {
+		return ""
+	}
+	mode := uint32(o.Mode) != was.Mode && uint32(now.Mode) != was.Mode && now.Mode != o.Mode
+	owner := (o.UID != was.UID || o.GID != was.GID) && (now.UID != was.UID || now.GID != was.GID) && (now.UID != o.UID || now.GID != o.GID)
+	attributes := was.Attributes != nil && slices.ContainsFunc(o.listChangedAttributes(), func(key string) bool {
+		d := p.openDir(o.index)
+		if d == nil {
+			return false
+		}
+		has, err := d.readXattrs(".")
+		return err == nil && !bytes.Equal(has[key], was.Attributes[key]) && !bytes.Equal(has[key], o.Attributes[key])
+	})
+	only := uint32(o.Mode) == was.Mode && o.UID == was.UID && o.GID == was.GID && was.Attributes == nil && !o.Touched
+	if mode || owner || attributes || only && now.Modified != was.Modified && now.Modified != o.Modified {
+		return changedSince
 	}
 	return ""
 }

@@ -83,6 +83,7 @@ const (
 	changedSince  = "has changed since"
 	appearedThen  = "exists again"
 	foreignChange = "was changed by others while the operation ran"
+	protectedPath = "is protected, and a person has to restore it"
 )
 
 func newUndoPlan(r *operationRecord, files *workspace.Workspace, force bool) *undoPlan {
@@ -259,7 +260,10 @@ func (p *undoPlan) blockIfChanged(s *undoStep) {
 		s.blockStep(appearedThen)
 	case s.After != none && !p.force && !p.isUnchangedSince(s.now, p.Objects[s.After], open):
 		s.blockStep(changedSince)
-	case s.After != none && (s.now == nil || s.Before != none && !p.isSameObject(s.now.ID, p.Objects[s.After].ID)): // by force
+	case s.After != none && (s.now == nil || (s.Before != none || !p.Objects[s.After].Created) && !p.isSameObject(s.now.ID, p.Objects[s.After].ID)): // by force
+		if s.now != nil && s.Before == none { // it has nothing to give way to
+			s.blockStep(changedSince)
+		}
 		other := *s.entryChange
 		other.After = none
 		s.entryChange = &other
@@ -363,13 +367,18 @@ func (p *undoPlan) listPathsAndConflicts() (all []string, conflicts []PathConfli
 		switch {
 		case s.blocked != "":
 			conflicts = append(conflicts, PathConflict{s.path, s.blocked})
-		case s.done:
+		case s.done, s.Before == none && s.After == none && s.now == nil:
 		case s.Before == none && s.After != none && !p.Objects[s.After].Created && len(p.homes[s.After]) > 0: // named where it was
 		default:
 			all = append(all, s.path)
 		}
 	}
 	slices.Sort(all)
+	for i, c := range conflicts {
+		if _, isRestored := slices.BinarySearch(all, c.Path); isRestored {
+			conflicts[i].Reason += "; only another change of it was undone"
+		}
+	}
 	slices.SortFunc(conflicts, func(a, b PathConflict) int { return strings.Compare(a.Path, b.Path) })
 	return slices.Compact(all), slices.Compact(conflicts)
 }

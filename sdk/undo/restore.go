@@ -46,7 +46,11 @@ func (u *undoRun) restoreFiles() error {
 			return nil
 		}
 		if alive {
-			return u.restoreHardLink(at, s)
+			if err := u.restoreHardLink(at, s); err != nil {
+				return err
+			}
+			u.alive[s.Before] = nameInDir{s.Dir, string(s.Name)}
+			return nil
 		}
 		if err := u.recreateFile(s, o); err != nil {
 			return err
@@ -76,8 +80,7 @@ func (u *undoRun) restoreHardLink(at nameInDir, s *undoStep) error {
 		return err
 	}
 	if s.now == nil || !u.replacesInOneRename(s) {
-		u.recordChange(mutation.Link, filepath.Join(from.path, at.name), path)
-		return conflictIfExists(from.createHardLink(at.name, to.dirHandle, string(s.Name)))
+		return conflictIfExists(u.linkOrCopy(from, at.name, to, string(s.Name), s))
 	}
 	if err = u.makeReadable(to, string(s.Name), path, s.now); err != nil {
 		return err
@@ -88,8 +91,7 @@ func (u *undoRun) restoreHardLink(at nameInDir, s *undoStep) error {
 		return &PathConflict{path, changedSince}
 	}
 	temp := newTempName()
-	u.recordChange(mutation.Link, filepath.Join(from.path, at.name), filepath.Join(to.path, temp))
-	if err := from.createHardLink(at.name, to.dirHandle, temp); err != nil {
+	if err := u.linkOrCopy(from, at.name, to, temp, s); err != nil {
 		return err
 	}
 	if err := u.replaceFile(to, temp, to, string(s.Name), replaced); err != nil {
@@ -97,6 +99,28 @@ func (u *undoRun) restoreHardLink(at nameInDir, s *undoStep) error {
 		return err
 	}
 	return nil
+}
+
+// linkOrCopy creates another name of an existing file. It creates a copy if that is not possible: a sandbox shows some
+// directories of a file system as mounts of their own.
+func (u *undoRun) linkOrCopy(from *cachedDir, name string, to *cachedDir, newName string, s *undoStep) error {
+	path := filepath.Join(to.path, newName)
+	u.recordChange(mutation.Link, filepath.Join(from.path, name), path)
+	err, o := from.createHardLink(name, to.dirHandle, newName), u.Objects[s.Before]
+	if err == nil || errors.Is(err, fs.ErrExist) || errors.Is(err, fs.ErrNotExist) || !o.isRegular() {
+		return err
+	}
+	f, err := from.openChild(name)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }()
+	u.recordChange(mutation.Make, path, "")
+	if err = writeNewFile(to, newName, f); err == nil {
+		u.reduced[s.path] = append(u.reduced[s.path], "hard link")
+		err = u.applyMeta(to, newName, s.path, o)
+	}
+	return err
 }
 
 // recreateFile restores a file, symlink or FIFO that no longer exists.
@@ -133,8 +157,7 @@ func (u *undoRun) recreateFile(s *undoStep, o *fileObject) error {
 		err = d.makeFIFO(name)
 	}
 	if err == nil {
-		err = o.toFileMeta().ApplyTo(d.root, name)
-		u.countLostOwner(d, name, o)
+		err = u.applyMeta(d, name, s.path, o)
 	}
 	return conflictIfExists(err)
 }
@@ -171,6 +194,7 @@ func (u *undoRun) placeStagedFile(index int, d *cachedDir, name string, replaced
 // the expected one, it swaps both back and returns an error.
 func (u *undoRun) replaceFile(from *cachedDir, temp string, d *cachedDir, name string, replaced *fileStat) error {
 	aside := temp
+	u.touched[replaced.ID] = true // its other names stay
 	if err := exchangeNames(from.dirHandle, temp, d.dirHandle, name); err != nil { // a file system that can't
 		aside = newTempName()
 		if err := d.renameNoReplace(name, from.dirHandle, aside); err != nil {
@@ -199,6 +223,12 @@ func (u *undoRun) restoreContents(at nameInDir, s *undoStep, o *fileObject) erro
 	if err != nil || now == nil {
 		return &PathConflict{path, changedSince}
 	}
+	_, ready := u.ready[s.Before]
+	if ready = ready && now.Links == 1; !ready {
+		if err = u.checkPermitted(mutation.Write, path, "", false); err != nil {
+			return err
+		}
+	}
 	if err = u.makeReadable(d, at.name, path, now); err != nil {
 		return err
 	}
@@ -206,7 +236,7 @@ func (u *undoRun) restoreContents(at nameInDir, s *undoStep, o *fileObject) erro
 	if now, err = d.statName(at.name); err != nil || now == nil {
 		return &PathConflict{path, changedSince}
 	}
-	if _, ready := u.ready[s.Before]; ready && now.Links == 1 {
+	if ready {
 		return u.placeStagedFile(s.Before, d, at.name, now)
 	}
 	contents, err := u.openKeptContents(o)

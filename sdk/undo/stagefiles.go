@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 
 	"github.com/picoclaw/picoclaw/internal/mutation"
+	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
 // stageFiles writes contents to restore into temporary files and syncs them, before undo changes any file.
@@ -40,7 +42,7 @@ func (u *undoRun) needsNewFile(s *undoStep, o *fileObject) bool {
 		return true
 	}
 	place := u.findUnblockedStep(u.places[s.Before])
-	return place != nil && place.now != nil && place.now.Links == 1 && o.contentsMayDiffer() && !u.hasFormerContents(place, o)
+	return place != nil && place.now != nil && place.now.Links == 1 && !o.isIrreplaceable() && o.contentsMayDiffer() && !u.hasFormerContents(place, o)
 }
 
 // hasFormerContents reports whether the current file has the same contents as the kept ones.
@@ -100,11 +102,7 @@ func (u *undoRun) stageFile(s *undoStep, o *fileObject) error {
 	if err := writeNewFile(d, temp, contents); err != nil {
 		return err
 	}
-	if err := o.toFileMeta().ApplyTo(d.root, temp); err != nil {
-		return err
-	}
-	u.countLostOwner(d, temp, o)
-	return nil
+	return u.applyMeta(d, temp, s.path, o)
 }
 
 // findStageDir returns the directory for temporary files that will move below another directory. It is the outermost
@@ -140,11 +138,9 @@ func (u *undoRun) formerParent(index int) int {
 	return u.Objects[index].Parent
 }
 
-// countLostOwner counts a recreated file whose former owner could not be set.
-func (u *undoRun) countLostOwner(d *cachedDir, name string, o *fileObject) {
-	if n, err := d.statName(name); err == nil && n != nil && (n.UID != o.UID || o.UID == nobody) {
-		u.ownersLost++
-	}
+// isIrreplaceable reports whether a new file may not get the metadata of a file, whose contents are overwritten then.
+func (o *fileObject) isIrreplaceable() bool {
+	return !o.Prefix && (o.UID == nobody || o.GID == nobody || o.Attributes[workspace.AccessList] != nil || o.Mode&(fs.ModeSetuid|fs.ModeSetgid) != 0)
 }
 
 // removeStagedFiles deletes temporary files that were not used.

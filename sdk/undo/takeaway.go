@@ -7,8 +7,8 @@ import (
 	"github.com/picoclaw/picoclaw/internal/mutation"
 )
 
-// vacateNewNames removes files from names that the operation gave them. It deletes created files and moves other files
-// to temporary names.
+// vacateNewNames moves files to temporary names from names that have a former object. Files at other names stay until
+// all former files are back.
 func (u *undoRun) vacateNewNames() error {
 	return u.eachStep(compareInnermost, func(s *undoStep) error {
 		if s.now == nil || s.Before == s.After || s.Dir == none {
@@ -18,29 +18,96 @@ func (u *undoRun) vacateNewNames() error {
 		if err != nil {
 			return err
 		}
-		name := string(s.Name)
 		now, err := u.recheckStep(d, s)
 		if err != nil {
 			return err
 		}
 		after := u.objectPutByOperation(s)
-		path := filepath.Join(d.path, name)
+		isOurs := after != nil && (!u.force || u.isUnchangedSince(now, after, nil))
+		path := filepath.Join(d.path, string(s.Name))
 		switch {
-		case after == nil: // somebody else's, by force
-			return u.removeForeignTree(d, name, path)
-		case after.isDir() && after.Created:
-			if s.Before == none {
-				return nil // deleted when it is empty
+		case s.Before == none && !isOurs && u.permit(mutation.FileMutation{Kind: mutation.Remove, Path: path, Dir: now.Mode.IsDir()}) != nil:
+			return &PathConflict{path, protectedPath}
+		case s.Before == none && (after == nil || after.Created):
+			return nil
+		case after != nil && (after.isDir() || !after.Created && len(u.homes[s.After]) > 0 && u.staged[s.After].name == "" && u.needsMoveBack(s.After)):
+			at, moveErr := u.moveToTempName(d, s, path)
+			if err = moveErr; err == nil {
+				u.staged[s.After] = at
 			}
-			return u.moveToTempName(d, s, path)
-		case after.isDir(), !after.Created && len(u.homes[s.After]) > 0 && u.staged[s.After].name == "" && u.needsMoveBack(s.After):
-			return u.moveToTempName(d, s, path)
-		case u.replacesInOneRename(s):
-			return nil // the former file takes its place at once
+		case after != nil && u.replacesInOneRename(s): // the former file takes its place at once
 		default:
-			return u.removeFile(d, name, path, now)
+			if now.Mode.IsRegular() {
+				if err = u.makeReadable(d, string(s.Name), path, now); err != nil {
+					return err
+				}
+			}
+			at, moveErr := u.moveToTempName(d, s, path)
+			if err = moveErr; err == nil {
+				u.aside[s] = at
+				if inUse := checkUnused(d, at.name); inUse != nil {
+					s.blockStep(inUse.Reason)
+				}
+			}
 		}
+		return err
 	})
+}
+
+// removeReplacedFiles deletes created files and, by force, other files at their names.
+func (u *undoRun) removeReplacedFiles() error {
+	u.settleAsideFiles(false)
+	return u.eachStep(compareInnermost, func(s *undoStep) error {
+		after := (*fileObject)(nil)
+		if s.now != nil {
+			after = u.objectPutByOperation(s)
+		}
+		if s.now == nil || s.Before != none || s.Dir == none || after != nil && (after.isDir() || !after.Created) {
+			return nil
+		}
+		d, err := u.openCurrentDir(s.Dir)
+		if err != nil {
+			return err
+		}
+		now, err := u.recheckStep(d, s)
+		if err != nil {
+			return err
+		}
+		path := filepath.Join(d.path, string(s.Name))
+		if after == nil {
+			return u.removeForeignTree(d, string(s.Name), path)
+		}
+		return u.removeFile(d, string(s.Name), path, now)
+	})
+}
+
+// settleAsideFiles deletes replaced files at temporary names. It moves a file back if the former object of its name was
+// not restored.
+func (u *undoRun) settleAsideFiles(failed bool) {
+	for s, at := range u.aside {
+		d, err := u.openCurrentDir(at.dir)
+		if err != nil {
+			continue
+		}
+		temp, path := filepath.Join(d.path, at.name), filepath.Join(d.path, string(s.Name))
+		if s.blocked != "" || failed {
+			u.recordChange(mutation.Rename, temp, path)
+			if d.renameNoReplace(at.name, d.dirHandle, string(s.Name)) == nil {
+				u.noteDirMoved(temp, path)
+				if mode, ok := u.closedFiles[s.now.ID]; ok {
+					_ = d.root.Chmod(string(s.Name), mode)
+				}
+				continue
+			}
+		}
+		if s.now.Mode.IsDir() {
+			_ = u.removeForeignTree(d, at.name, temp)
+			continue
+		}
+		u.recordChange(mutation.Remove, temp, "")
+		_ = u.removeRenamedFile(d, at.name, s.now)
+	}
+	clear(u.aside)
 }
 
 // objectPutByOperation returns the object that the operation put at a name, or nil if the name has a different kind of file now.
@@ -87,23 +154,21 @@ func (u *undoRun) recheckStep(d *cachedDir, s *undoStep) (*fileStat, error) {
 }
 
 // moveToTempName renames an object to a temporary name in the same directory.
-func (u *undoRun) moveToTempName(d *cachedDir, s *undoStep, path string) error {
+func (u *undoRun) moveToTempName(d *cachedDir, s *undoStep, path string) (nameInDir, error) {
 	temp := newTempName()
 	u.touched[s.now.ID] = true
 	u.recordChange(mutation.Rename, path, filepath.Join(d.path, temp))
 	if err := d.renameNoReplace(string(s.Name), d.dirHandle, temp); err != nil {
-		return err
+		return nameInDir{}, err
 	}
-	moved, err := d.statName(temp)
-	if err != nil || moved == nil || moved.ID != s.now.ID || moved.Size != s.now.Size && !moved.Mode.IsDir() || moved.Modified != s.now.Modified && !moved.Mode.IsDir() {
+	if moved, err := d.statName(temp); err != nil || !isSameState(moved, s.now) {
 		_ = d.renameNoReplace(temp, d.dirHandle, string(s.Name))
-		return &PathConflict{s.at, changedSince}
+		return nameInDir{}, &PathConflict{s.at, changedSince}
 	}
-	u.staged[s.After] = nameInDir{s.Dir, temp}
-	if u.Objects[s.After].isDir() {
+	if s.now.Mode.IsDir() {
 		u.noteDirMoved(path, filepath.Join(d.path, temp))
 	}
-	return nil
+	return nameInDir{s.Dir, temp}, nil
 }
 
 // removeFile deletes a file or symlink if it is still the expected one.
@@ -148,15 +213,29 @@ func (u *undoRun) makeReadable(d *cachedDir, name, path string, now *fileStat) e
 // writing.
 func checkRenamedFile(d *cachedDir, name string, meant *fileStat) error {
 	moved, err := d.statName(name)
-	if err != nil || moved == nil || moved.ID != meant.ID || moved.Size != meant.Size || moved.Modified != meant.Modified {
+	if err != nil || !isSameState(moved, meant) {
 		return &PathConflict{name, changedSince}
 	}
-	if !moved.Mode.IsRegular() {
+	if inUse := checkUnused(d, name); inUse != nil {
+		return inUse
+	}
+	return nil
+}
+
+// isSameState reports whether a renamed file or directory is the expected one, in its state before.
+func isSameState(moved, meant *fileStat) bool {
+	return moved != nil && moved.ID == meant.ID && (moved.Mode.IsDir() || moved.Size == meant.Size && moved.Modified == meant.Modified)
+}
+
+// checkUnused returns a conflict if a program has a regular file open for writing.
+func checkUnused(d *cachedDir, name string) *PathConflict {
+	n, err := d.statName(name)
+	if err != nil || n == nil || !n.Mode.IsRegular() {
 		return nil
 	}
 	f, err := d.openChild(name)
 	if err != nil {
-		return nil //nolint:nilerr // closed to its owner, so nobody has opened it since
+		return nil // closed to its owner, so nobody has opened it since
 	}
 	defer func() { _ = f.Close() }()
 	if err := checkNoWriter(f); err != nil {

@@ -8,11 +8,13 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/picoclaw/picoclaw/internal/hiddentext"
 	"github.com/picoclaw/picoclaw/internal/mutation"
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
@@ -34,8 +36,7 @@ type UndoResult struct {
 	Paths     []string        // restored or removed
 	Conflicts []PathConflict  // not restored
 	Ended     RecordingResult // result of the undo as an operation of its own
-	// OwnersLost is the number of recreated files and directories whose former owner could not be set.
-	OwnersLost int
+	Reduced   []string        // restored paths without some of their former metadata, which is in parentheses
 }
 
 // UnfinishedOperationError is the error for an operation, or a later undo, whose end was not recorded.
@@ -84,7 +85,7 @@ func (s *Store) Undo(ctx context.Context, files *workspace.Workspace, q UndoRequ
 		return out, err
 	}
 	u := &undoRun{
-		undoPlan: p, ctx: ctx, archive: f, contents: contents, staged: map[int]nameInDir{}, ready: map[int]nameInDir{}, times: map[int]int64{}, alive: map[int]nameInDir{}, paths: map[int]string{},
+		undoPlan: p, ctx: ctx, archive: f, contents: contents, staged: map[int]nameInDir{}, aside: map[*undoStep]nameInDir{}, ready: map[int]nameInDir{}, reduced: map[string][]string{}, times: map[int]int64{}, alive: map[int]nameInDir{}, paths: map[int]string{},
 		permit: q.Permit,
 		opened: map[string]fs.FileMode{}, modes: map[int]fs.FileMode{}, closedFiles: map[FileIdentity]fs.FileMode{}, touched: map[FileIdentity]bool{},
 		recorder: s.NewRecorder(files, RecordOptions{Tool: "undo", Summary: "undo of " + r.Summary}),
@@ -97,7 +98,11 @@ func (s *Store) Undo(ctx context.Context, files *workspace.Workspace, q UndoRequ
 	out.Paths, out.Conflicts = p.listPathsAndConflicts()
 	u.recorder.record.Partly = err != nil || len(out.Conflicts) > 0
 	out.Ended = u.recorder.End()
-	out.OwnersLost = u.ownersLost
+	for _, path := range slices.Sorted(maps.Keys(u.reduced)) {
+		if !slices.ContainsFunc(out.Conflicts, func(c PathConflict) bool { return c.Path == path }) {
+			out.Reduced = append(out.Reduced, hiddentext.QuoteUnprintable(path)+" ("+strings.Join(u.reduced[path], ", ")+")")
+		}
+	}
 	return out, err
 }
 
@@ -156,8 +161,8 @@ func (s *Store) finishKilledRecord(r *operationRecord, files *workspace.Workspac
 
 // undoRun carries out an undoPlan in phases. It first writes all contents to temporary files, so that a full disk
 // changes nothing. It then moves the operation's files out of the way. From the outermost directory on, it recreates
-// directories, moves files back and restores contents. It deletes empty directories that the operation created.
-// Metadata comes last, because the other phases change times.
+// directories, moves files back and restores contents. Then it deletes the files and the empty directories that the
+// operation created. Metadata comes last, because the other phases change times.
 type undoRun struct {
 	*undoPlan
 
@@ -167,6 +172,8 @@ type undoRun struct {
 	recorder    *Recorder
 	permit      func(mutation.FileMutation) error
 	staged      map[int]nameInDir            // objects at temporary names, by index
+	aside       map[*undoStep]nameInDir      // replaced objects at temporary names
+	reduced     map[string][]string          // former metadata that could not be restored, by path
 	ready       map[int]nameInDir            // temporary files with former contents, by object index
 	times       map[int]int64                // former modification times of directories with temporary files
 	alive       map[int]nameInDir            // existing files, by object index
@@ -175,7 +182,6 @@ type undoRun struct {
 	modes       map[int]fs.FileMode          // the same modes by object index
 	closedFiles map[FileIdentity]fs.FileMode // former modes of files that the undo made readable
 	touched     map[FileIdentity]bool        // files with several names of which the undo changed one
-	ownersLost  int
 }
 
 // nameInDir is a name in a directory of the record.
@@ -195,8 +201,9 @@ func (u *undoRun) runPhases() error {
 			u.alive[s.Before] = nameInDir{s.Dir, string(s.Name)}
 		}
 	}
-	for _, phase := range []func() error{u.makeDirsAccessible, u.stageFiles, u.vacateNewNames, u.restoreDirs, u.restoreFiles, u.removeCreatedDirs, u.restoreFileMeta, u.restoreDirMeta} {
+	for _, phase := range []func() error{u.makeDirsAccessible, u.stageFiles, u.vacateNewNames, u.restoreDirs, u.restoreFiles, u.removeReplacedFiles, u.removeCreatedDirs, u.restoreFileMeta, u.restoreDirMeta} {
 		if err := phase(); err != nil {
+			u.settleAsideFiles(true)
 			u.moveBackFromTempNames(func(*fileObject) bool { return true })
 			return err
 		}
@@ -287,7 +294,7 @@ func (u *undoRun) noteDirMoved(from, to string) {
 // checkPermitted returns a conflict if the request's Permit function refuses a change.
 func (u *undoRun) checkPermitted(kind mutation.Kind, path, to string, dir bool) error {
 	if err := u.permit(mutation.FileMutation{Kind: kind, Path: path, To: to, Dir: dir}); err != nil {
-		return &PathConflict{path, "is protected, and a person has to restore it"}
+		return &PathConflict{path, protectedPath}
 	}
 	return nil
 }
