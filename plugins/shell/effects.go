@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/picoclaw/picoclaw/plugins/shell/internal/sessions"
@@ -39,16 +41,23 @@ func describeEffects(o *sessions.WorkspaceEffects) (out commandEffects, notes []
 		out.Changes = &workspaceChanges{Undo: o.Changes.ID, ChangeSummary: c}
 	}
 	out.NotCovered = o.Changes.Lost
-	if o.Changes.Missing != "" {
+	if o.Changes.Missing != "" && !slices.Contains(o.Changes.Lost, o.Changes.Missing) {
 		out.NotCovered = append([]string{o.Changes.Missing}, o.Changes.Lost...)
 	}
 	out.Protected, out.PutAside, out.Brought = o.Protected.Refused, o.Protected.Aside, o.Protected.Brought
 	notes = o.Protected.FormatNotes()
-	if done := o.Undone; done != nil {
+	const half = "git was refused a change and may have left half of its work"
+	if done := o.Undone; done != nil && o.UndoError != nil {
+		out.Conflicts = done.Conflicts
+		notes = append(notes, fmt.Sprintf("%s; undo of this command failed: %v; undo %s tries again", half, o.UndoError, o.Changes.ID))
+	} else if done != nil {
 		out.Undone, out.Conflicts, out.Changes.Undo = true, done.Conflicts, done.Ended.ID
-		notes = append(notes, "git was refused a change and may have left half of its work, so all changes of this command were undone")
+		notes = append(notes, half+", so all changes of this command were undone")
 		if len(done.Conflicts) > 0 {
 			notes = append(notes, undo.FormatConflicts(done.Conflicts))
+		}
+		if len(done.Reduced) > 0 {
+			notes = append(notes, "restored without some metadata: "+strings.Join(done.Reduced, ", "))
 		}
 	} else if out.Changes != nil && out.Changes.Undo != "" && len(out.Protected) > 0 {
 		notes = append(notes, "other changes by the command remain ("+strings.Join(out.Changes.Names, ", ")+"); undo of "+out.Changes.Undo+" reverts them")

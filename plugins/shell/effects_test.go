@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -37,5 +38,19 @@ func TestConflictsOfRefusedGitAreData(t *testing.T) {
 	}
 	if text := strings.Join(notes, "\n"); strings.Count(text, "/w/f") != 3 || !strings.Contains(text, "40 paths") {
 		t.Errorf("the notes are %s", text)
+	}
+}
+
+// The result of a command says when picoclaw could not undo it.
+func TestFailedUndoOfRefusedGitIsNamed(t *testing.T) {
+	o := sessions.WorkspaceEffects{Undone: &undo.UndoResult{}, UndoError: errors.New("no space")}
+	o.Changes.ID, o.Changes.Missing, o.Changes.Lost = "20261121T051354282482850-fzaj", "f (large)", []string{"f (large)"}
+	o.Changes.Changes.Made = 1
+	out, notes := describeEffects(&o)
+	if text := strings.Join(notes, "\n"); out.Undone || out.UndoID() != o.Changes.ID || !strings.Contains(text, "no space") || !strings.Contains(text, "undo "+o.Changes.ID) {
+		t.Errorf("undone %v, %q; the notes are %s", out.Undone, out.UndoID(), text)
+	}
+	if len(out.NotCovered) != 1 {
+		t.Errorf("not covered: %q", out.NotCovered)
 	}
 }

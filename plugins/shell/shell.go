@@ -85,20 +85,11 @@ func (s *shellPlugin) monitorFileChanges(req *sdk.Request[execInput], profile *i
 			run.Changes = recorder.End()
 		}
 		if run.Protected.GitRefused && run.Changes.ID != "" {
-			run.Undone = s.undoRefusedGitCommand(req, run.Changes.ID)
+			// Git would leave partial work.
+			done, err := s.store.Undo(context.Background(), req.Workspace, undo.UndoRequest{ID: run.Changes.ID})
+			run.Undone, run.UndoError = &done, err
 		}
 	}, nil
-}
-
-// undoRefusedGitCommand undoes all changes of a command in which a change by git was refused, because git would leave
-// partial work.
-func (s *shellPlugin) undoRefusedGitCommand(req *sdk.Request[execInput], id string) *undo.UndoResult {
-	done, err := s.store.Undo(context.Background(), req.Workspace, undo.UndoRequest{ID: id})
-	if err != nil {
-		req.Log.Warn("a command in which git was refused a change could not be undone", "undo", id, "error", err)
-		return nil
-	}
-	return &done
 }
 
 // clipCommand returns the beginning of a command on one line.

@@ -42,6 +42,7 @@ type BackgroundCommand struct {
 type WorkspaceEffects struct {
 	Changes   undo.RecordingResult
 	Undone    *undo.UndoResult // of a command that was undone at once; nil for others
+	UndoError error            // of this undo
 	Protected workspace.ProtectedChanges
 }
 
