@@ -32,6 +32,7 @@ type historyEntry struct {
 	Summary string `json:"summary"`
 	Undone  bool   `json:"undone,omitempty"`
 	Partly  bool   `json:"partly_undone,omitempty" jsonschema:"Undo left conflicts; repeat it once they are resolved"`
+	Ongoing bool   `json:"ongoing,omitempty" jsonschema:"Interrupted, or still running"`
 	Undoes  string `json:"undoes,omitempty"`
 	Missing string `json:"cannot_undo,omitempty" jsonschema:"Reason why undo is impossible"`
 
@@ -52,6 +53,8 @@ func (o historyOutput) Text() string {
 			b.WriteString("  (undone)")
 		case op.Partly:
 			b.WriteString("  (partly undone)")
+		case op.Ongoing:
+			b.WriteString("  (interrupted, or still running)")
 		case op.Missing != "":
 			fmt.Fprintf(&b, "  (can't be undone: %s)", hiddentext.QuoteUnprintable(op.Missing))
 		}
@@ -89,7 +92,7 @@ func newHistoryTool(m *pluginState) sdk.Tool {
 				}
 				out.Operations = append(out.Operations, historyEntry{
 					ID: op.ID, Time: op.Time.Local().Format(time.DateTime), Tool: op.Tool, Summary: op.Summary,
-					Undone: extent == undo.ExtentWhole, Partly: extent == undo.ExtentPart, Undoes: op.Undoes, Missing: op.Missing, Changes: op.Changes, NotCovered: op.Lost,
+					Undone: extent == undo.ExtentWhole, Partly: extent == undo.ExtentPart, Ongoing: op.IsUnfinished(), Undoes: op.Undoes, Missing: op.Missing, Changes: op.Changes, NotCovered: op.Lost,
 				})
 				return true
 			})
@@ -114,8 +117,11 @@ func (m *pluginState) requireHistory(env *sdk.Environment) error {
 }
 
 // mayShowOperation reports whether the policy allows everything that an operation touched. An agent with a restricted
-// policy must not see other operations.
+// policy must not see other operations, nor those of another workspace.
 func mayShowOperation(env *sdk.Environment, op *undo.Operation) bool {
+	if op.Dir != "" && op.Dir != env.Workspace.Dir() && env.Guard.DecidePath(guard.Write, op.Dir).Verdict != guard.Allow {
+		return false
+	}
 	if op.Changes == nil {
 		return true
 	}

@@ -129,8 +129,11 @@ func TestUndoReportsChangedOwner(t *testing.T) {
 		}
 	}
 	must(t, p, "rm", args{"path": "d", "recursive": true})
-	if notes := fmt.Sprint(must(t, p, "undo", args{})["notes"]); !strings.Contains(notes, "2 restored files belonged to another user") {
-		t.Errorf("the notes are %s", notes)
+	notes := fmt.Sprint(must(t, p, "undo", args{})["notes"])
+	for _, name := range []string{"d/f", "d/g"} {
+		if !strings.Contains(notes, filepath.Join(p.Dir, name)+" (owner)") {
+			t.Errorf("the notes are %s", notes)
+		}
 	}
 }
 

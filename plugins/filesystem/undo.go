@@ -74,31 +74,32 @@ func newUndoTool(m *pluginState) sdk.Tool {
 		withChangeTraits(sdk.Traits{Sets: []string{picoclawSet, moduleSet}, Permissions: []string{"fs.read", "fs.write", "fs.delete"}}))
 }
 
-// chooseOperation returns the operation with an id, or else the latest one that is not completely undone.
+// chooseOperation returns the operation with an id, or else the latest one that is not completely undone. An
+// interrupted undo is such an operation.
 func (m *pluginState) chooseOperation(env *sdk.Environment, id string) (*undo.Operation, error) {
-	if id != "" {
-		op, err := m.store.ReadOperation(id)
-		if err != nil {
-			return nil, sdk.Errorf(sdk.NotFound, "%v", err)
-		}
-		return op, checkUndoable(op)
-	}
-	var last *undo.Operation
-	extents := undo.UndoStatuses{}
+	var chosen *undo.Operation
+	extent, extents := undo.ExtentNone, undo.UndoStatuses{}
 	err := m.store.EachOperation(func(op *undo.Operation) bool {
-		if extents.Add(op) == undo.ExtentWhole || op.Undoes != "" || !mayShowOperation(env, op) {
+		extent = extents.Add(op)
+		isLast := extent != undo.ExtentWhole && (op.Undoes == "" || op.IsUnfinished())
+		if id != "" && op.ID != id || id == "" && !isLast || !mayShowOperation(env, op) {
 			return true
 		}
-		last = op
+		chosen = op
 		return false
 	})
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
-	}
-	if last == nil {
+	case chosen == nil && id != "":
+		return nil, sdk.Errorf(sdk.NotFound, "%v", &undo.UnknownOperationError{ID: id})
+	case chosen == nil:
 		return nil, sdk.Errorf(sdk.NotFound, "there is nothing to undo")
+	case extent == undo.ExtentWhole:
+		return nil, sdk.Errorf(sdk.Conflict, "%s (%s) is already undone", chosen.ID, hiddentext.QuoteUnprintable(chosen.Summary)).
+			WithHint("undo of the undo, which history lists, makes the changes again")
 	}
-	return last, checkUndoable(last)
+	return chosen, checkUndoable(chosen)
 }
 
 // checkUndoable returns an error if an operation can't be undone or has been undone.
@@ -129,8 +130,8 @@ func (m *pluginState) undoOperation(ctx context.Context, env *sdk.Environment, o
 	if len(op.Lost) > 0 {
 		out.Notes = append(out.Notes, "not brought back: "+joinQuotedNames(op.Lost))
 	}
-	if done.OwnersLost > 0 {
-		out.Notes = append(out.Notes, fmt.Sprintf("%d restored files belonged to another user and now belong to this process's user", done.OwnersLost))
+	if len(done.Reduced) > 0 {
+		out.Notes = append(out.Notes, "restored without some metadata: "+strings.ReplaceAll(formatFirstItems(done.Reduced, strings.Clone), "\n", "; "))
 	}
 	if done.Ended.Missing != "" {
 		out.Notes = append(out.Notes, "this can't be undone: "+done.Ended.Missing)
@@ -138,11 +139,16 @@ func (m *pluginState) undoOperation(ctx context.Context, env *sdk.Environment, o
 	var notEnded *undo.UnfinishedOperationError
 	switch {
 	case errors.As(err, &notEnded):
-		return undoOutput{}, sdk.Errorf(sdk.Conflict, "%s; nothing was undone of %s", hiddentext.QuoteUnprintable(err.Error()), op.ID).WithHint(forceHint)
+		return undoOutput{}, sdk.Errorf(sdk.Conflict, "%s; nothing was undone of %s", hiddentext.QuoteUnprintable(err.Error()), op.ID).
+			WithHint("if it does not run any more, undo of %s with force restores the files from before it", notEnded.ID)
 	case err == nil && len(done.Paths) == 0 && len(done.Conflicts) > 0:
 		conflicts := formatFirstItems(done.Conflicts, func(c undo.PathConflict) string { return c.Error() })
+		hint := "history lists older operations, which undo takes by id"
+		if !in.Force {
+			hint = "force also restores these, and saves their current state; " + hint
+		}
 		return undoOutput{}, sdk.Errorf(sdk.Conflict, "%s; nothing was undone of %s (%s)", conflicts, op.ID,
-			hiddentext.QuoteUnprintable(op.Summary)).WithHint(forceHint + "; history lists older operations, which undo takes by id")
+			hiddentext.QuoteUnprintable(op.Summary)).WithHint("%s", hint)
 	case err == nil && len(done.Paths) == 0:
 		return undoOutput{}, sdk.Errorf(sdk.Conflict, "nothing is left to undo of %s (%s)", op.ID, hiddentext.QuoteUnprintable(op.Summary))
 	case err == nil:
@@ -172,5 +178,3 @@ func newProtectedRestoreCheck(env *sdk.Environment, approved bool) func(mutation
 		return monitor.BeforeChange(m)
 	}
 }
-
-const forceHint = "force also restores these, and saves their current state"

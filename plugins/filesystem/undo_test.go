@@ -10,9 +10,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/picoclaw/picoclaw/internal/mutation"
 	"github.com/picoclaw/picoclaw/sdk/guard"
 	"github.com/picoclaw/picoclaw/sdk/sdktest"
 	"github.com/picoclaw/picoclaw/sdk/undo"
+	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
 // snapshot is everything in a workspace: names, modes, contents and their times, links.
@@ -371,5 +373,62 @@ func TestTooLargeChangeIsMadeWithoutUndo(t *testing.T) {
 	}
 	if r := p.Call("history", args{}); !strings.Contains(r.Text, "can't be undone") {
 		t.Errorf("history says %s", r.Text)
+	}
+}
+
+// An interrupted command of another workspace hides nothing, and blocks undo in its own workspace until it is undone.
+func TestUndoOfInterruptedCommand(t *testing.T) {
+	o := sdktest.Options{Takeback: undo.StoreOptions{Dir: t.TempDir()}, Files: map[string]string{"f": "1"}}
+	a, b := sdktest.Start(t, newPlugin(), o), sdktest.Start(t, newPlugin(), o)
+	must(t, a, "write_file", args{"path": "f", "content": "2"})
+	must(t, b, "write_file", args{"path": "f", "content": "2"})
+	store, err := undo.Open(o.Takeback)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := workspace.OpenWorkspace(guard.Policy{Workspace: a.Dir, Restrict: true}, workspace.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = files.Close() })
+	path := filepath.Join(a.Dir, "f")
+	_ = store.NewRecorder(files, undo.RecordOptions{Tool: "exec", Summary: "exec: killed"}).BeforeChange(mutation.FileMutation{Kind: mutation.Write, Path: path})
+	if err = os.WriteFile(path, []byte("3"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if r := b.Call("history", args{}); strings.Contains(r.Text, "killed") || strings.Contains(r.Text, a.Dir) {
+		t.Errorf("the history of another workspace says\n%s", r.Text)
+	}
+	must(t, b, "undo", args{})
+	wantContents(t, b, "f", "1")
+	if r := a.Call("history", args{}); !strings.Contains(r.Text, "exec: killed  (interrupted, or still running)") || strings.Contains(r.Text, b.Dir) {
+		t.Errorf("the history says\n%s", r.Text)
+	}
+	if r := a.Call("undo", args{}); r.Err == nil || !strings.Contains(r.Err.GetMessage(), "was killed, or still runs") {
+		t.Errorf("%q, %v", r.Text, r.Err)
+	}
+	wantContents(t, a, "f", "3")
+	id := must(t, a, "undo", args{"force": true})["undone"]
+	wantContents(t, a, "f", "2")
+	for _, force := range []bool{false, true} {
+		if r := a.Call("undo", args{"id": id, "force": force}); r.Err == nil || !strings.Contains(r.Err.GetMessage(), "is already undone") {
+			t.Errorf("%q, %v", r.Text, r.Err)
+		}
+	}
+	must(t, a, "undo", args{})
+	wantContents(t, a, "f", "1")
+}
+
+func TestForcedUndoSuggestsNoForce(t *testing.T) {
+	p := start(t, map[string]string{"f": "old"})
+	id := must(t, p, "mv", args{"source": "f", "destination": "g"})["undo"]
+	if err := os.Remove(filepath.Join(p.Dir, "g")); err != nil {
+		t.Fatal(err)
+	}
+	for _, force := range []bool{false, true} {
+		r := p.Call("undo", args{"id": id, "force": force})
+		if hint := r.Err.GetHint(); r.Err == nil || strings.Contains(hint, "force") == force {
+			t.Errorf("force %v: %v", force, r.Err)
+		}
 	}
 }
