@@ -48,8 +48,8 @@ func addFeatures[T any](all map[string]listedTool, dirs placeholderDirs, kind st
 			return fmt.Errorf("the server has more than %d tools, resources and prompts", maxTools)
 		}
 		key := pluginpb.CallNamePrefix(kind) + name(one)
-		if _, twice := all[key]; twice {
-			return fmt.Errorf("the server lists %q twice", key)
+		if _, known := all[key]; known { // such as a template without variables
+			continue
 		}
 		text, err := json.Marshal(one)
 		if err != nil {
