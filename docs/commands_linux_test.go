@@ -18,7 +18,7 @@ func TestCommandsOnThePagesDoWhatThePagesSay(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		steps := console.ParsePage(string(text))
+		steps := console.ParseTerminalSteps(string(text))
 		played += len(steps)
 		t.Run(filepath.Base(page), func(t *testing.T) {
 			t.Parallel()

@@ -33,8 +33,8 @@ type RemoteAgentOptions struct {
 	Logger  hclog.Logger
 }
 
-// OpenRemoteAgents connects to a fleet and serves its agents.
-func OpenRemoteAgents(o RemoteAgentOptions) (*RemoteAgentServer, error) {
+// ServeRemoteAgents connects to a fleet and serves its agents.
+func ServeRemoteAgents(o RemoteAgentOptions) (*RemoteAgentServer, error) {
 	client, err := fleet.NewClient(o.Fleet)
 	if err != nil {
 		return nil, err

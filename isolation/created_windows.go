@@ -28,7 +28,7 @@ func (c *suspendedProcess) assignToJob() error {
 }
 
 // readRestriction returns the restrictions that Windows reports for the process.
-func (c *suspendedProcess) readRestriction() (r tokenRestriction, err error) {
+func (c *suspendedProcess) readRestriction() (r processRestriction, err error) {
 	var token windows.Token
 	if err = windows.OpenProcessToken(c.process, windows.TOKEN_QUERY, &token); err != nil {
 		return r, fmt.Errorf("open the token of a process: %w", err)

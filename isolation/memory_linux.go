@@ -11,8 +11,8 @@ import (
 	"github.com/picoclaw/picoclaw/internal/limits"
 )
 
-// sumProportionalMemory returns the memory of processes plus held, the size of their memory files. It counts shared pages
-// once. It is slow, so call it only if the simple sum is too large. It stops at enough.
+// sumProportionalMemory returns held plus the memory of the processes in bytes, and counts shared pages once. It returns
+// early when the sum reaches enough. It is slow, so call it only if the sum of resident sizes is too large.
 func sumProportionalMemory(pids []int, held, enough int64) int64 {
 	var all, files int64 // files of memory that are mapped are in all, and some of them in held
 	for _, pid := range pids {

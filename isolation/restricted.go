@@ -9,8 +9,8 @@ import (
 // lowIntegrity is the relative id of the low integrity level.
 const lowIntegrity = 0x1000
 
-// tokenRestriction is the restriction of a process, as Windows reports it.
-type tokenRestriction struct {
+// processRestriction is the restriction of a process, as Windows reports it.
+type processRestriction struct {
 	integrity   uint32 // the relative id of its integrity level
 	restricted  bool   // its token has restricting ids
 	privileges  int    // number of its token's privileges; one, to traverse directories, is allowed
@@ -20,7 +20,7 @@ type tokenRestriction struct {
 }
 
 // verifyRestrictions returns an error if a restriction is missing.
-func (r tokenRestriction) verifyRestrictions() error {
+func (r processRestriction) verifyRestrictions() error {
 	var wrong []error
 	for _, c := range []struct {
 		holds bool
@@ -50,7 +50,7 @@ func (r tokenRestriction) verifyRestrictions() error {
 // suspendedChild is a new process before its first instruction.
 type suspendedChild interface {
 	assignToJob() error
-	readRestriction() (tokenRestriction, error)
+	readRestriction() (processRestriction, error)
 	resumeProcess() error
 	terminateProcess() // ends the process before it runs
 }
@@ -60,7 +60,7 @@ type suspendedChild interface {
 func confineAndResume(p suspendedChild, restricted bool) error {
 	err := p.assignToJob()
 	if err == nil && restricted {
-		var found tokenRestriction
+		var found processRestriction
 		if found, err = p.readRestriction(); err == nil {
 			err = found.verifyRestrictions()
 		}

@@ -9,19 +9,19 @@ import (
 )
 
 // fine is what a restricted process is found to be.
-var fine = tokenRestriction{integrity: lowIntegrity, restricted: true, privileges: 1, inJob: true, killOnClose: true}
+var fine = processRestriction{integrity: lowIntegrity, restricted: true, privileges: 1, inJob: true, killOnClose: true}
 
 func TestMissingRestrictionsAreReported(t *testing.T) {
 	if err := fine.verifyRestrictions(); err != nil {
 		t.Error(err)
 	}
-	for what, change := range map[string]func(*tokenRestriction){
-		"integrity level is 0x3000": func(r *tokenRestriction) { r.integrity = 0x3000 },
-		"not restricted":            func(r *tokenRestriction) { r.restricted = false },
-		"5 privileges":              func(r *tokenRestriction) { r.privileges = 5 },
-		"administrator":             func(r *tokenRestriction) { r.admin = true },
-		"not in its job":            func(r *tokenRestriction) { r.inJob = false },
-		"end with picoclaw":         func(r *tokenRestriction) { r.killOnClose = false },
+	for what, change := range map[string]func(*processRestriction){
+		"integrity level is 0x3000": func(r *processRestriction) { r.integrity = 0x3000 },
+		"not restricted":            func(r *processRestriction) { r.restricted = false },
+		"5 privileges":              func(r *processRestriction) { r.privileges = 5 },
+		"administrator":             func(r *processRestriction) { r.admin = true },
+		"not in its job":            func(r *processRestriction) { r.inJob = false },
+		"end with picoclaw":         func(r *processRestriction) { r.killOnClose = false },
 	} {
 		r := fine
 		change(&r)
@@ -35,7 +35,7 @@ func TestMissingRestrictionsAreReported(t *testing.T) {
 // scripted is a suspended process that notes what is done to it and fails where it is told to.
 type scripted struct {
 	failAt string
-	found  tokenRestriction
+	found  processRestriction
 	steps  []string
 }
 
@@ -47,21 +47,21 @@ func (s *scripted) step(name string) error {
 	return nil
 }
 
-func (s *scripted) assignToJob() error                         { return s.step("assign") }
-func (s *scripted) readRestriction() (tokenRestriction, error) { return s.found, s.step("examine") }
-func (s *scripted) resumeProcess() error                       { return s.step("resume") }
-func (s *scripted) terminateProcess()                          { _ = s.step("discard") }
+func (s *scripted) assignToJob() error                           { return s.step("assign") }
+func (s *scripted) readRestriction() (processRestriction, error) { return s.found, s.step("examine") }
+func (s *scripted) resumeProcess() error                         { return s.step("resume") }
+func (s *scripted) terminateProcess()                            { _ = s.step("discard") }
 
 func TestUnverifiedProcessIsTerminated(t *testing.T) {
 	for _, c := range []struct {
 		failAt     string
-		found      tokenRestriction
+		found      processRestriction
 		restricted bool
 		steps      string
 	}{
 		{"", fine, true, "assign examine resume"},
-		{"", tokenRestriction{}, false, "assign resume"},
-		{"", tokenRestriction{}, true, "assign examine discard"},
+		{"", processRestriction{}, false, "assign resume"},
+		{"", processRestriction{}, true, "assign examine discard"},
 		{"assign", fine, true, "assign discard"},
 		{"examine", fine, true, "assign examine discard"},
 		{"resume", fine, true, "assign examine resume discard"},

@@ -92,7 +92,7 @@ func lowerIntegrity(token windows.Token) error {
 }
 
 // readTokenRestriction reads the restrictions of a token.
-func readTokenRestriction(token windows.Token) (r tokenRestriction, err error) {
+func readTokenRestriction(token windows.Token) (r processRestriction, err error) {
 	if r.restricted, err = token.IsRestricted(); err != nil {
 		return r, fmt.Errorf("find out whether a token is restricted: %w", err)
 	}

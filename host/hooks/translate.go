@@ -159,7 +159,7 @@ func (f claudeArgMapping) valueToClaude(value json.RawMessage, args jsonObject, 
 		return encodeJSON(there), ok
 	case endLineToCount:
 		end, err := strconv.ParseInt(string(value), 10, 32)
-		return encodeJSON(end - firstLineToRead(args["start_line"]) + 1), err == nil
+		return encodeJSON(end - parseReadStartLine(args["start_line"]) + 1), err == nil
 	case zeroCountToAll:
 		return encodeJSON(true), string(value) == "0"
 	case editList:
@@ -192,7 +192,7 @@ func (f claudeArgMapping) valueFromClaude(value json.RawMessage, input jsonObjec
 		return nil, fmt.Errorf("%s is not known", value)
 	case endLineToCount:
 		n, err := strconv.ParseInt(string(value), 10, 32)
-		return encodeJSON(firstLineToRead(input["offset"]) + n - 1), err
+		return encodeJSON(parseReadStartLine(input["offset"]) + n - 1), err
 	case zeroCountToAll:
 		if b, err := strconv.ParseBool(string(value)); err != nil || !b {
 			return nil, err
@@ -211,8 +211,8 @@ func (f claudeArgMapping) valueFromClaude(value json.RawMessage, input jsonObjec
 	return value, nil
 }
 
-// firstLineToRead returns the start line of a read; 1 if the value is not a number.
-func firstLineToRead(value json.RawMessage) int64 {
+// parseReadStartLine returns the start line of a read; 1 if the value is not a number.
+func parseReadStartLine(value json.RawMessage) int64 {
 	if n, err := strconv.ParseInt(string(value), 10, 32); err == nil {
 		return n
 	}

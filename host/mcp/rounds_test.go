@@ -49,7 +49,7 @@ func TestAnswerBoundToCall(t *testing.T) {
 // openTestStates opens the states of a directory.
 func openTestStates(t *testing.T, dir string) *requestStateIssuer {
 	t.Helper()
-	states, err := openRequestStates(dir)
+	states, err := openRequestStateStore(dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -80,7 +80,7 @@ func NewServer(s toolProvider, version, instructions string) *Server {
 // PersistQuestionStates stores the states of an agent's questions in a home, so that users' answers are valid after a
 // restart. Call it before the server serves.
 func (s *Server) PersistQuestionStates(home, agent string) error {
-	states, err := openRequestStates(home)
+	states, err := openRequestStateStore(home)
 	if err != nil {
 		return err
 	}

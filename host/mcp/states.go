@@ -45,8 +45,8 @@ func newMemoryRequestStates() *requestStateIssuer {
 	return &requestStateIssuer{key: []byte(rand.Text() + rand.Text()), used: map[string]time.Time{}}
 }
 
-// openRequestStates opens the request states of a home. It creates their directory and signing key if necessary.
-func openRequestStates(home string) (*requestStateIssuer, error) {
+// openRequestStateStore opens the request states of a home. It creates their directory and signing key if necessary.
+func openRequestStateStore(home string) (*requestStateIssuer, error) {
 	s := &requestStateIssuer{home: home, dir: filepath.Join(home, "mcp-states")}
 	err := os.MkdirAll(s.dir, 0o700)
 	if err == nil {

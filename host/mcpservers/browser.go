@@ -20,8 +20,8 @@ func usesBrowser(data string) bool {
 	})
 }
 
-// browserEnv returns the variables that have libraries start this machine's Chromium. Chromium can't create its own
-// sandbox inside picoclaw's.
+// browserEnv returns environment variables that make browser libraries start the Chromium of this machine, without
+// its own sandbox, which can't be created inside another one.
 func browserEnv(s *ServerSpec) (map[string]string, error) {
 	if !s.Browser {
 		return nil, nil

@@ -115,7 +115,8 @@ func collectStrings(v any) (out []string) {
 	return out
 }
 
-// RebuildWithGrants builds a package with the files and tools of an installed version, without a fetch, and spec's grants.
+// RebuildWithGrants builds a package from the files and tools of an installed version, with the grants of spec. It
+// fetches nothing.
 func RebuildWithGrants(s *store.Store, id string, pin *store.InstalledPlugin, spec *ServerSpec) (*store.StagedPackage, error) {
 	if err := spec.Validate(); err != nil {
 		return nil, err

@@ -116,8 +116,8 @@ func (s *Session) commandEnv() map[string]string {
 	return env
 }
 
-// LoggedCommandWithoutUndo returns the command of a logged call if undo does not cover its changes; otherwise "".
-func (s *Session) LoggedCommandWithoutUndo(r audit.Record) string {
+// FindLoggedCommandWithoutUndo returns the command of a logged call if undo does not cover its changes; otherwise "".
+func (s *Session) FindLoggedCommandWithoutUndo(r audit.Record) string {
 	t, _ := s.findTool(r.Tool)
 	if t == nil || r.WasDenied() {
 		return ""

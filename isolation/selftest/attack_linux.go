@@ -26,7 +26,7 @@ const passedFD = 3
 const IsSupported = true
 
 // RunAttacks tries to escape from this process's sandbox, and writes one AttackResult per protection as a line of
-// JSON. It attacks only its targets. RunSelfTest provides the arguments.
+// JSON. RunSelfTest provides the arguments, which name the files and addresses to attack.
 func RunAttacks(args []string, out io.Writer) error {
 	var at attackTargets
 	if len(args) != 1 || json.Unmarshal([]byte(args[0]), &at) != nil || !filepath.IsAbs(at.Outside) {

@@ -14,8 +14,7 @@ var errLinuxOnly = errors.New("there is a self-test on Linux only")
 // IsSupported reports whether this operating system has attacks to run.
 const IsSupported = false
 
-// RunAttacks tries to escape from this process's sandbox, and writes one AttackResult per protection as a line of
-// JSON. It attacks only its targets. RunSelfTest provides the arguments.
+// RunAttacks returns an error: this operating system has no attacks to run.
 func RunAttacks([]string, io.Writer) error { return errLinuxOnly }
 
 // attackSandbox runs the attacks in a sandbox with the rights of a plugin that runs commands.

@@ -59,7 +59,7 @@ func attackSandbox(ctx context.Context, o Options) (results []AttackResult, _ er
 	return results, err
 }
 
-// runForOutput runs cmd and returns its short output; stderr is in the error.
+// runForOutput runs cmd and returns its standard output. An error contains its standard error.
 func runForOutput(ctx context.Context, iso *isolation.Starter, cmd *exec.Cmd, p isolation.Profile) ([]byte, error) {
 	var read [2]*os.File
 	var written [2]*os.File

@@ -27,8 +27,8 @@ const (
 
 var errLarge = errors.New("the file is too large")
 
-// readMatchingLines returns at most limit matching lines of a file, with context, from after+1 on; more reports others.
-// known is the number of matching lines; 0 if unknown.
+// readMatchingLines returns the matching lines of a file after line number after, with context, at most limit of them.
+// more reports whether the file has others. known is the number of matching lines, or 0.
 func (q *grepQuery) readMatchingLines(w *workspace.Workspace, path, shown string, known, after, limit, context int) (found []lineMatch,
 	more bool, err error) {
 	data, err := readSearchedFile(w, path)

@@ -19,11 +19,11 @@ type changeRecorder struct {
 
 	mu          sync.Mutex
 	activeCalls int // number of calls in progress
-	operation   *activeOperation
+	operation   *activeUndoOperation
 }
 
-// activeOperation is an operation of the undo history that is in progress.
-type activeOperation struct {
+// activeUndoOperation is an operation of the undo history that is in progress.
+type activeUndoOperation struct {
 	monitor  *workspace.ProtectionEnforcer
 	recorder *undo.Recorder // nil if undo is disabled
 }
@@ -62,8 +62,8 @@ func newChangeObserver[M any](notice func(*workspace.ProtectionEnforcer, M) erro
 }
 
 // newOperation starts an operation.
-func (k *changeRecorder) newOperation(tool string, approved bool) *activeOperation {
-	p := &activeOperation{}
+func (k *changeRecorder) newOperation(tool string, approved bool) *activeUndoOperation {
+	p := &activeUndoOperation{}
 	o := workspace.EnforcerOptions{Approved: approved, Background: true}
 	if k.store != nil {
 		p.recorder = k.store.NewRecorder(k.env.Workspace, undo.RecordOptions{Tool: tool, Summary: tool, Observe: true})

@@ -194,7 +194,7 @@ func (u *undoRun) placeStagedFile(index int, d *cachedDir, name string, replaced
 // the expected one, it swaps both back and returns an error.
 func (u *undoRun) replaceFile(from *cachedDir, temp string, d *cachedDir, name string, replaced *fileStat) error {
 	aside := temp
-	u.touched[replaced.ID] = true // its other names stay
+	u.touched[replaced.ID] = true                                                  // its other names stay
 	if err := exchangeNames(from.dirHandle, temp, d.dirHandle, name); err != nil { // a file system that can't
 		aside = newTempName()
 		if err := d.renameNoReplace(name, from.dirHandle, aside); err != nil {

@@ -49,7 +49,8 @@ func preserveMetadata(old *os.File, info fs.FileInfo, f *os.File) error {
 // unmappedOwnerID is the user or group id that a user namespace shows for unmapped owners.
 const unmappedOwnerID = 65534
 
-// isUnmappedID reports whether an owner has no id in this user namespace. The shown id then belongs to another user.
+// isUnmappedID reports whether an owner has no id in this user namespace. The kernel then
+// reports unmappedOwnerID in its place. kind is uid or gid.
 func isUnmappedID(id uint32, kind string) bool {
 	if id != unmappedOwnerID {
 		return false

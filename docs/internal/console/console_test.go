@@ -15,7 +15,7 @@ func TestConversationsAreFoundOnAPage(t *testing.T) {
 		{Command: "cat <<E\nb\nE", Want: []string{"b", "> c"}},
 		{Command: "true"},
 	}
-	if diff := cmp.Diff(want, ParsePage(page)); diff != "" {
+	if diff := cmp.Diff(want, ParseTerminalSteps(page)); diff != "" {
 		t.Error(diff)
 	}
 }

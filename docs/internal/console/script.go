@@ -16,8 +16,8 @@ type Step struct {
 // consoleBlock matches a terminal session on a Markdown page.
 var consoleBlock = regexp.MustCompile("(?ms)^```console\n(.*?)^```$")
 
-// ParsePage returns the steps of all terminal sessions on a Markdown page, in order.
-func ParsePage(page string) []Step {
+// ParseTerminalSteps returns the steps of all terminal sessions on a Markdown page, in order.
+func ParseTerminalSteps(page string) []Step {
 	var steps []Step
 	for _, found := range consoleBlock.FindAllStringSubmatch(page, -1) {
 		steps = append(steps, ParseSession(found[1])...)

@@ -286,12 +286,12 @@ func decodeArguments(raw json.RawMessage) (string, error) {
 
 // BuildReply returns the reply.
 func (a *replyAssembler) BuildReply(from string) (*agent.ModelReply, error) {
-	m := agent.Message{Role: agent.Assistant, Text: a.text.String(), From: from, Extra: encodeFields(a.extra)}
+	m := agent.Message{Role: agent.Assistant, Text: a.text.String(), From: from, Extra: encodeFieldMap(a.extra)}
 	for _, c := range a.calls {
 		if c.name == "" {
 			return nil, errors.New("a tool call has no name")
 		}
-		one := agent.ToolCall{ID: c.id, Tool: c.name, Extra: encodeFields(c.extra)}
+		one := agent.ToolCall{ID: c.id, Tool: c.name, Extra: encodeFieldMap(c.extra)}
 		switch text := strings.TrimSpace(c.arguments.String()); {
 		case text == "":
 			one.Arguments = json.RawMessage("{}")
@@ -321,8 +321,8 @@ func mergeFieldPieces(a, b json.RawMessage) json.RawMessage {
 // isPresent reports whether a field exists and is not null.
 func isPresent(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
 
-// encodeFields returns fields as JSON; nil if there are none.
-func encodeFields(f jsonFields) json.RawMessage {
+// encodeFieldMap returns fields as JSON; nil if there are none.
+func encodeFieldMap(f jsonFields) json.RawMessage {
 	if len(f) == 0 {
 		return nil
 	}

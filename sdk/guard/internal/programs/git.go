@@ -32,7 +32,7 @@ func gitUses(c programCall) []ArgumentUse {
 		}
 	}
 	if c.verbName() == "config" {
-		return resolveRelativePaths(append(uses, gitConfigUses(c, at)...))
+		return resolveRelativePaths(append(uses, usesOfGitConfig(c, at)...))
 	}
 	from := len(uses)
 	uses = c.appendOperandUses(uses, at)
@@ -63,7 +63,7 @@ func (c *programCall) isGitRevisionFile(text string) bool {
 	return false
 }
 
-func gitConfigUses(c programCall, at []int) []ArgumentUse {
+func usesOfGitConfig(c programCall, at []int) []ArgumentUse {
 	var rest []string
 	for _, i := range at {
 		if text := c.args[i].Text; text != "set" && text != "get" {

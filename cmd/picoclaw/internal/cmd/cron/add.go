@@ -124,7 +124,7 @@ func (v *AddOptions) parseJobFlags(now time.Time) (err error) {
 	return err
 }
 
-// checkCommandAllowed returns an error if the guard, asked as for a run, does not allow the command.
+// checkCommandAllowed returns an error if the guard would not allow a scheduled run of the command.
 func (v *AddOptions) checkCommandAllowed() error {
 	if !v.agentConfig.Tools.Cron.AllowCommand {
 		return cli.FailedError(errors.New(crontool.CommandsDisabledError().AgentText()))

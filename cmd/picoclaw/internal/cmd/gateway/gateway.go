@@ -202,7 +202,7 @@ func (o *Options) openFleetRuntime(cfg *config.Config) (gateway.Runtime, error) 
 	if err != nil {
 		return nil, err
 	}
-	remote, err := host.OpenRemoteAgents(host.RemoteAgentOptions{Fleet: f.Fleet, Config: cfg, Version: o.Version,
+	remote, err := host.ServeRemoteAgents(host.RemoteAgentOptions{Fleet: f.Fleet, Config: cfg, Version: o.Version,
 		Logger: logger.Named("gateway"),
 		Token:  func(agent string) (string, error) { return hosts.ReadOrCreateAgentToken(cfg.Home().Path, agent) }})
 	if err != nil {

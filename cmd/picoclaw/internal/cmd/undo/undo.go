@@ -251,7 +251,7 @@ func findUntrackedCommand(s *session.Session, since time.Time) (command string, 
 		}
 		for _, r := range page.Records {
 			if r.EndTime().After(at) {
-				if text := s.LoggedCommandWithoutUndo(r); text != "" {
+				if text := s.FindLoggedCommandWithoutUndo(r); text != "" {
 					command, at = text, r.EndTime()
 				}
 			}
