@@ -26,7 +26,8 @@ func (u *undoRun) vacateNewNames() error {
 		isOurs := after != nil && (!u.force || u.isUnchangedSince(now, after, nil))
 		path := filepath.Join(d.path, string(s.Name))
 		switch {
-		case s.Before == none && !isOurs && u.permit(mutation.FileMutation{Kind: mutation.Remove, Path: path, Dir: now.Mode.IsDir()}) != nil:
+		case !isOurs && now.Mode.IsDir() && u.permit(mutation.FileMutation{Kind: mutation.Rename, Path: path, To: path + ".aside"}) != nil,
+			!isOurs && !now.Mode.IsDir() && u.permit(mutation.FileMutation{Kind: mutation.Remove, Path: path}) != nil:
 			return &PathConflict{path, protectedPath}
 		case s.Before == none && (after == nil || after.Created):
 			return nil

@@ -100,6 +100,30 @@ func TestRefusedGitCommandIsUndone(t *testing.T) {
 	}
 }
 
+func TestForcedUndoSparesOthersProtectedFiles(t *testing.T) {
+	t.Parallel()
+	a := clitest.NewAgent(t, true, "PICOCLAW_WORKSPACE_PROTECT_ENABLED=true")
+	a.RunBashDirectly("git init -q src; cd src; mkdir .vscode; echo agent | tee .envrc .husky > .vscode/tasks.json; git add -A; git commit -qm one")
+	call := a.StartBatch()
+	lastChange := func() string {
+		return strings.Fields(call(clitest.ToolCall{Tool: "history", Args: map[string]any{}}).Text)[0]
+	}
+	call(clitest.NewExecCall("git clone -q src cl"))
+	cloned := lastChange()
+	a.RunBashDirectly("echo user | tee cl/.envrc cl/.husky > cl/.vscode/tasks.json; cp -a cl ../edited")
+	call(clitest.ToolCall{Tool: "undo", Args: map[string]any{"id": cloned, "force": true}})
+	a.RunBashDirectly("for f in .envrc .husky .vscode/tasks.json; do cmp ../edited/$f cl/$f; done")
+	a.RunBashDirectly("rm -rf cl")
+	call(clitest.NewExecCall("git clone -q src cl"))
+	call(clitest.ToolCall{Tool: "undo", Args: map[string]any{}})
+	undone := lastChange()
+	a.RunBashDirectly("test ! -e cl/.envrc; cp -a ../edited cl")
+	if r := call(clitest.ToolCall{Tool: "undo", Args: map[string]any{"id": undone, "force": true}}); !strings.Contains(r.Text+r.Error.Message, "is protected") {
+		t.Errorf("it names no protected file: %s%s", r.Text, r.Error.Message)
+	}
+	a.RunBashDirectly("for f in .envrc .husky .vscode/tasks.json; do cmp ../edited/$f cl/$f; done")
+}
+
 // onlyEntryPoints drops the files that the user's git and editors do not act on, and what moves with the clock.
 func onlyEntryPoints(all map[string]string) map[string]string {
 	kept := map[string]string{}
