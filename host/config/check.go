@@ -2,6 +2,7 @@ package config
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -157,6 +158,9 @@ func (c *documentChecker) checkLeaf(n *documentNode, key *KeySpec, path string) 
 		if n.kind != numberNode || err != nil || f < 0 || math.IsInf(f, 0) {
 			return nil, wrongKindError(n, path, "a number that is not below 0")
 		}
+		if key.Max != 0 && f > float64(key.Max) {
+			return nil, newError(n.origin, path, fmt.Sprintf("%s is not between 0 and %d", n.scalar, key.Max), "")
+		}
 		return f, nil
 	case SizeType:
 		if n.kind != textNode && n.kind != numberNode {
@@ -201,11 +205,14 @@ func (c *documentChecker) checkStringMap(n *documentNode, path string) (any, *Er
 
 func checkInteger(n *documentNode, key *KeySpec, path string) (any, *Error) {
 	i, err := strconv.ParseInt(n.scalar, 10, 64)
-	if n.kind != numberNode || err != nil {
+	tooLarge := errors.Is(err, strconv.ErrRange)
+	switch {
+	case n.kind != numberNode || err != nil && !tooLarge:
 		return nil, wrongKindError(n, path, "a whole number")
-	}
-	if (key.Min != 0 || key.Max != 0) && (i < key.Min || i > key.Max) {
-		return nil, newError(n.origin, path, fmt.Sprintf("%d is not between %d and %d", i, key.Min, key.Max), "")
+	case (key.Min != 0 || key.Max != 0) && (tooLarge || i < key.Min || i > key.Max):
+		return nil, newError(n.origin, path, fmt.Sprintf("%s is not between %d and %d", n.scalar, key.Min, key.Max), "")
+	case tooLarge:
+		return nil, newError(n.origin, path, n.scalar+" does not fit in 64 bits", "")
 	}
 	return i, nil
 }

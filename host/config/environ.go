@@ -80,12 +80,8 @@ func parseVariableValue(t KeyType, value string, origin Origin) (*documentNode, 
 		if value == "true" || value == "false" {
 			n.kind = booleanNode
 		}
-	case NumberType:
+	case NumberType, IntType:
 		if _, err := strconv.ParseFloat(value, 64); err == nil {
-			n.kind = numberNode
-		}
-	case IntType:
-		if strings.Trim(value, "0123456789") == "" && value != "" {
 			n.kind = numberNode
 		}
 	case StringsType:

@@ -55,6 +55,9 @@ func jsonSchemaOfKey(e *keyNode) *jsonschema.Schema {
 		}
 	case NumberType:
 		s.Type, s.Minimum = "number", jsonschema.Ptr(0.0)
+		if e.key.Max != 0 {
+			s.Maximum = jsonschema.Ptr(float64(e.key.Max))
+		}
 	case SizeType:
 		s.Types = []string{"string", "integer"}
 		s.Pattern = sizeJSONPattern

@@ -146,8 +146,8 @@ func readConfigFile(path string) (*documentNode, *Error) {
 // checkFileMode returns an error if every user can write to a configuration file, because the file controls agents. It
 // checks nothing on Windows, where modes are meaningless.
 func checkFileMode(path string, info fs.FileInfo) *Error {
-	if runtime.GOOS == "windows" {
-		return nil
+	if runtime.GOOS == "windows" || !info.Mode().IsRegular() {
+		return nil // reading it reports that it is no regular file
 	}
 	origin := Origin{Source: FileSource, Name: path}
 	if mode := info.Mode(); mode.Perm()&0o002 != 0 {

@@ -36,6 +36,9 @@ func TestWorldWritableConfigIsRefused(t *testing.T) {
 		if err := os.Chmod(dir, c.dir); err != nil {
 			t.Fatal(err)
 		}
+		if _, err := Load(LoadOptions{File: dir, Environ: []string{"HOME=" + dir}}); err == nil || !strings.Contains(err.Error(), "not a regular file") {
+			t.Errorf("%s: the directory as a file: %v", name, err)
+		}
 		_, err := Load(LoadOptions{File: file, Environ: []string{"HOME=" + dir}})
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s: %v; want %q", name, err, c.want)
