@@ -59,6 +59,9 @@ func openRegularFile(path string, flag int) (*os.File, os.FileInfo, error) {
 }
 
 func damagedFileError(path, fault string) error {
+	if filepath.Base(path) != filepath.Base(LogPath("")) { // a rotated file, which the home does not list
+		return fmt.Errorf("%s %s; restore a copy, or move it away", path, fault)
+	}
 	return fmt.Errorf("%s %s; restore a copy, or move it away and remove its line from %s to begin a new log", path, fault,
 		statefiles.StateListPath(filepath.Dir(filepath.Dir(path))))
 }
@@ -161,7 +164,8 @@ func (l *Log) rotateAndWriteRecord(record []byte) error {
 	record = l.last.linkFirstRecord(record, before)
 	next := l.last.nextHash(record)
 	if err := os.WriteFile(l.path+nextSuffix, next.formatLine(record), 0o600); err != nil {
-		return errors.Join(err, os.Remove(l.path+nextSuffix))
+		_ = os.Remove(l.path + nextSuffix) // it may not exist
+		return err
 	}
 	at := time.Now().UTC()
 	for {

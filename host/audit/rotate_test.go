@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 )
 
 // writerVariable has this test binary be a process that writes to a log: its path, size limit and number of records.
@@ -175,5 +176,41 @@ func TestRemovedFileIsRecreated(t *testing.T) {
 		if got := len(read(t, path)); got != 1 {
 			t.Errorf("%d records", got)
 		}
+	}
+}
+
+func TestDamagedRotatedFileHasRemedy(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	path := LogPath(home)
+	log := open(t, path, LogOptions{})
+	rotated := rotatedFilePath(path, time.Now())
+	if err := os.Mkdir(rotated, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := log.Write(record("x")); err != nil {
+		t.Errorf("a write after a damaged file: %v", err)
+	}
+	if err := verifyError(path); err == nil || !strings.Contains(err.Error(), rotated) || strings.Contains(err.Error(), "files.json") {
+		t.Errorf("%v; want an error about %s alone", err, rotated)
+	}
+}
+
+func TestFailedRotationIsOneError(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "audit.jsonl")
+	log := open(t, path, LogOptions{MaxSize: 300})
+	if err := os.MkdirAll(filepath.Join(path+nextSuffix, "full"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	var err error
+	for i := 0; i < 10 && err == nil; i++ {
+		err = log.Write(record("x"))
+	}
+	if err == nil || strings.Contains(err.Error(), "\n") {
+		t.Errorf("%v; want one error", err)
+	}
+	if err := os.RemoveAll(path + nextSuffix); err != nil {
+		t.Fatal(err)
 	}
 }
