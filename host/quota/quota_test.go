@@ -89,7 +89,7 @@ func TestCommandsWaitForCommandsOnly(t *testing.T) {
 		take(t, l, "modest", command).Release()
 		var over *ExceededError
 		if _, _, err := l.AcquireSlot(t.Context(), "greedy", command, time.Second, quiet); !errors.As(err, &over) ||
-			over.Key != CommandsKey || !strings.HasSuffix(over.Why, "and none of them has ended within 1s") {
+			over.Key != CommandsKey || !strings.HasSuffix(over.Why, "and this call's turn did not come within 1s") {
 			t.Errorf("after its deadline: %v", err)
 		}
 		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, nil)

@@ -94,7 +94,7 @@ func (l *UsageLedger) enterGate(ctx context.Context, a *agentCounters, g *admiss
 	select {
 	case <-w.admitted:
 	case <-timer.C:
-		err = &ExceededError{key, fmt.Sprintf("%s, and none of them has ended within %s", why, maxWait.Round(time.Second/10))}
+		err = &ExceededError{key, fmt.Sprintf("%s, and this call's turn did not come within %s", why, maxWait.Round(time.Second/10))}
 	case <-ctx.Done():
 		err = &WaitCancelledError{key, why, ctx.Err()}
 	}

@@ -179,7 +179,7 @@ func TestQueuedCallIsRefusedAtTimeout(t *testing.T) {
 	defer holding(t, openSession(t, openWith(t, session.HostOptions{QuotaLedger: ledger}, onlyOne)))()
 	s := openSession(t, openWith(t, session.HostOptions{QuotaLedger: ledger}, onlyOne, "PICOCLAW_TOOLS_EXEC_TIMEOUT_SECONDS=1"))
 	r := call(t, s, "exec", map[string]any{"command": "true"})
-	if r.Err == nil || r.Err.Rule != quota.CallsKey || !strings.Contains(r.Err.Message, "none of them has ended within 1s") {
+	if r.Err == nil || r.Err.Rule != quota.CallsKey || !strings.Contains(r.Err.Message, "this call's turn did not come within 1s") {
 		t.Errorf("%+v", r.Err)
 	}
 }
