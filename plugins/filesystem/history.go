@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/picoclaw/picoclaw/internal/hiddentext"
+	"github.com/picoclaw/picoclaw/internal/paths"
 	"github.com/picoclaw/picoclaw/sdk"
 	"github.com/picoclaw/picoclaw/sdk/guard"
 	"github.com/picoclaw/picoclaw/sdk/undo"
@@ -22,6 +23,8 @@ type historyInput struct {
 type historyOutput struct {
 	Operations []historyEntry `json:"operations"`
 	More       bool           `json:"more,omitempty" jsonschema:"Older operations exist"`
+
+	elsewhere int // operations of other workspaces
 }
 
 // historyEntry is an operation of the undo history in the result.
@@ -40,10 +43,13 @@ type historyEntry struct {
 	NotCovered []string            `json:"not_covered,omitempty" jsonschema:"Changes that undo does not restore"`
 }
 
-// Text returns one line per operation, the latest first.
+// Text returns one line per operation, the latest first. With an error there is no text.
 func (o historyOutput) Text() string {
+	if o.Operations == nil {
+		return ""
+	}
 	if len(o.Operations) == 0 {
-		return "there are no changes to undo"
+		return "there are no changes to undo" + describeElsewhere(o.elsewhere)
 	}
 	var b strings.Builder
 	for _, op := range o.Operations {
@@ -84,6 +90,7 @@ func newHistoryTool(m *pluginState) sdk.Tool {
 			err := m.store.EachOperation(func(op *undo.Operation) bool {
 				extent := extents.Add(op)
 				if !mayShowOperation(&req.Environment, op) {
+					out.elsewhere += countElsewhere(&req.Environment, op)
 					return true
 				}
 				if len(out.Operations) == limit {
@@ -96,7 +103,10 @@ func newHistoryTool(m *pluginState) sdk.Tool {
 				})
 				return true
 			})
-			return out, err
+			if err != nil {
+				return historyOutput{}, err
+			}
+			return out, nil
 		},
 		sdk.Traits{
 			ReadOnly: true, TextResult: true, Sets: []string{picoclawSet, moduleSet},
@@ -126,6 +136,24 @@ func mayShowOperation(env *sdk.Environment, op *undo.Operation) bool {
 		return true
 	}
 	return !slices.ContainsFunc(op.Changes.Names, func(path string) bool { return !mayRestore(env, path) })
+}
+
+// countElsewhere returns 1 for an operation outside the workspace, and 0 for others. After a move of the workspace, all
+// operations are outside.
+func countElsewhere(env *sdk.Environment, op *undo.Operation) int {
+	if op.Changes != nil && slices.ContainsFunc(op.Changes.Names, func(path string) bool { return paths.Within(env.Workspace.Dir(), path) }) {
+		return 0
+	}
+	return 1
+}
+
+// describeElsewhere returns the end of a message without operations. It names no path, which a restricted agent must
+// not see.
+func describeElsewhere(count int) string {
+	if count == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" in this workspace; the history has %d operations of workspaces with other paths", count)
 }
 
 // newRestorePolicyCheck returns a function that checks whether undo may restore a path or anything below it.

@@ -78,11 +78,15 @@ func newUndoTool(m *pluginState) sdk.Tool {
 // interrupted undo is such an operation.
 func (m *pluginState) chooseOperation(env *sdk.Environment, id string) (*undo.Operation, error) {
 	var chosen *undo.Operation
-	extent, extents := undo.ExtentNone, undo.UndoStatuses{}
+	elsewhere, extent, extents := 0, undo.ExtentNone, undo.UndoStatuses{}
 	err := m.store.EachOperation(func(op *undo.Operation) bool {
 		extent = extents.Add(op)
+		if !mayShowOperation(env, op) {
+			elsewhere += countElsewhere(env, op)
+			return true
+		}
 		isLast := extent != undo.ExtentWhole && (op.Undoes == "" || op.IsUnfinished())
-		if id != "" && op.ID != id || id == "" && !isLast || !mayShowOperation(env, op) {
+		if id != "" && op.ID != id || id == "" && !isLast {
 			return true
 		}
 		chosen = op
@@ -94,7 +98,7 @@ func (m *pluginState) chooseOperation(env *sdk.Environment, id string) (*undo.Op
 	case chosen == nil && id != "":
 		return nil, sdk.Errorf(sdk.NotFound, "%v", &undo.UnknownOperationError{ID: id})
 	case chosen == nil:
-		return nil, sdk.Errorf(sdk.NotFound, "there is nothing to undo")
+		return nil, sdk.Errorf(sdk.NotFound, "there is nothing to undo%s", describeElsewhere(elsewhere))
 	case extent == undo.ExtentWhole:
 		return nil, sdk.Errorf(sdk.Conflict, "%s (%s) is already undone", chosen.ID, hiddentext.QuoteUnprintable(chosen.Summary)).
 			WithHint("undo of the undo, which history lists, makes the changes again")

@@ -432,3 +432,27 @@ func TestForcedUndoSuggestsNoForce(t *testing.T) {
 		}
 	}
 }
+
+func TestUndoNamesOtherWorkspaces(t *testing.T) {
+	t.Parallel()
+	store := undo.StoreOptions{Dir: t.TempDir()}
+	before := sdktest.Start(t, newPlugin(), sdktest.Options{Takeback: store})
+	for _, name := range []string{"a", "b", "c"} {
+		must(t, before, "write_file", args{"path": name, "content": "x"})
+	}
+	must(t, before, "undo", args{})
+	moved := sdktest.Start(t, newPlugin(), sdktest.Options{Takeback: store})
+	const want = "4 operations of workspaces with other paths"
+	if r := moved.Call("history", args{}); r.Err != nil || !strings.Contains(r.Text, want) {
+		t.Errorf("history: %q %v", r.Text, r.Err)
+	}
+	if r := moved.Call("undo", args{}); r.Err == nil || !strings.Contains(r.Err.GetMessage(), want) {
+		t.Errorf("undo: %q %v", r.Text, r.Err)
+	}
+	if err := errors.Join(os.Rename(store.Dir, store.Dir+".away"), os.WriteFile(store.Dir, nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if r := moved.Call("history", args{}); r.Err == nil || r.Text != "" {
+		t.Errorf("history of an unreadable store: %q %v", r.Text, r.Err)
+	}
+}
