@@ -105,3 +105,23 @@ func TestInterruptedCreationOfHubContinues(t *testing.T) {
 		}
 	}
 }
+
+func TestReadableHubIsRefused(t *testing.T) {
+	t.Parallel()
+	for name, mode := range map[string]os.FileMode{"keys": 0o755, "authority.pem": 0o640, "store": 0o701} {
+		dir, _ := revokedHub(t)
+		path := filepath.Join(dir, name)
+		if err := os.Chmod(path, mode); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := hub.Open(dir); err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "chmod -R go= "+dir) {
+			t.Errorf("%s with mode %o: %v", name, mode, err)
+		}
+		if err := os.Chmod(path, mode&0o700); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := hub.Open(dir); err != nil {
+			t.Errorf("%s after the remedy: %v", name, err)
+		}
+	}
+}

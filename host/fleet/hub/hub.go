@@ -11,6 +11,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -44,6 +45,13 @@ func Open(dir string) (*Hub, error) {
 	h := &Hub{dir: dir}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("the hub: %w", err)
+	}
+	for _, name := range []string{"keys", "authority.pem", "store"} {
+		info, err := os.Stat(h.path(name))
+		if err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
+			return nil, fmt.Errorf("the hub: other users can access %s (mode %04o), and it contains secrets; run `chmod -R go= %s`, "+
+				"and create a new hub if another user may have read it", h.path(name), info.Mode().Perm(), dir)
+		}
 	}
 	err := h.change(func(*Register) error {
 		if h.isNew() {
