@@ -73,6 +73,10 @@ func (o *VerifyOptions) runVerify(ctx context.Context) error {
 	if err == nil && o.head != "" && !found.HasWanted {
 		err = errors.New("no entry has this head: the log was truncated or rewritten since you noted it")
 	}
+	if testimony != nil && testimony.Notes == 0 && (testimony.Count > 0 || testimony.Invalid > 0) {
+		return cli.FailedError(fmt.Errorf("the witness %s is empty or damaged: it has no notes, and %s unreadable", o.witness,
+			terminal.Pluralize(testimony.Invalid, "line")))
+	}
 	if err == nil && testimony != nil && testimony.Verdict != audit.LogMatches {
 		err = fmt.Errorf("%s: %s", testimony.Verdict, testimony.Why)
 	}
