@@ -156,6 +156,28 @@ func (g *Gateway) currentStatus() Status {
 // ErrNotRunning means that no gateway runs with this PICOCLAW_HOME.
 var ErrNotRunning = errors.New("no gateway runs on this home; `picoclaw gateway` starts one")
 
+// lostSocketError means that another process is the daemon of the home and has no control socket. It is an
+// ErrNotRunning.
+type lostSocketError struct {
+	pid    int
+	socket string
+}
+
+func (e *lostSocketError) Error() string {
+	return fmt.Sprintf("process %d is the daemon of this home, but its control socket %s is missing: it is starting, was removed, or "+
+		"`picoclaw mcp --http` runs; end the process with `kill %d` to start a gateway", e.pid, e.socket, e.pid)
+}
+
+func (e *lostSocketError) Is(target error) bool { return target == ErrNotRunning }
+
+// newNotRunningError returns the error for a missing key or socket.
+func (c *ControlClient) newNotRunningError() error {
+	if running, err := pidfile.ReadPidFileWithCheck(c.home); err == nil {
+		return &lostSocketError{running.PID, filepath.Join(c.home, socketName)}
+	}
+	return ErrNotRunning
+}
+
 // UnresponsiveError means that the gateway runs but does not respond.
 type UnresponsiveError struct{ PID int }
 
@@ -242,7 +264,7 @@ func (c *ControlClient) sendRequest(ctx context.Context, timeout time.Duration, 
 	}
 	key, err := os.ReadFile(filepath.Join(c.home, keyName))
 	if errors.Is(err, fs.ErrNotExist) {
-		return ErrNotRunning
+		return c.newNotRunningError()
 	}
 	if err != nil {
 		return fmt.Errorf("ask the gateway: %w", err)
@@ -250,7 +272,7 @@ func (c *ControlClient) sendRequest(ctx context.Context, timeout time.Duration, 
 	r.Header.Set("Authorization", "Bearer "+string(key))
 	response, err := c.http.Do(r)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) {
-		return ErrNotRunning
+		return c.newNotRunningError()
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
 		running, _ := pidfile.ReadPidFileWithCheck(c.home) // the PID is 0 without a pid file

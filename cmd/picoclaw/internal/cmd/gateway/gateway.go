@@ -80,6 +80,9 @@ since the directories are on other machines.`,
 }
 
 func (o *Options) runGateway(ctx context.Context) error {
+	if o.port < -1 || o.port > 65535 {
+		return cli.UsageErrorf("--port %d: want 0 to 65535", o.port)
+	}
 	cfg, err := o.LoadConfig("")
 	if err != nil {
 		return err

@@ -30,6 +30,11 @@ func TestGatewayStatus(t *testing.T) {
 	if out, code := in.Run(t, "gateway", "status"); code != clitest.ExitFailed || !strings.Contains(out, "no gateway runs") {
 		t.Errorf("without a gateway: %d %s", code, out)
 	}
+	for _, port := range []string{"65536", "-2"} {
+		if out, code := in.Run(t, "gateway", "--port", port); code != clitest.ExitUsage || !strings.Contains(out, "want 0 to 65535") {
+			t.Errorf("port %s: %d %s", port, code, out)
+		}
+	}
 	// what a container has left whose volume this is
 	if err := os.WriteFile(filepath.Join(in.Dir, pidfile.FileName), []byte(`{"pid":1}`), 0o600); err != nil {
 		t.Fatal(err)

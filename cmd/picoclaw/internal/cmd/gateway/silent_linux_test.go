@@ -131,3 +131,18 @@ func TestSlowRequestBodiesAreCut(t *testing.T) {
 	}
 	all.Wait()
 }
+
+func TestStatusNamesLostSocket(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"gateway.sock", "gateway.key"} {
+		home := clitest.NewHome(t)
+		server, _ := home.StartGateway(t)
+		if err := os.Remove(filepath.Join(home.Dir, name)); err != nil {
+			t.Fatal(err)
+		}
+		out, code := home.Run(t, "gateway", "status")
+		if code != clitest.ExitFailed || !strings.Contains(out, fmt.Sprintf("process %d ", server.Process.Pid)) || !strings.Contains(out, "gateway.sock") {
+			t.Errorf("without %s: %d %s", name, code, out)
+		}
+	}
+}
