@@ -1,7 +1,6 @@
 package workspace
 
 import (
-	"bytes"
 	"errors"
 	"io/fs"
 	"os"
@@ -34,46 +33,22 @@ func (m FileMeta) restorableMode() fs.FileMode {
 // AccessList is the extended attribute with the access control list of a file.
 const AccessList = "system.posix_acl_access"
 
-// Tags of an access control list: a list has a version in 4 bytes, and 8 bytes for each entry.
-const (
-	aclUserOwner, aclUser, aclGroupOwner, aclGroup, aclMask, aclOther = 0x01, 0x02, 0x04, 0x08, 0x10, 0x20
-)
-
-// eachACLEntry calls fn with the tag and the permission bits of each entry of an access control list.
-func eachACLEntry(list []byte, fn func(tag byte, bits *byte)) {
-	for at := 4; at+8 <= len(list); at += 8 {
-		fn(list[at], &list[at+2])
-	}
-}
-
-// equalACLExceptMode reports whether two access control lists differ in bits of the file mode only.
-func equalACLExceptMode(a, b string) bool {
-	x, y := []byte(a), []byte(b)
-	for _, list := range [][]byte{x, y} {
-		eachACLEntry(list, func(tag byte, bits *byte) {
-			if tag == aclUserOwner || tag == aclMask || tag == aclOther {
-				*bits = 0
-			}
-		})
-	}
-	return bytes.Equal(x, y)
-}
-
-// modeWithoutACL returns a mode that, without an access control list, allows nobody more than the mode with the list.
-func modeWithoutACL(mode fs.FileMode, list string) fs.FileMode {
-	group, named, mask := byte(7), byte(7), byte(7)
-	eachACLEntry([]byte(list), func(tag byte, bits *byte) {
-		switch tag {
-		case aclUser, aclGroup:
-			named &= *bits
-		case aclGroupOwner:
-			group = *bits
-		case aclMask:
-			mask = *bits
+// splitAccessList returns an access control list without the bits of the file mode, and the bits that it gives to
+// everybody whom it names. The list has a version in 4 bytes, and 8 bytes for each entry: a tag, bits, and an id.
+func splitAccessList(list string) (rest string, common byte) {
+	const owner, mask, other = 0x01, 0x10, 0x20
+	all := []byte(list)
+	common = 7
+	for at := 4; at+8 <= len(all); at += 8 {
+		tag, bits := all[at], all[at+2]
+		if tag != owner && tag != other {
+			common &= bits
 		}
-	})
-	named &= mask
-	return mode & (fs.FileMode(group&named)<<3 | fs.FileMode(named) | ^fs.FileMode(0o077))
+		if tag == owner || tag == mask || tag == other {
+			all[at+2] = 0
+		}
+	}
+	return string(all), common
 }
 
 // ApplyTo sets the metadata of the file at a name in a directory. For a symlink it sets only time and owner. If the
@@ -160,13 +135,14 @@ func (m FileMeta) setXattrs(in *os.Root, name string) (fs.FileMode, error) {
 	err = replaceXattrs(f, m.Attributes)
 	if errors.Is(err, fs.ErrPermission) || errors.Is(err, errors.ErrUnsupported) || errors.Is(err, syscall.ENOTSUP) ||
 		errors.Is(err, syscall.EINVAL) { // an access control list with an unknown user
-		list, wanted := m.Attributes[AccessList]
 		now, readErr := ReadXattrs(f)
-		if err = nil; wanted && (readErr != nil || !equalACLExceptMode(now[AccessList], list)) {
+		wanted, common := splitAccessList(m.Attributes[AccessList])
+		if has, _ := splitAccessList(now[AccessList]); readErr != nil || has != wanted { // without it, nobody may do more
 			delete(now, AccessList)
 			_ = replaceXattrs(f, now)
-			m.Mode = modeWithoutACL(m.Mode, list)
+			m.Mode &^= fs.ModePerm &^ (0o700 | fs.FileMode(common)<<3 | fs.FileMode(common))
 		}
+		err = nil
 	}
 	return m.Mode, errors.Join(err, f.Close())
 }
