@@ -33,7 +33,9 @@ func newDirCache(files *workspace.Workspace) dirCache {
 // policy does not open it. In the workspace it opens each directory through its cached parent, so the time does not
 // grow with depth.
 func (c *dirCache) openDir(path string) *cachedDir {
-	if d := c.all[path]; d != nil {
+	if d := c.all[path]; d != nil { // the ones used last stay open
+		at := slices.Index(c.order, path)
+		c.order = append(slices.Delete(c.order, at, at+1), path)
 		return d
 	}
 	dir := c.openUncached(path)
@@ -75,12 +77,7 @@ func (c *dirCache) closeDir(path string) {
 	}
 	d.closeHandles()
 	delete(c.all, path)
-	for i, p := range c.order {
-		if p == path {
-			c.order = append(c.order[:i], c.order[i+1:]...)
-			return
-		}
-	}
+	c.order = slices.DeleteFunc(c.order, func(open string) bool { return open == path })
 }
 
 // closeTree closes a directory and all below it, because their paths are about to change.
