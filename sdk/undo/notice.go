@@ -20,6 +20,7 @@ type pendingSyscall struct {
 	from    *entryChange
 	to      *entryChange
 	object  *fileObject // the object that a rename moves or that the call opened
+	unnamed bool        // it links a file without a name, which a descriptor may still change
 }
 
 // expectedEntryEvent is an expected event at a name.
@@ -141,7 +142,7 @@ func (r *Recorder) BeforeChange(m mutation.FileMutation) error {
 	case mutation.Write:
 		r.beforeWrite(m)
 	case mutation.Make:
-		r.beforeCreate(m.Thread, m.Path)
+		r.beforeCreate(m.Thread, m.Path, false)
 	case mutation.Attribute:
 		r.beforeAttribute(m)
 	case mutation.Remove:
@@ -156,7 +157,7 @@ func (r *Recorder) BeforeChange(m mutation.FileMutation) error {
 			source.current.last, source.current.used = 0, true
 		}
 		if source == nil || !source.isNameFree() {
-			r.beforeCreate(m.Thread, m.To)
+			r.beforeCreate(m.Thread, m.To, source == nil)
 		}
 	}
 	r.flushJournal()
@@ -164,9 +165,9 @@ func (r *Recorder) BeforeChange(m mutation.FileMutation) error {
 }
 
 // beforeCreate expects a new object at a name. It expects nothing at a name that exists, because the call fails there.
-func (r *Recorder) beforeCreate(thread int, path string) {
+func (r *Recorder) beforeCreate(thread int, path string, unnamed bool) {
 	if e := r.findOrAddPathEntry(path); e != nil && (e.current == nil || len(e.pending) > 0) {
-		r.expectEffects(thread, &pendingSyscall{kind: mutation.Make, effects: []expectedEntryEvent{{e, appeared}}})
+		r.expectEffects(thread, &pendingSyscall{kind: mutation.Make, unnamed: unnamed, effects: []expectedEntryEvent{{e, appeared}}})
 	}
 }
 

@@ -72,6 +72,9 @@ func (r *Recorder) matchOwnEvent(e *entryChange, kind eventKind) bool {
 	}
 	r.adoptCurrentObject(e)
 	for _, c := range calls {
+		if e.current != nil && c.unnamed {
+			e.current.unnamed, e.current.last = true, 0
+		}
 		switch {
 		case c.kind == mutation.Remove:
 			e.opens = 0 // the kernel tells nothing of files without a name
@@ -120,7 +123,9 @@ func (r *Recorder) adoptCurrentObject(e *entryChange) {
 		return
 	}
 	e.current = r.findOrAddObject(d, string(e.Name), n, true)
-	e.current.last, e.current.known = n.Changed, n
+	if e.current.known = n; !e.current.unnamed {
+		e.current.last = n.Changed
+	}
 	if e.current.isDir() {
 		r.openAndRecordDir(filepath.Join(d.path, string(e.Name))) // to be watched before the operation can close it
 	}
