@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -350,5 +352,100 @@ func TestUndoRestoresDirectoryWhereUserMovedIt(t *testing.T) {
 	if _, firstErr := os.Lstat(first); err != nil || statErr != nil || info.Mode().Perm() != 0o755 || firstErr == nil ||
 		!slices.ContainsFunc(done.Conflicts, func(c undo.PathConflict) bool { return c.Path == first }) {
 		t.Errorf("%v, %v, %v, %v: %v", err, statErr, firstErr, info, done.Conflicts)
+	}
+}
+
+// Undo works in more directories than it keeps open.
+func TestUndoInManyDirectories(t *testing.T) {
+	t.Parallel()
+	for _, count := range []int{30, 31, 32, 33, 70} {
+		w := newWorld(t, 1)
+		var files []string
+		for _, name := range []string{"f", "g"} {
+			for i := range count {
+				files = append(files, filepath.Join(w.dir, strconv.Itoa(i), "sub", name))
+			}
+		}
+		for _, path := range files {
+			must(t, os.MkdirAll(filepath.Dir(path), 0o755), write(path, 0, "was"))
+		}
+		before := w.snapshot()
+		id := operation(w, func(tell func(int, mutation.Kind, string, string)) {
+			for i, path := range files {
+				tell(1, mutation.Write, path, "")
+				if must(t, write(path, os.O_TRUNC, "agent's")); i%3 == 0 {
+					tell(1, mutation.Rename, path, files[(i+7)%len(files)]+".new")
+					must(t, os.Rename(path, files[(i+7)%len(files)]+".new"))
+				}
+			}
+		})
+		done, err := w.store.Undo(t.Context(), w.files, undo.UndoRequest{ID: id})
+		if now := w.snapshot(); err != nil || len(done.Conflicts) > 0 || !maps.Equal(now, before) {
+			t.Errorf("%d directories: %v, %v: %.500s", count, err, done.Conflicts, difference(before, now))
+		}
+	}
+}
+
+// Changes by a descriptor of a file that had no name when it was linked are the operation's.
+func TestUndoOfLinkedUnnamedFile(t *testing.T) {
+	t.Parallel()
+	for _, users := range []bool{false, true} {
+		for name, change := range map[string]func(f *os.File) error{
+			"write": func(f *os.File) error { _, err := f.WriteString("more"); return err },
+			"mode":  func(f *os.File) error { return f.Chmod(0o600) },
+			"time":  func(f *os.File) error { return unix.Futimes(int(f.Fd()), []unix.Timeval{{Sec: 1}, {Sec: 1}}) },
+			"size":  func(f *os.File) error { return f.Truncate(1) },
+		} {
+			w := newWorld(t, 1)
+			path, other := filepath.Join(w.dir, "f"), filepath.Join(w.dir, "other")
+			id := operation(w, func(tell func(int, mutation.Kind, string, string)) {
+				fd, err := unix.Open(w.dir, unix.O_TMPFILE|unix.O_RDWR, 0o640)
+				must(t, err)
+				f := os.NewFile(uintptr(fd), "unnamed")
+				tell(1, mutation.Link, "", path)
+				must(t, unix.Linkat(unix.AT_FDCWD, "/proc/self/fd/"+strconv.Itoa(fd), unix.AT_FDCWD, path, unix.AT_SYMLINK_FOLLOW))
+				for _, dir := range []string{other, filepath.Join(other, "in")} {
+					tell(1, mutation.Make, dir, "")
+					must(t, os.Mkdir(dir, 0o755))
+				}
+				w.recorder.Tick()
+				must(t, change(f), f.Close())
+				w.recorder.Tick()
+				if users {
+					must(t, write(path, os.O_APPEND, "user's"))
+					w.recorder.Tick()
+				}
+			})
+			done, err := w.store.Undo(t.Context(), w.files, undo.UndoRequest{ID: id})
+			if _, statErr := os.Lstat(path); err != nil || (len(done.Conflicts) > 0) != users || (statErr == nil) != users {
+				t.Errorf("%s, user writes %v: %v, %v, %v", name, users, err, done.Conflicts, statErr)
+			}
+		}
+	}
+}
+
+// A path is counted once although the user changed it between two changes of the operation.
+func TestChangedPathIsCountedOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 1)
+	path := filepath.Join(w.dir, "a")
+	must(t, write(path, 0, "was"))
+	w.recorder = w.store.NewRecorder(w.files, undo.RecordOptions{Tool: "exec", Observe: true})
+	for _, text := range []string{"1", "2", "3"} {
+		w.notice(1, mutation.Write, path, "")
+		must(t, write(path, os.O_TRUNC, text))
+		w.recorder.Tick()
+		must(t, write(path+".u", os.O_TRUNC, "user's"), os.Rename(path+".u", path))
+		w.recorder.Tick()
+	}
+	w.notice(1, mutation.Write, path, "")
+	must(t, write(path, os.O_TRUNC, "4"))
+	ended := w.recorder.End()
+	if ended.Changes.Changed != 1 || len(ended.Changes.Names) != 1 {
+		t.Errorf("%+v", ended.Changes)
+	}
+	done, err := w.store.Undo(t.Context(), w.files, undo.UndoRequest{ID: ended.ID})
+	if data, _ := os.ReadFile(path); err != nil || string(data) != "user's" || len(done.Conflicts) == 0 || !strings.Contains(done.Conflicts[0].Reason, "only another change") {
+		t.Errorf("%v, %v, %v: %q", err, done.Paths, done.Conflicts, data)
 	}
 }

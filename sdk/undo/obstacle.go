@@ -1,7 +1,6 @@
 package undo
 
 import (
-	"bytes"
 	"cmp"
 	"path/filepath"
 	"slices"
@@ -16,7 +15,12 @@ func (p *undoPlan) findObstacle(s *undoStep) string {
 			return ""
 		}
 		if o := p.Objects[s.Before]; o.isDir() {
-			return p.whyDirMetaChanged(o)
+			if now := p.nodes[o.index]; now != nil && o.After != nil {
+				if _, isConflict := p.mergeDirMeta(o, now.Mode, p.openDir(o.index)); isConflict {
+					return changedSince
+				}
+			}
+			return ""
 		}
 		return p.whyContentsUnrestorable(s.Before)
 	}
@@ -100,30 +104,6 @@ func (p *undoPlan) dropFormerObject(s *undoStep, why string) {
 	p.homes[s.Before] = []*undoStep{&lost}
 	s.entryChange = &rest
 	p.steps = append(p.steps, &lost)
-}
-
-// whyDirMetaChanged returns a conflict reason if somebody else changed metadata of a directory that the operation
-// changed, or "".
-func (p *undoPlan) whyDirMetaChanged(o *fileObject) string {
-	now, was := p.nodes[o.index], o.After
-	if p.force || now == nil || was == nil {
-		return ""
-	}
-	mode := uint32(o.Mode) != was.Mode && uint32(now.Mode) != was.Mode && now.Mode != o.Mode
-	owner := (o.UID != was.UID || o.GID != was.GID) && (now.UID != was.UID || now.GID != was.GID) && (now.UID != o.UID || now.GID != o.GID)
-	attributes := was.Attributes != nil && slices.ContainsFunc(o.listChangedAttributes(), func(key string) bool {
-		d := p.openDir(o.index)
-		if d == nil {
-			return false
-		}
-		has, err := d.readXattrs(".")
-		return err == nil && !bytes.Equal(has[key], was.Attributes[key]) && !bytes.Equal(has[key], o.Attributes[key])
-	})
-	only := uint32(o.Mode) == was.Mode && o.UID == was.UID && o.GID == was.GID && was.Attributes == nil && !o.Touched
-	if mode || owner || attributes || only && now.Modified != was.Modified && now.Modified != o.Modified {
-		return changedSince
-	}
-	return ""
 }
 
 // whyContentsUnrestorable returns the reason that the former contents of an existing file can't be restored, or "".

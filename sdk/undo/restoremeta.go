@@ -48,10 +48,9 @@ func (u *undoRun) applyMeta(d *cachedDir, name, path string, o *fileObject) erro
 	if err != nil && !errors.Is(err, fs.ErrPermission) || statErr != nil || n == nil {
 		return cmp.Or(err, statErr)
 	}
-	lost := u.reduced[path]
 	note := func(is bool, what string) {
-		if is && !slices.Contains(lost, what) {
-			lost = append(lost, what)
+		if is && !slices.Contains(u.reduced[path], what) {
+			u.reduced[path] = append(u.reduced[path], what)
 		}
 	}
 	note(n.UID != o.UID || n.GID != o.GID, "owner")
@@ -65,10 +64,6 @@ func (u *undoRun) applyMeta(d *cachedDir, name, path string, o *fileObject) erro
 		}
 	}
 	note(err != nil, "metadata")
-	if len(lost) > 0 {
-		slices.Sort(lost)
-		u.reduced[path] = lost
-	}
 	return nil
 }
 
@@ -127,87 +122,75 @@ func (u *undoRun) applyDirMeta(o *fileObject, path string) error {
 	if o.Now != "" && now == nil {
 		return nil // not what the operation left
 	}
-	if o.Now != "" && o.After != nil { // metadata that somebody else changed since stays
-		was := *o
-		o = &was
-		isConflict := slices.ContainsFunc(u.homes[o.index], func(s *undoStep) bool { return s.blocked != "" && s.Before == s.After })
-		if o.Attributes = u.mergeAttributes(o); isConflict {
-			o.Attributes = nil
-		}
-		if now.Modified != o.After.Modified && !u.force {
-			o.Modified = now.Modified
-		}
+	if o.Now != "" && o.After != nil {
 		mode, opened := u.modes[o.index]
 		if !opened {
 			mode = now.Mode
 		}
-		if uint32(mode) != o.After.Mode && !u.force || isConflict {
-			o.Mode = mode
-		}
-		if (now.UID != o.After.UID || now.GID != o.After.GID) && !u.force || isConflict {
-			o.UID, o.GID = now.UID, now.GID
-		}
+		merged, _ := u.mergeDirMeta(o, mode, u.dirs.openDir(path))
+		o = &merged
 	}
-	parent := u.dirs.openDir(filepath.Dir(path))
-	if parent == nil || path == u.files.Dir() {
-		return u.applyTopDirMeta(path, o)
+	d, name := u.dirs.openDir(filepath.Dir(path)), filepath.Base(path)
+	if d == nil || path == u.files.Dir() { // the policy allows it without its parent
+		d, name = u.dirs.openDir(path), "."
 	}
-	name := filepath.Base(path)
-	is, err := parent.statName(name)
+	if d == nil {
+		return nil
+	}
+	is, err := d.statName(name)
 	if _, moved := u.paths[o.index]; err != nil || is == nil || !is.Mode.IsDir() || !moved && !u.isSameObject(is.ID, o.ID) {
 		return nil //nolint:nilerr // somebody else moved or deleted it
 	}
 	u.recordChange(mutation.Attribute, path, "")
-	err = u.applyMeta(parent, name, path, o)
+	err = u.applyMeta(d, name, path, o)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	return err
 }
 
-// applyTopDirMeta restores the metadata of a directory that the policy allows without its parent.
-func (u *undoRun) applyTopDirMeta(path string, o *fileObject) error {
-	d, err := openDirHandle(u.files, path)
-	if err != nil {
-		return nil //nolint:nilerr // it was deleted
+// mergeDirMeta returns a directory with the former metadata where the current one, with a given mode, is as the
+// operation left it, and with the current metadata elsewhere. If somebody else changed metadata that the operation
+// changed, it is a conflict, and only the time can be the former one.
+func (p *undoPlan) mergeDirMeta(o *fileObject, mode fs.FileMode, d *cachedDir) (merged fileObject, isConflict bool) {
+	now, was := p.nodes[o.index], o.After
+	merged = *o
+	merged.Attributes = nil // the current ones
+	others := was.Mode != uint32(o.Mode) || was.UID != o.UID || was.GID != o.GID || was.Attributes != nil
+	if now.Modified != was.Modified && !p.force {
+		merged.Modified = now.Modified
+		isConflict = !others && !o.Touched && now.Modified != o.Modified
 	}
-	defer d.closeHandles()
-	u.recordChange(mutation.Attribute, path, "")
-	return u.applyMeta(&cachedDir{dirHandle: d}, ".", path, o)
-}
-
-// mergeAttributes returns the current extended attributes of a directory with the former values of those that the
-// operation changed. It returns nil if the operation changed none.
-func (u *undoRun) mergeAttributes(o *fileObject) map[string][]byte {
-	d := u.dirs.openDir(u.currentDirPath(o.index))
-	if o.After.Attributes == nil || d == nil {
-		return nil
+	if uint32(mode) != was.Mode && !p.force {
+		merged.Mode = mode
+		isConflict = isConflict || was.Mode != uint32(o.Mode) && mode != o.Mode
 	}
-	now, err := d.readXattrs(".")
-	if err != nil {
-		return nil
+	if (now.UID != was.UID || now.GID != was.GID) && !p.force {
+		merged.UID, merged.GID = now.UID, now.GID
+		isConflict = isConflict || (was.UID != o.UID || was.GID != o.GID) && (now.UID != o.UID || now.GID != o.GID)
 	}
-	for _, key := range o.listChangedAttributes() {
-		if value, had := o.Attributes[key]; !u.force && !bytes.Equal(now[key], o.After.Attributes[key]) {
-			continue
-		} else if had {
-			now[key] = value
-		} else {
-			delete(now, key)
+	if was.Attributes != nil && d != nil {
+		has, err := d.readXattrs(".")
+		if merged.Attributes = has; err != nil {
+			return merged, true
+		}
+		all := maps.Clone(was.Attributes)
+		maps.Copy(all, o.Attributes)
+		for key := range all {
+			former, had := o.Attributes[key]
+			switch left, isLeft := was.Attributes[key]; {
+			case had == isLeft && bytes.Equal(former, left):
+			case !p.force && !bytes.Equal(has[key], left):
+				isConflict = isConflict || !bytes.Equal(has[key], former)
+			case had:
+				has[key] = former
+			default:
+				delete(has, key)
+			}
 		}
 	}
-	return now
-}
-
-// listChangedAttributes returns the names of extended attributes of a directory that the operation changed.
-func (o *fileObject) listChangedAttributes() (names []string) {
-	all := maps.Clone(o.Attributes)
-	maps.Copy(all, o.After.Attributes)
-	for key := range all {
-		was, had := o.Attributes[key]
-		if is, has := o.After.Attributes[key]; had != has || !bytes.Equal(was, is) {
-			names = append(names, key)
-		}
+	if isConflict {
+		merged.Mode, merged.UID, merged.GID, merged.Attributes = mode, now.UID, now.GID, nil
 	}
-	return names
+	return merged, isConflict
 }

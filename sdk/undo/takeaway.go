@@ -1,14 +1,15 @@
 package undo
 
 import (
+	"errors"
 	"io/fs"
 	"path/filepath"
 
 	"github.com/picoclaw/picoclaw/internal/mutation"
 )
 
-// vacateNewNames moves files to temporary names from names that have a former object. Files at other names stay until
-// all former files are back.
+// vacateNewNames moves files to temporary names from names that the operation gave them. They are deleted, or moved to
+// other names, when the former files can be restored.
 func (u *undoRun) vacateNewNames() error {
 	return u.eachStep(compareInnermost, func(s *undoStep) error {
 		if s.now == nil || s.Before == s.After || s.Dir == none {
@@ -29,61 +30,31 @@ func (u *undoRun) vacateNewNames() error {
 		case !isOurs && now.Mode.IsDir() && u.permit(mutation.FileMutation{Kind: mutation.Rename, Path: path, To: path + ".aside"}) != nil,
 			!isOurs && !now.Mode.IsDir() && u.permit(mutation.FileMutation{Kind: mutation.Remove, Path: path}) != nil:
 			return &PathConflict{path, protectedPath}
-		case s.Before == none && (after == nil || after.Created):
+		case after != nil && after.isDir() && after.Created && s.Before == none: // deleted when it is empty
+			return nil
+		case after != nil && u.replacesInOneRename(s): // the former file takes its place at once
 			return nil
 		case after != nil && (after.isDir() || !after.Created && len(u.homes[s.After]) > 0 && u.staged[s.After].name == "" && u.needsMoveBack(s.After)):
-			at, moveErr := u.moveToTempName(d, s, path)
-			if err = moveErr; err == nil {
+			at, err := u.moveToTempName(d, s, path)
+			if err == nil {
 				u.staged[s.After] = at
 			}
-		case after != nil && u.replacesInOneRename(s): // the former file takes its place at once
-		default:
-			if now.Mode.IsRegular() {
-				if err = u.makeReadable(d, string(s.Name), path, now); err != nil {
-					return err
-				}
-			}
-			at, moveErr := u.moveToTempName(d, s, path)
-			if err = moveErr; err == nil {
-				u.aside[s] = at
-				if inUse := checkUnused(d, at.name); inUse != nil {
-					s.blockStep(inUse.Reason)
-				}
+			return err
+		case now.Mode.IsRegular():
+			if err = u.makeReadable(d, string(s.Name), path, now); err != nil {
+				return err
 			}
 		}
-		return err
+		if u.aside[s], err = u.moveToTempName(d, s, path); err != nil {
+			delete(u.aside, s)
+			return err
+		}
+		return checkRenamedFile(d, u.aside[s].name, now)
 	})
 }
 
-// removeReplacedFiles deletes created files and, by force, other files at their names.
-func (u *undoRun) removeReplacedFiles() error {
-	u.settleAsideFiles(false)
-	return u.eachStep(compareInnermost, func(s *undoStep) error {
-		after := (*fileObject)(nil)
-		if s.now != nil {
-			after = u.objectPutByOperation(s)
-		}
-		if s.now == nil || s.Before != none || s.Dir == none || after != nil && (after.isDir() || !after.Created) {
-			return nil
-		}
-		d, err := u.openCurrentDir(s.Dir)
-		if err != nil {
-			return err
-		}
-		now, err := u.recheckStep(d, s)
-		if err != nil {
-			return err
-		}
-		path := filepath.Join(d.path, string(s.Name))
-		if after == nil {
-			return u.removeForeignTree(d, string(s.Name), path)
-		}
-		return u.removeFile(d, string(s.Name), path, now)
-	})
-}
-
-// settleAsideFiles deletes replaced files at temporary names. It moves a file back if the former object of its name was
-// not restored.
+// settleAsideFiles deletes the files that vacateNewNames moved to temporary names and nothing needs any more. It moves
+// a file back if the former object of its name was not restored.
 func (u *undoRun) settleAsideFiles(failed bool) {
 	for s, at := range u.aside {
 		d, err := u.openCurrentDir(at.dir)
@@ -91,22 +62,20 @@ func (u *undoRun) settleAsideFiles(failed bool) {
 			continue
 		}
 		temp, path := filepath.Join(d.path, at.name), filepath.Join(d.path, string(s.Name))
-		if s.blocked != "" || failed {
-			u.recordChange(mutation.Rename, temp, path)
-			if d.renameNoReplace(at.name, d.dirHandle, string(s.Name)) == nil {
-				u.noteDirMoved(temp, path)
-				if mode, ok := u.closedFiles[s.now.ID]; ok {
-					_ = d.root.Chmod(string(s.Name), mode)
-				}
+		if s.blocked == "" && !failed {
+			if err = u.removeForeignTree(d, at.name, temp, s.now); err == nil {
 				continue
 			}
+			s.blockStep("can't be deleted: " + stripErrorPath(err).Error())
 		}
-		if s.now.Mode.IsDir() {
-			_ = u.removeForeignTree(d, at.name, temp)
+		u.recordChange(mutation.Rename, temp, path)
+		if err = d.renameNoReplace(at.name, d.dirHandle, string(s.Name)); err != nil { // the former file is there
+			_ = u.removeForeignTree(d, at.name, temp, s.now)
 			continue
 		}
-		u.recordChange(mutation.Remove, temp, "")
-		_ = u.removeRenamedFile(d, at.name, s.now)
+		if u.noteDirMoved(temp, path); u.closedFiles[s.now.ID] != 0 {
+			_ = d.root.Chmod(string(s.Name), u.closedFiles[s.now.ID])
+		}
 	}
 	clear(u.aside)
 }
@@ -172,26 +141,6 @@ func (u *undoRun) moveToTempName(d *cachedDir, s *undoStep, path string) (nameIn
 	return nameInDir{s.Dir, temp}, nil
 }
 
-// removeFile deletes a file or symlink if it is still the expected one.
-func (u *undoRun) removeFile(d *cachedDir, name, path string, now *fileStat) error {
-	if now.Mode.IsRegular() {
-		if err := u.makeReadable(d, name, path, now); err != nil {
-			return err
-		}
-	}
-	u.recordChange(mutation.Remove, path, "")
-	u.touched[now.ID] = true
-	temp := newTempName()
-	if err := d.renameNoReplace(name, d.dirHandle, temp); err != nil {
-		return err
-	}
-	if err := checkRenamedFile(d, temp, now); err != nil {
-		_ = d.renameNoReplace(temp, d.dirHandle, name)
-		return err
-	}
-	return u.removeRenamedFile(d, temp, now)
-}
-
 // removeRenamedFile deletes a file at its temporary name. Its other hard links get their former mode back.
 func (u *undoRun) removeRenamedFile(d *cachedDir, name string, n *fileStat) error {
 	if mode, ok := u.closedFiles[n.ID]; ok {
@@ -217,8 +166,16 @@ func checkRenamedFile(d *cachedDir, name string, meant *fileStat) error {
 	if err != nil || !isSameState(moved, meant) {
 		return &PathConflict{name, changedSince}
 	}
-	if inUse := checkUnused(d, name); inUse != nil {
-		return inUse
+	if !moved.Mode.IsRegular() {
+		return nil
+	}
+	f, err := d.openChild(name)
+	if err != nil {
+		return nil //nolint:nilerr // closed to its owner, so nobody has opened it since
+	}
+	defer func() { _ = f.Close() }()
+	if err := checkNoWriter(f); err != nil {
+		return &PathConflict{name, "is in use: " + err.Error()}
 	}
 	return nil
 }
@@ -228,32 +185,11 @@ func isSameState(moved, meant *fileStat) bool {
 	return moved != nil && moved.ID == meant.ID && (moved.Mode.IsDir() || moved.Size == meant.Size && moved.Modified == meant.Modified)
 }
 
-// checkUnused returns a conflict if a program has a regular file open for writing.
-func checkUnused(d *cachedDir, name string) *PathConflict {
-	n, err := d.statName(name)
-	if err != nil || n == nil || !n.Mode.IsRegular() {
-		return nil
-	}
-	f, err := d.openChild(name)
-	if err != nil {
-		return nil // closed to its owner, so nobody has opened it since
-	}
-	defer func() { _ = f.Close() }()
-	if err := checkNoWriter(f); err != nil {
-		return &PathConflict{name, "is in use: " + err.Error()}
-	}
-	return nil
-}
-
-// removeForeignTree deletes a foreign file or directory tree. Only a forced undo calls it.
-func (u *undoRun) removeForeignTree(d *cachedDir, name, path string) error {
-	n, err := d.statName(name)
-	if err != nil || n == nil {
-		return err
-	}
+// removeForeignTree deletes a file or, in a forced undo, a foreign directory tree.
+func (u *undoRun) removeForeignTree(d *cachedDir, name, path string, n *fileStat) error {
 	if !n.Mode.IsDir() {
 		u.recordChange(mutation.Remove, path, "")
-		return d.root.Remove(name)
+		return u.removeRenamedFile(d, name, n)
 	}
 	in, err := d.openSubdir(name)
 	if err != nil {
@@ -261,8 +197,9 @@ func (u *undoRun) removeForeignTree(d *cachedDir, name, path string) error {
 	}
 	names, err := in.listNames()
 	for _, below := range names {
-		if err == nil {
-			err = u.removeForeignTree(&cachedDir{dirHandle: in}, below, filepath.Join(path, below))
+		n, statErr := in.statName(below)
+		if err = errors.Join(err, statErr); err == nil && n != nil {
+			err = u.removeForeignTree(&cachedDir{dirHandle: in}, below, filepath.Join(path, below), n)
 		}
 	}
 	in.closeHandles()
@@ -274,9 +211,10 @@ func (u *undoRun) removeForeignTree(d *cachedDir, name, path string) error {
 	return d.root.Remove(name)
 }
 
-// removeCreatedDirs deletes directories that the operation created. It puts staged objects back that could not be
-// moved.
+// removeCreatedDirs deletes files and directories that the operation created. It puts staged objects back that could
+// not be moved.
 func (u *undoRun) removeCreatedDirs() error {
+	u.settleAsideFiles(false)
 	u.moveBackFromTempNames(func(o *fileObject) bool { return !o.Created })
 	err := u.eachStep(compareInnermost, func(s *undoStep) error {
 		if s.After == none || s.Before == s.After || !u.Objects[s.After].isDir() || !u.Objects[s.After].Created || s.now == nil {
@@ -296,7 +234,7 @@ func (u *undoRun) removeCreatedDirs() error {
 			return err
 		}
 		if err = d.root.Remove(at.name); err != nil && u.force && at.name != string(s.Name) { // its name is not free any more
-			err = u.removeForeignTree(d, at.name, path)
+			err = u.removeForeignTree(d, at.name, path, s.now)
 		}
 		if err == nil {
 			u.dirs.closeTree(path)

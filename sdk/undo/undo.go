@@ -99,6 +99,7 @@ func (s *Store) Undo(ctx context.Context, files *workspace.Workspace, q UndoRequ
 	u.recorder.record.Partly = err != nil || len(out.Conflicts) > 0
 	out.Ended = u.recorder.End()
 	for _, path := range slices.Sorted(maps.Keys(u.reduced)) {
+		slices.Sort(u.reduced[path])
 		if !slices.ContainsFunc(out.Conflicts, func(c PathConflict) bool { return c.Path == path }) {
 			out.Reduced = append(out.Reduced, hiddentext.QuoteUnprintable(path)+" ("+strings.Join(u.reduced[path], ", ")+")")
 		}
@@ -122,7 +123,7 @@ func (s *Store) addLaterUndos(p *undoPlan, since string) error {
 		if err != nil {
 			continue
 		}
-		if extents.Add(&op.Operation) != ExtentWhole && op.Undoes != "" && op.IsUnfinished() && op.Dir == p.files.Dir() {
+		if extents.Add(&op.Operation) == ExtentNone && op.Undoes != "" && op.IsUnfinished() && op.Dir == p.files.Dir() {
 			_ = f.Close()
 			return &UnfinishedOperationError{id, op.Summary}
 		}
@@ -201,7 +202,7 @@ func (u *undoRun) runPhases() error {
 			u.alive[s.Before] = nameInDir{s.Dir, string(s.Name)}
 		}
 	}
-	for _, phase := range []func() error{u.makeDirsAccessible, u.stageFiles, u.vacateNewNames, u.restoreDirs, u.restoreFiles, u.removeReplacedFiles, u.removeCreatedDirs, u.restoreFileMeta, u.restoreDirMeta} {
+	for _, phase := range []func() error{u.makeDirsAccessible, u.stageFiles, u.vacateNewNames, u.restoreDirs, u.restoreFiles, u.removeCreatedDirs, u.restoreFileMeta, u.restoreDirMeta} {
 		if err := phase(); err != nil {
 			u.settleAsideFiles(true)
 			u.moveBackFromTempNames(func(*fileObject) bool { return true })
