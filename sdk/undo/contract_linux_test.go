@@ -52,9 +52,10 @@ type place struct{ dir, name string }
 
 // dirMeta is the metadata of a directory.
 type dirMeta struct {
-	mode     fs.FileMode
-	modified int64
-	times    []string // that it had when the user set some of it
+	mode      fs.FileMode
+	modified  int64
+	attribute string
+	times     []string // that it had when the user set some of it
 }
 
 func newWorld(t *testing.T, seed uint64) *world {
@@ -269,6 +270,12 @@ func (w *world) change(agent bool) {
 		if info.IsDir() && !agent {
 			return
 		}
+		if agent && len(w.log)%4 == 0 {
+			mode |= fs.ModeSticky
+			if info.IsDir() {
+				mode |= fs.ModeSetgid
+			}
+		}
 		marked(a)
 		tell(mutation.Attribute, a, "")
 		err = os.Chmod(a, mode)
@@ -328,6 +335,9 @@ func (w *world) change(agent bool) {
 			at := time.Unix(1e9, w.random.Int64N(1000))
 			set.modified, err = at.UnixNano(), os.Chtimes(a, at, at)
 		}
+		if len(w.log)%3 == 0 {
+			set.attribute, err = strconv.Itoa(len(w.log)), errors.Join(err, setAttribute(a, "u", strconv.Itoa(len(w.log))))
+		}
 		if info, statErr := os.Lstat(a); statErr == nil {
 			set.times = append(set.times, fmt.Sprint(info.ModTime().UnixNano()))
 		}
@@ -380,7 +390,9 @@ func (w *world) dirsNow() map[string]dirMeta {
 	all := map[string]dirMeta{}
 	_ = filepath.WalkDir(w.dir, func(path string, d fs.DirEntry, _ error) error {
 		if info, err := os.Lstat(path); err == nil && info.IsDir() {
-			all[dirID(path)] = dirMeta{mode: info.Mode(), modified: info.ModTime().UnixNano()}
+			value := make([]byte, 10)
+			n, _ := unix.Lgetxattr(path, "user.u", value)
+			all[dirID(path)] = dirMeta{mode: info.Mode(), modified: info.ModTime().UnixNano(), attribute: string(value[:max(n, 0)])}
 		}
 		return nil
 	})
@@ -397,6 +409,9 @@ func (w *world) checkDirs(left map[string]dirMeta) (wrong []string) {
 		}
 		if set.mode != 0 && left[ino].mode == set.mode && is.mode != set.mode {
 			wrong = append(wrong, fmt.Sprintf("user's mode of a directory: %v, now %v", set.mode, is.mode))
+		}
+		if set.attribute != "" && left[ino].attribute == set.attribute && is.attribute != set.attribute {
+			wrong = append(wrong, fmt.Sprintf("user's attribute of a directory: %s, now %q", set.attribute, is.attribute))
 		}
 		if set.modified != 0 && left[ino].modified == set.modified && is.modified != set.modified {
 			wrong = append(wrong, fmt.Sprintf("user's time of a directory: %v, now %v", set.modified, is.modified))
@@ -632,7 +647,7 @@ func (w *world) interruptUndo(id string, before map[string]string) string {
 		}
 	}
 	done, err := w.store.Undo(w.t.Context(), w.files, undo.UndoRequest{ID: last.ID, Force: last.IsUnfinished()})
-	if now := w.snapshot(); err != nil || !maps.Equal(withoutDirTimes(now), withoutDirTimes(before)) {
+	if now := w.snapshot(); err != nil || !maps.Equal(withoutDirTimes(now), withoutDirTimes(before)) || extentOf(w.t, w, last.ID) != undo.ExtentWhole {
 		return fmt.Sprintf("undo of an interrupted undo: %v, %v\n%s", err, done.Conflicts, difference(before, now))
 	}
 	return ""

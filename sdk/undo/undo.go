@@ -81,7 +81,7 @@ func (s *Store) Undo(ctx context.Context, files *workspace.Workspace, q UndoRequ
 	p.makeSteps(q.Check)
 	out := UndoResult{Operation: &r.Operation}
 	out.Paths, out.Conflicts = p.listPathsAndConflicts()
-	if err = p.checkFileSizes(); err != nil || q.DryRun || len(out.Paths) == 0 && (len(out.Conflicts) > 0 || !p.resumed) {
+	if err = p.checkFileSizes(); err != nil || q.DryRun || len(out.Paths) == 0 && (len(out.Conflicts) > 0 || !p.resumed && ended) {
 		return out, err
 	}
 	u := &undoRun{
