@@ -134,8 +134,8 @@ func (m *pluginState) undoOperation(ctx context.Context, env *sdk.Environment, o
 	if len(op.Lost) > 0 {
 		out.Notes = append(out.Notes, "not brought back: "+joinQuotedNames(op.Lost))
 	}
-	if len(done.Reduced) > 0 {
-		out.Notes = append(out.Notes, "restored without some metadata: "+strings.ReplaceAll(formatFirstItems(done.Reduced, strings.Clone), "\n", "; "))
+	if len(done.LostMetadata) > 0 {
+		out.Notes = append(out.Notes, "restored without some metadata: "+strings.ReplaceAll(formatFirstItems(done.LostMetadata, strings.Clone), "\n", "; "))
 	}
 	if done.Ended.Missing != "" {
 		out.Notes = append(out.Notes, "this can't be undone: "+done.Ended.Missing)

@@ -56,8 +56,8 @@ func describeEffects(o *sessions.WorkspaceEffects) (out commandEffects, notes []
 		if len(done.Conflicts) > 0 {
 			notes = append(notes, undo.FormatConflicts(done.Conflicts))
 		}
-		if len(done.Reduced) > 0 {
-			notes = append(notes, "restored without some metadata: "+strings.Join(done.Reduced, ", "))
+		if len(done.LostMetadata) > 0 {
+			notes = append(notes, "restored without some metadata: "+strings.Join(done.LostMetadata, ", "))
 		}
 	} else if out.Changes != nil && out.Changes.Undo != "" && len(out.Protected) > 0 {
 		notes = append(notes, "other changes by the command remain ("+strings.Join(out.Changes.Names, ", ")+"); undo of "+out.Changes.Undo+" reverts them")

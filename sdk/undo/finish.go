@@ -171,7 +171,7 @@ func (f *recordFinisher) noteDirAfterObjects(o *fileObject) {
 	}
 	n.Mode = was.Mode
 	o.After = n.toAfterState()
-	if o.Attributed && !o.Created {
+	if o.Attributed && !o.Created && o.Attributes != nil { // nil if they could not be read
 		if now, err := dir.readXattrs("."); err == nil && !maps.EqualFunc(o.Attributes, now, bytes.Equal) {
 			o.After.Attributes = now
 		}

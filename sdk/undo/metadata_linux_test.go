@@ -137,8 +137,8 @@ func TestUndoRestoresSpecialBitsAndOwners(t *testing.T) {
 	if err != nil || !maps.Equal(withoutDirTimes(now), withoutDirTimes(before)) || !slices.Equal(owners, [][2]uint32{owner("g/in"), owner("gone")}) {
 		t.Errorf("%v, %v: %s", err, done.Conflicts, difference(before, now))
 	}
-	if !slices.Contains(done.Reduced, path("setuid")+" (setuid bit)") || slices.ContainsFunc(done.Reduced, func(text string) bool { return !strings.HasPrefix(text, path("set")) }) {
-		t.Errorf("%v", done.Reduced)
+	if !slices.Contains(done.LostMetadata, path("setuid")+" (setuid bit)") || slices.ContainsFunc(done.LostMetadata, func(text string) bool { return !strings.HasPrefix(text, path("set")) }) {
+		t.Errorf("%v", done.LostMetadata)
 	}
 }
 
@@ -291,10 +291,30 @@ func TestUndoCopiesFileThatCannotBeLinked(t *testing.T) {
 			t.Errorf("%s: %s, now %s", name, text, now[name])
 		}
 	}
-	if err != nil || len(done.Conflicts) > 0 || len(now) != len(before) || len(done.Reduced) < 3 {
-		t.Errorf("%v, %v, %q\n%s", err, done.Conflicts, done.Reduced, difference(before, now))
+	if err != nil || len(done.Conflicts) > 0 || len(now) != len(before) || len(done.LostMetadata) < 3 {
+		t.Errorf("%v, %v, %q\n%s", err, done.Conflicts, done.LostMetadata, difference(before, now))
 	}
 	if a, b := now["/cl/objects/3"], now["/cl/objects/4"]; linkGroup(a) != linkGroup(b) {
 		t.Errorf("the copies are not linked: %s, %s", a, b)
+	}
+}
+
+// Attributes that undo could not read before its change are kept by an undo of the undo.
+func TestUndoKeepsUnreadAttributes(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 1)
+	dir := filepath.Join(w.dir, "d")
+	must(t, os.Mkdir(dir, 0o755), setAttribute(dir, "kind", "closed"))
+	id := operation(w, func(tell func(int, mutation.Kind, string, string)) {
+		tell(1, mutation.Attribute, dir, "")
+		must(t, os.Chmod(dir, 0))
+	})
+	done, err := w.store.Undo(t.Context(), w.files, undo.UndoRequest{ID: id})
+	must(t, err)
+	_, err = w.store.Undo(t.Context(), w.files, undo.UndoRequest{ID: done.Ended.ID})
+	must(t, err)
+	info, err := os.Lstat(dir)
+	if must(t, err, os.Chmod(dir, 0o700)); info.Mode().Perm() != 0 || attributes(t, dir) != "user.kind=closed" {
+		t.Errorf("%v, %q", info.Mode(), attributes(t, dir))
 	}
 }

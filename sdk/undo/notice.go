@@ -14,13 +14,13 @@ import (
 
 // pendingSyscall is an announced system call of one thread, with its effects that are not yet observed.
 type pendingSyscall struct {
-	at      time.Time
-	effects []expectedEntryEvent
-	kind    mutation.Kind
-	from    *entryChange
-	to      *entryChange
-	object  *fileObject // the object that a rename moves or that the call opened
-	unnamed bool        // it links a file without a name, which a descriptor may still change
+	at       time.Time
+	effects  []expectedEntryEvent
+	kind     mutation.Kind
+	from     *entryChange
+	to       *entryChange
+	object   *fileObject // the object that a rename moves or that the call opened
+	nameless bool        // it links a file without a name, which a descriptor may still change
 }
 
 // expectedEntryEvent is an expected event at a name.
@@ -165,9 +165,9 @@ func (r *Recorder) BeforeChange(m mutation.FileMutation) error {
 }
 
 // beforeCreate expects a new object at a name. It expects nothing at a name that exists, because the call fails there.
-func (r *Recorder) beforeCreate(thread int, path string, unnamed bool) {
+func (r *Recorder) beforeCreate(thread int, path string, nameless bool) {
 	if e := r.findOrAddPathEntry(path); e != nil && (e.current == nil || len(e.pending) > 0) {
-		r.expectEffects(thread, &pendingSyscall{kind: mutation.Make, unnamed: unnamed, effects: []expectedEntryEvent{{e, appeared}}})
+		r.expectEffects(thread, &pendingSyscall{kind: mutation.Make, nameless: nameless, effects: []expectedEntryEvent{{e, appeared}}})
 	}
 }
 

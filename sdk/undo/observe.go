@@ -72,8 +72,8 @@ func (r *Recorder) matchOwnEvent(e *entryChange, kind eventKind) bool {
 	}
 	r.adoptCurrentObject(e)
 	for _, c := range calls {
-		if e.current != nil && c.unnamed {
-			e.current.unnamed, e.current.last = true, 0
+		if e.current != nil && c.nameless {
+			e.current.nameless, e.current.last = true, 0
 		}
 		switch {
 		case c.kind == mutation.Remove:
@@ -123,7 +123,7 @@ func (r *Recorder) adoptCurrentObject(e *entryChange) {
 		return
 	}
 	e.current = r.findOrAddObject(d, string(e.Name), n, true)
-	if e.current.known = n; !e.current.unnamed {
+	if e.current.known = n; !e.current.nameless {
 		e.current.last = n.Changed
 	}
 	if e.current.isDir() {

@@ -15,10 +15,12 @@ func (p *undoPlan) findObstacle(s *undoStep) string {
 			return ""
 		}
 		if o := p.Objects[s.Before]; o.isDir() {
-			if now := p.nodes[o.index]; now != nil && o.After != nil {
-				if _, isConflict := p.mergeDirMeta(o, now.Mode, p.openDir(o.index)); isConflict {
-					return changedSince
-				}
+			now := p.nodes[o.index]
+			if now == nil || o.After == nil {
+				return "can't be looked into"
+			}
+			if _, isConflict := p.mergeDirMeta(o, now.Mode, p.openDir(o.index)); isConflict {
+				return changedSince
 			}
 			return ""
 		}

@@ -117,7 +117,7 @@ func (u *undoRun) linkOrCopy(from *cachedDir, name string, to *cachedDir, newNam
 	defer func() { _ = f.Close() }()
 	u.recordChange(mutation.Make, path, "")
 	if err = writeNewFile(to, newName, f); err == nil {
-		u.reduced[s.path] = append(u.reduced[s.path], "hard link")
+		u.lostMetadata[s.path] = append(u.lostMetadata[s.path], "hard link")
 		err = u.applyMeta(to, newName, s.path, o)
 	}
 	return err

@@ -49,8 +49,8 @@ func (u *undoRun) applyMeta(d *cachedDir, name, path string, o *fileObject) erro
 		return cmp.Or(err, statErr)
 	}
 	note := func(is bool, what string) {
-		if is && !slices.Contains(u.reduced[path], what) {
-			u.reduced[path] = append(u.reduced[path], what)
+		if is && !slices.Contains(u.lostMetadata[path], what) {
+			u.lostMetadata[path] = append(u.lostMetadata[path], what)
 		}
 	}
 	note(n.UID != o.UID || n.GID != o.GID, "owner")

@@ -45,18 +45,18 @@ func (u *undoRun) vacateNewNames() error {
 				return err
 			}
 		}
-		if u.aside[s], err = u.moveToTempName(d, s, path); err != nil {
-			delete(u.aside, s)
+		if u.occupants[s], err = u.moveToTempName(d, s, path); err != nil {
+			delete(u.occupants, s)
 			return err
 		}
-		return checkRenamedFile(d, u.aside[s].name, now)
+		return checkRenamedFile(d, u.occupants[s].name, now)
 	})
 }
 
-// settleAsideFiles deletes the files that vacateNewNames moved to temporary names and nothing needs any more. It moves
+// settleOccupants deletes the files that vacateNewNames moved to temporary names and nothing needs any more. It moves
 // a file back if the former object of its name was not restored.
-func (u *undoRun) settleAsideFiles(failed bool) {
-	for s, at := range u.aside {
+func (u *undoRun) settleOccupants(failed bool) {
+	for s, at := range u.occupants {
 		d, err := u.openCurrentDir(at.dir)
 		if err != nil {
 			continue
@@ -77,7 +77,7 @@ func (u *undoRun) settleAsideFiles(failed bool) {
 			_ = d.root.Chmod(string(s.Name), u.closedFiles[s.now.ID])
 		}
 	}
-	clear(u.aside)
+	clear(u.occupants)
 }
 
 // objectPutByOperation returns the object that the operation put at a name, or nil if the name has a different kind of file now.
@@ -214,7 +214,7 @@ func (u *undoRun) removeForeignTree(d *cachedDir, name, path string, n *fileStat
 // removeCreatedDirs deletes files and directories that the operation created. It puts staged objects back that could
 // not be moved.
 func (u *undoRun) removeCreatedDirs() error {
-	u.settleAsideFiles(false)
+	u.settleOccupants(false)
 	u.moveBackFromTempNames(func(o *fileObject) bool { return !o.Created })
 	err := u.eachStep(compareInnermost, func(s *undoStep) error {
 		if s.After == none || s.Before == s.After || !u.Objects[s.After].isDir() || !u.Objects[s.After].Created || s.now == nil {

@@ -32,11 +32,11 @@ type UndoRequest struct {
 
 // UndoResult lists the results of an undo or a dry run.
 type UndoResult struct {
-	Operation *Operation
-	Paths     []string        // restored or removed
-	Conflicts []PathConflict  // not restored
-	Ended     RecordingResult // result of the undo as an operation of its own
-	Reduced   []string        // restored paths without some of their former metadata, which is in parentheses
+	Operation    *Operation
+	Paths        []string        // restored or removed
+	Conflicts    []PathConflict  // not restored
+	Ended        RecordingResult // result of the undo as an operation of its own
+	LostMetadata []string        // restored paths without some of their former metadata, which is in parentheses
 }
 
 // UnfinishedOperationError is the error for an operation, or a later undo, whose end was not recorded.
@@ -85,7 +85,7 @@ func (s *Store) Undo(ctx context.Context, files *workspace.Workspace, q UndoRequ
 		return out, err
 	}
 	u := &undoRun{
-		undoPlan: p, ctx: ctx, archive: f, contents: contents, staged: map[int]nameInDir{}, aside: map[*undoStep]nameInDir{}, ready: map[int]nameInDir{}, reduced: map[string][]string{}, times: map[int]int64{}, alive: map[int]nameInDir{}, paths: map[int]string{},
+		undoPlan: p, ctx: ctx, archive: f, contents: contents, staged: map[int]nameInDir{}, occupants: map[*undoStep]nameInDir{}, ready: map[int]nameInDir{}, lostMetadata: map[string][]string{}, times: map[int]int64{}, alive: map[int]nameInDir{}, paths: map[int]string{},
 		permit: q.Permit,
 		opened: map[string]fs.FileMode{}, modes: map[int]fs.FileMode{}, closedFiles: map[FileIdentity]fs.FileMode{}, touched: map[FileIdentity]bool{},
 		recorder: s.NewRecorder(files, RecordOptions{Tool: "undo", Summary: "undo of " + r.Summary}),
@@ -98,10 +98,10 @@ func (s *Store) Undo(ctx context.Context, files *workspace.Workspace, q UndoRequ
 	out.Paths, out.Conflicts = p.listPathsAndConflicts()
 	u.recorder.record.Partly = err != nil || len(out.Conflicts) > 0
 	out.Ended = u.recorder.End()
-	for _, path := range slices.Sorted(maps.Keys(u.reduced)) {
-		slices.Sort(u.reduced[path])
+	for _, path := range slices.Sorted(maps.Keys(u.lostMetadata)) {
+		slices.Sort(u.lostMetadata[path])
 		if !slices.ContainsFunc(out.Conflicts, func(c PathConflict) bool { return c.Path == path }) {
-			out.Reduced = append(out.Reduced, hiddentext.QuoteUnprintable(path)+" ("+strings.Join(u.reduced[path], ", ")+")")
+			out.LostMetadata = append(out.LostMetadata, hiddentext.QuoteUnprintable(path)+" ("+strings.Join(u.lostMetadata[path], ", ")+")")
 		}
 	}
 	return out, err
@@ -167,22 +167,22 @@ func (s *Store) finishKilledRecord(r *operationRecord, files *workspace.Workspac
 type undoRun struct {
 	*undoPlan
 
-	ctx         context.Context
-	archive     *os.File
-	contents    map[int]contentSpan
-	recorder    *Recorder
-	permit      func(mutation.FileMutation) error
-	staged      map[int]nameInDir            // objects at temporary names, by index
-	aside       map[*undoStep]nameInDir      // replaced objects at temporary names
-	reduced     map[string][]string          // former metadata that could not be restored, by path
-	ready       map[int]nameInDir            // temporary files with former contents, by object index
-	times       map[int]int64                // former modification times of directories with temporary files
-	alive       map[int]nameInDir            // existing files, by object index
-	paths       map[int]string               // current paths of directories that moved since the operation
-	opened      map[string]fs.FileMode       // former modes of directories that the undo made accessible, by path
-	modes       map[int]fs.FileMode          // the same modes by object index
-	closedFiles map[FileIdentity]fs.FileMode // former modes of files that the undo made readable
-	touched     map[FileIdentity]bool        // files with several names of which the undo changed one
+	ctx          context.Context
+	archive      *os.File
+	contents     map[int]contentSpan
+	recorder     *Recorder
+	permit       func(mutation.FileMutation) error
+	staged       map[int]nameInDir            // objects at temporary names, by index
+	occupants    map[*undoStep]nameInDir      // objects that had the names of steps, at temporary names
+	lostMetadata map[string][]string          // former metadata that could not be restored, by path
+	ready        map[int]nameInDir            // temporary files with former contents, by object index
+	times        map[int]int64                // former modification times of directories with temporary files
+	alive        map[int]nameInDir            // existing files, by object index
+	paths        map[int]string               // current paths of directories that moved since the operation
+	opened       map[string]fs.FileMode       // former modes of directories that the undo made accessible, by path
+	modes        map[int]fs.FileMode          // the same modes by object index
+	closedFiles  map[FileIdentity]fs.FileMode // former modes of files that the undo made readable
+	touched      map[FileIdentity]bool        // files with several names of which the undo changed one
 }
 
 // nameInDir is a name in a directory of the record.
@@ -204,7 +204,7 @@ func (u *undoRun) runPhases() error {
 	}
 	for _, phase := range []func() error{u.makeDirsAccessible, u.stageFiles, u.vacateNewNames, u.restoreDirs, u.restoreFiles, u.removeCreatedDirs, u.restoreFileMeta, u.restoreDirMeta} {
 		if err := phase(); err != nil {
-			u.settleAsideFiles(true)
+			u.settleOccupants(true)
 			u.moveBackFromTempNames(func(*fileObject) bool { return true })
 			return err
 		}
