@@ -116,3 +116,24 @@ func TestUndoOfRefusedGitKeepsLinkedObjects(t *testing.T) {
 		}
 	}
 }
+
+// A directory that now belongs to another user is named, because undo can't change it.
+func TestUndoNamesDirectoryOfAnotherUser(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("only root can give a directory away")
+	}
+	t.Parallel()
+	a := clitest.NewAgent(t, true)
+	dir := filepath.Join(a.Workspace, "d")
+	a.RunBashDirectly("mkdir d; echo 1 > f")
+	if r := a.RunBatch(clitest.NewExecCall("chmod 700 d; echo 2 > f"))[0]; !r.OK {
+		t.Fatal(r.Error)
+	}
+	if err := os.Chown(dir, 5, 5); err != nil {
+		t.Fatal(err)
+	}
+	r := a.RunBatch(clitest.ToolCall{Tool: "undo", Args: map[string]any{}})[0]
+	if !r.OK || len(r.Structured.Conflicts) != 1 || r.Structured.Conflicts[0].Path != dir {
+		t.Errorf("%v, %v: %s", r.Error, r.Structured.Conflicts, r.Text)
+	}
+}
