@@ -98,7 +98,7 @@ func agentAndGatewayKeys() []KeySpec {
 		{Name: "heartbeat.enabled", Type: BoolType, Default: true, PerAgent: true,
 			Doc: "Run the agent's heartbeat in the gateway."},
 		{Name: "heartbeat.interval", Type: IntType, Min: 0, Max: 10_080, Default: int64(30), PerAgent: true,
-			Doc: "Minutes between heartbeats: 1 to 4 mean 5, and 0 means 30."},
+			Doc: "Minutes between heartbeats, raised to at least 5; 0 means 30."},
 		{Name: "tools.cron.enabled", Type: BoolType, Default: true, PerAgent: true,
 			Doc: "Offer the tool cron, and run the agent's jobs."},
 		{Name: "tools.cron.allow_command", Type: BoolType, Default: true, PerAgent: true,

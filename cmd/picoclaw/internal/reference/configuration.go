@@ -19,7 +19,7 @@ picoclaw does not start while the file has a mistake. ` + "`picoclaw config chec
 ` + "`picoclaw config show`" + ` prints values and their sources, ` + "`picoclaw config schema`" + ` a JSON Schema for editors.
 
 Parentheses contain the type (unless the default shows the type) and the default. Keys with ● can also be set for one
-agent, in ` + "`agents.agents`" + ` without ` + "`agents.defaults.`" + `. Sizes are bytes, or have a unit: K, KB or KiB (1024 bytes), M, G, T.
+agent, in ` + "`agents.agents`" + ` without ` + "`agents.defaults.`" + `. Sizes are bytes, or have a unit: KB or K (1024 bytes), MB, GB, TB.
 `
 
 // configSections are the sections of the configuration page, each with the prefix of its keys.
