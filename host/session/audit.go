@@ -11,6 +11,7 @@ import (
 
 	"github.com/picoclaw/picoclaw/host/audit"
 	"github.com/picoclaw/picoclaw/host/config"
+	"github.com/picoclaw/picoclaw/internal/fulldisk"
 	"github.com/picoclaw/picoclaw/internal/statefiles"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
@@ -162,12 +163,15 @@ func (s *Session) logCallEnd(r audit.Record, result *Result, ran bool) *Result {
 }
 
 func (a *auditWriter) unwritableLogResult(what string, err error) *Result {
+	remedy := fmt.Sprintf("make %s writable", a.path)
+	if fulldisk.IsFullDiskError(err) {
+		remedy = fulldisk.Remedy
+	}
 	return &Result{Err: &Error{
 		Code:    pluginpb.CodeUnavailable,
 		Message: fmt.Sprintf("%s: %v", what, err),
 		Rule:    "audit.on_error",
-		Hint: fmt.Sprintf("make %s writable; audit.on_error = \"continue\" runs calls without an entry",
-			a.path),
+		Hint:    remedy + "; audit.on_error = \"continue\" runs calls without an entry",
 	}}
 }
 
