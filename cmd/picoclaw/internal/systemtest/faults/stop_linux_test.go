@@ -1,6 +1,7 @@
 package faults_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -71,13 +72,23 @@ func TestCommandThatFillsDiskIsStopped(t *testing.T) {
 			expect(t, home, clitest.ExitFailed, []string{"commands are stopped", "delete files"}, "call", "exec", "command=echo x")
 			expect(t, home, clitest.ExitOK, nil, "call", "list_dir", "path=.")
 			// The rest of the disk is for whoever may write there.
-			for n := 1 << 20; n > 0; n /= 2 {
-				for i := range 64 {
-					_ = os.WriteFile(filepath.Join(home.Dir, fmt.Sprint("rest", n, "-", i)), make([]byte, n), 0o600)
+			fillRest := func(name string) {
+				for n := 1 << 20; n > 0; n /= 2 {
+					for i := range 64 {
+						_ = os.WriteFile(filepath.Join(home.Dir, fmt.Sprint(name, n, "-", i)), make([]byte, n), 0o600)
+					}
 				}
 			}
+			fillRest("rest")
 			expect(t, home, clitest.ExitOK, []string{"All agents are stopped", "it fills the disk"}, "stop", "--why", "it fills the disk")
 			expect(t, home, clitest.ExitFailed, []string{"it fills the disk", "picoclaw start"}, "call", "list_dir", "path=.")
+			log := filepath.Join(home.Dir, "logs", "audit.jsonl")
+			entries, err := os.ReadFile(log)
+			if err = errors.Join(err, os.WriteFile(log, entries, 0o600)); err != nil { // without the space allocated ahead
+				t.Fatal(err)
+			}
+			fillRest("rest-")
+			expect(t, home, clitest.ExitFailed, []string{"no room for the audit log", "free space"}, "call", "list_dir", "path=.")
 			for _, pattern := range []string{"rest*", "workspace/fill*"} {
 				files, err := filepath.Glob(filepath.Join(home.Dir, pattern))
 				if err != nil {
