@@ -75,9 +75,9 @@ const evidenceIntro = `<!-- Made by "go test ./docs -run TestEvidenceIsFresh -up
 
 # Evidence
 
-Tests of the rows in [security.md](security.md#owasp-aisvs-10) that are *met* or *in part*.
-[mutations.md](testdata/mutations.md) lists a code change that breaks each feature. The test must fail with that change.
-` + "`.ci/long evidence`" + ` checks all of them.
+Tests of the AISVS requirements that [security.md](security.md#owasp-aisvs-10) marks *met* or *in part*. For each test,
+[mutations.md](testdata/mutations.md) has a code change with which the test must fail.
+` + "`.ci/long evidence`" + ` checks this.
 
 `
 

@@ -22,6 +22,9 @@ type gitDirRules struct {
 	Free     []string          `json:"free"`     // data files; `/**` at the end matches a directory and all below
 	Judged   map[string]string `json:"judged"`   // files whose content matters, with the rule for it
 	Symlinks []string          `json:"symlinks"` // may be symlinks
+	// Settings are settings that name neither a program nor further settings. `*` is a subsection, and a name that ends
+	// with a dot stands for all settings of a section.
+	Settings []string `json:"settings"`
 }
 
 //go:embed gitdir.json
