@@ -35,11 +35,11 @@ func (u *undoRun) vacateNewNames() error {
 		case after != nil && u.replacesInOneRename(s): // the former file takes its place at once
 			return nil
 		case after != nil && (after.isDir() || !after.Created && len(u.homes[s.After]) > 0 && u.staged[s.After].name == "" && u.needsMoveBack(s.After)):
-			at, err := u.moveToTempName(d, s, path)
-			if err == nil {
+			at, moveErr := u.moveToTempName(d, s, path)
+			if moveErr == nil {
 				u.staged[s.After] = at
 			}
-			return err
+			return moveErr
 		case now.Mode.IsRegular():
 			if err = u.makeReadable(d, string(s.Name), path, now); err != nil {
 				return err

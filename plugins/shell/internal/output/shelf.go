@@ -34,8 +34,8 @@ func NewOutputFile(workspace string) (OutputFile, error) {
 		if err = root.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 			return nil, err
 		}
-		if info, err := root.Lstat(dir); err != nil || !info.IsDir() {
-			return nil, errors.Join(err, fmt.Errorf("%s is not a directory", dir))
+		if info, statErr := root.Lstat(dir); statErr != nil || !info.IsDir() {
+			return nil, errors.Join(statErr, fmt.Errorf("%s is not a directory", dir))
 		}
 	}
 	shelf, err := root.OpenRoot(OutputDir)
