@@ -162,6 +162,9 @@ func (s *Session) logCallEnd(r audit.Record, result *Result, ran bool) *Result {
 	return refused
 }
 
+// unwritableLogRule is the rule of calls that do not run because their log entry can't be written.
+const unwritableLogRule = "audit.on_error"
+
 func (a *auditWriter) unwritableLogResult(what string, err error) *Result {
 	remedy := fmt.Sprintf("make %s writable", a.path)
 	if fulldisk.IsFullDiskError(err) {
@@ -170,7 +173,7 @@ func (a *auditWriter) unwritableLogResult(what string, err error) *Result {
 	return &Result{Err: &Error{
 		Code:    pluginpb.CodeUnavailable,
 		Message: fmt.Sprintf("%s: %v", what, err),
-		Rule:    "audit.on_error",
+		Rule:    unwritableLogRule,
 		Hint:    remedy + "; audit.on_error = \"continue\" runs calls without an entry",
 	}}
 }

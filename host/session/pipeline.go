@@ -329,7 +329,7 @@ func (c *call) logEnd(result *Result) *Result {
 		// A layer after the guard sets its own rule, and its refusal before the call is a denial.
 		if r.Rule == "" || result.Err.Rule != "" && !r.WasDenied() {
 			r.Rule = result.Err.Rule
-			if !c.ran {
+			if !c.ran && r.Rule != "" && r.Rule != unwritableLogRule {
 				r.Decision = guard.Deny.String()
 			}
 		}
