@@ -142,7 +142,7 @@ func TestResultLimit(t *testing.T) {
 // slowEngine searches until its time is over, and does not say that it was.
 type slowEngine struct{ builtinEngine }
 
-func (slowEngine) findFiles(ctx context.Context, _ *workspace.Workspace, _ string, _ *grepQuery, _ func(string, int)) (searchStats, error) {
+func (slowEngine) findMatchingFiles(ctx context.Context, _ *workspace.Workspace, _ string, _ *grepQuery, _ func(string, int)) (searchStats, error) {
 	<-ctx.Done()
 	return searchStats{}, nil
 }
