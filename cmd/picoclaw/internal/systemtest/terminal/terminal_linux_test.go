@@ -25,7 +25,7 @@ func TestTerminalTyping(t *testing.T) {
 	c.TypeKeys("\x1b[A\r") // the line before
 	c.Expect("hi\r\n")
 	c.TypeKeys("garbage\x03exec command='echo a b'\r") // Ctrl-C clears what is typed
-	c.Expect(`(\n|\x1b\[K)a b\r\n`) // a slow call shows its progress first
+	c.Expect(`(\n|\x1b\[K)a b\r\n`)                    // a slow call shows its progress first
 	c.TypeKeys("rd_file\r")
 	c.Expect(`did you mean "rm|did you mean "read_file"`)
 	c.TypeKeys("exec command='sleep 60'\r")
