@@ -125,7 +125,7 @@ func (p *undoPlan) noteRestoredDirs() {
 func (p *undoPlan) isAlreadyUndone(s *undoStep) bool {
 	switch {
 	case s.Before == none:
-		return s.now == nil && p.Objects[s.After].Created
+		return s.now == nil && (s.After == none || p.Objects[s.After].Created)
 	case s.now == nil:
 		return false
 	}
