@@ -15,8 +15,7 @@ import (
 // users' programs and of web pages, even under a DNS name that points to this machine.
 type httpAccessGate struct {
 	hosts     []string
-	token     string
-	readToken func() (string, error) // nil if the token never changes
+	readToken func() (string, error)
 	next      http.Handler
 }
 
@@ -45,9 +44,6 @@ func (g *httpAccessGate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (g *httpAccessGate) hasCurrentToken(r *http.Request) bool {
-	if g.readToken == nil {
-		return HasBearerToken(r, g.token)
-	}
 	token, err := g.readToken()
 	return err == nil && HasBearerToken(r, token)
 }

@@ -58,6 +58,9 @@ func (s *Server) NewHTTPHandler(o HTTPOptions) (http.Handler, error) {
 	if o.SessionIdle == 0 {
 		o.SessionIdle = DefaultSessionIdle
 	}
+	if o.ReadToken == nil {
+		o.ReadToken = func() (string, error) { return o.Token, nil }
+	}
 	s.tools.rounds.token = o.Token
 	get := func(*http.Request) *mcp.Server { return s.Server }
 	options := mcp.StreamableHTTPOptions{
@@ -69,7 +72,7 @@ func (s *Server) NewHTTPHandler(o HTTPOptions) (http.Handler, error) {
 	limiter.stateful = mcp.NewStreamableHTTPHandler(get, &options)
 	options.Stateless, options.PropagateRequestCancellation = true, true
 	limiter.stateless = mcp.NewStreamableHTTPHandler(get, &options)
-	return &httpAccessGate{hosts: o.Hosts, token: o.Token, readToken: o.ReadToken, next: limiter}, nil
+	return &httpAccessGate{hosts: o.Hosts, readToken: o.ReadToken, next: limiter}, nil
 }
 
 // sessionLimiter limits HTTP requests and sessions, and routes requests by their protocol version.

@@ -251,7 +251,7 @@ func FuzzGate(f *testing.F) {
 	f.Add("a.example", "://", "Bearer")
 	f.Fuzz(func(t *testing.T, host, origin, authorization string) {
 		passed := false
-		g := &httpAccessGate{token: "the token", next: http.HandlerFunc(func(http.ResponseWriter, *http.Request) { passed = true })}
+		g := &httpAccessGate{readToken: func() (string, error) { return "the token", nil }, next: http.HandlerFunc(func(http.ResponseWriter, *http.Request) { passed = true })}
 		r := httptest.NewRequest(http.MethodPost, Path, nil)
 		r.Host = host
 		r.Header["Origin"], r.Header["Authorization"] = []string{origin}, []string{authorization}
