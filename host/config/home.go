@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/picoclaw/picoclaw/internal/statefiles"
@@ -92,6 +93,14 @@ func absoluteFlagPath(path string, env environment) (string, error) {
 
 // defaultFileNames are the names of the configuration file in the home, in order of preference.
 var defaultFileNames = []string{"config.json", "config.yaml", "config.yml"}
+
+// IsUsedHome reports whether a directory has a configuration, logs, a lock file or a list of state files.
+func IsUsedHome(dir string) bool {
+	return slices.ContainsFunc(slices.Concat(defaultFileNames, []string{"logs", "picoclaw.lock", "files.json"}), func(name string) bool {
+		_, err := os.Lstat(filepath.Join(dir, name))
+		return !errors.Is(err, fs.ErrNotExist)
+	})
+}
 
 // findConfigFile returns the path of the requested file, or of a default file in the home; "" for none.
 func findConfigFile(flag string, home Home, env environment) (string, *Error) {

@@ -9,10 +9,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"os/user"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -125,18 +123,13 @@ func (f *Factory) FindHome() (string, error) {
 	return home.Path, nil
 }
 
-// FindUsedHome is like FindHome, but a home without a configuration, logs, lock file and state files is an error.
+// FindUsedHome is like FindHome, but a home that picoclaw has not used is an error.
 func (f *Factory) FindUsedHome() (string, error) {
 	home, err := f.FindHome()
-	if err != nil {
-		return "", err
+	if err == nil && !config.IsUsedHome(home) {
+		err = StartError(fmt.Errorf("%s is no home: it has no configuration, audit log or lock file; set PICOCLAW_HOME", home))
 	}
-	for _, name := range []string{"config.json", "config.yaml", "config.yml", "logs", "picoclaw.lock", "files.json"} {
-		if _, err := os.Lstat(filepath.Join(home, name)); !errors.Is(err, fs.ErrNotExist) {
-			return home, nil
-		}
-	}
-	return "", StartError(fmt.Errorf("%s is no home: it has no configuration, audit log or lock file; set PICOCLAW_HOME", home))
+	return home, err
 }
 
 // AskYesNo asks a yes-or-no question on standard error and reads the answer from standard input.
