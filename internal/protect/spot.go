@@ -239,8 +239,10 @@ func (r *Rules) matchInGitDir(s relativePathSet, v relativePath, mode fs.FileMod
 	rel := strings.Join(parts, "/")
 	matches := func(pattern string) bool { return matchesGitDirPattern(pattern, rel, parts) }
 	judge := known.Judged[rel]
-	if strings.HasPrefix(rel, "sharedindex.") {
-		judge = known.Judged["sharedindex.*"]
+	for pattern, rule := range known.Judged {
+		if judge == "" && matches(pattern) {
+			judge = rule
+		}
 	}
 	free := judge == "" && slices.ContainsFunc(known.Free, matches)
 	if mode&fs.ModeType&^fs.ModeDir != 0 && !slices.ContainsFunc(known.Symlinks, matches) {
