@@ -55,7 +55,7 @@ func TestUndoRestoresOrNamesMetadata(t *testing.T) {
 				a.RunBashDirectly("rm -rf ./*; echo 1 | tee list deny sticky > /dev/null; mkdir -p dir/in special/in; echo 1 > dir/f; chmod 1644 sticky; chmod 3775 special; chmod 2770 special/in; sync")
 				for path, list := range map[string][]byte{"list": accessList(5, 5, 7), "deny": accessList(6, 0, 4), "dir": accessList(7, 7, 7), "dir/in": accessList(8, 1, 5)} {
 					if err := unix.Setxattr(filepath.Join(a.Workspace, path), workspace.AccessList, list, 0); err != nil {
-						t.Skip("no access control lists here: ", err)
+						t.Fatal("set an access control list: ", err)
 					}
 				}
 				if err := unix.Setxattr(filepath.Join(a.Workspace, "dir"), "system.posix_acl_default", accessList(9, 4, 4), 0); err != nil {
