@@ -86,8 +86,8 @@ func receivesToken(conn net.Conn, token string) bool {
 	return conn.SetReadDeadline(time.Time{}) == nil && subtle.ConstantTimeCompare(got, []byte(token+"\n")) == 1
 }
 
-// lockRunDir locks a directory below run, so that no other host removes it. The lock file is
-// created and locked in one step.
+// lockRunDir locks a directory below run, so that no other host removes it. It creates and locks the lock file in one
+// step.
 func lockRunDir(dir string) (*os.File, error) {
 	held, err := os.OpenFile(filepath.Join(dir, "lock.new"), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {

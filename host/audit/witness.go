@@ -65,7 +65,8 @@ type WitnessSender struct {
 	position chainPosition
 }
 
-// StartWitnessSender starts a sender, which tells a witness the length and hash of the log at a path. Call [WitnessSender.Close] at the end.
+// StartWitnessSender starts a sender, which tells a witness the length and hash of the log at a path. Call
+// [WitnessSender.Close] at the end.
 func StartWitnessSender(path string, options WitnessOptions) *WitnessSender {
 	ctx, cancel := context.WithCancel(context.Background())
 	w := &WitnessSender{path: path, options: options, client: http.Client{Timeout: sendTimeout},

@@ -277,7 +277,7 @@ func (m *PackageBuilder) probeServer(ctx context.Context, dir, id string, s *Ser
 		if s.URL != "" {
 			remedy = fmt.Sprintf("\ncompare the URL with the server's documentation, and check whether this machine reaches it: curl -i %s", s.URL)
 		}
-		return nil, fmt.Errorf("the server can't be probed: %w%s%s", err, outputSuffix(output[max(0, len(output)-2*maxOutputShown):]), remedy)
+		return nil, fmt.Errorf("the server can't be probed: %w%s%s", err, outputSuffix(output[max(0, len(output)-maxOutputShown):]), remedy)
 	}
 	info := new(ServerInfo)
 	if err := json.Unmarshal(out.Bytes(), info); err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/picoclaw/picoclaw/internal/lazyregexp"
 )
 
-// maxOutputShown limits how much of a server's standard error an error message shows.
-const maxOutputShown = 2 << 10
+// maxOutputShown limits the output of a probe in an error message: its error, and then the server's standard error.
+const maxOutputShown = 4 << 10
 
 // outputSuffix formats a program's output for the end of an error message.
 func outputSuffix(output string) string {
