@@ -583,7 +583,7 @@ func sequence(t *testing.T, seed uint64, users bool) (ok bool) {
 		}
 		return true
 	}
-	if text := w.interruptUndo(ended.ID, after); text != "" {
+	if text := w.interruptUndo(ended.ID, left); text != "" {
 		t.Errorf("seed %d: %s\n%s", seed, text, strings.Join(w.log, "\n"))
 		return false
 	}
