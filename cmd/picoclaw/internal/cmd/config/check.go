@@ -120,6 +120,7 @@ func (o *CheckOptions) checkAll() checkResult {
 	}
 	result.Faults = append(result.Faults, findBrokenPlugins(cfg, h)...)
 	result.Warnings = append(result.Warnings, findMissingPlugins(cfg, h)...)
+	result.Warnings = append(result.Warnings, findSecretProblems(cfg)...)
 	for _, id := range cfg.AgentIDs() {
 		sess, err := h.OpenPreviewSession(id, session.CLI)
 		if err != nil {
