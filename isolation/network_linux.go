@@ -73,9 +73,10 @@ func buildNetworkLauncher(bwrap string, first int, ports []uint16) []byte {
 			up := append([]byte("lo"), make([]byte, unix.IFNAMSIZ-2)...)
 			up = binary.NativeEndian.AppendUint16(up, unix.IFF_UP|unix.IFF_RUNNING)
 			s.addCall(unix.SYS_IOCTL, next, unix.SIOCSIFFLAGS, s.addData(append(up, make([]byte, 22)...)))
-			// To the C library a machine with no other address than 127.0.0.1 has no IPv4 (AI_ADDRCONFIG).
+			// The kernel adds 11.0.0.0/8, in which NameAddresses are. The C library looks for IPv4 addresses only on a
+			// machine that has another one than 127.0.0.1 (AI_ADDRCONFIG).
 			more := append([]byte("lo:1"), make([]byte, unix.IFNAMSIZ-4)...)
-			more = append(binary.NativeEndian.AppendUint16(more, unix.AF_INET), 0, 0, 127, 0, 0, 2)
+			more = append(binary.NativeEndian.AppendUint16(more, unix.AF_INET), 0, 0, 11, 0, 0, 1)
 			s.addCall(unix.SYS_IOCTL, next, unix.SIOCSIFADDR, s.addData(append(more, make([]byte, 16)...)))
 		}
 		s.addCall(unix.SYS_BIND, next, s.addData(append(raw, make([]byte, 8)...)), 16)

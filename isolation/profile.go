@@ -41,8 +41,9 @@ type Profile struct {
 	// none of those exist, and the child must be statically linked.
 	Exec bool
 	// Programs, if any, are the only system programs that the child may start:
-	// names or absolute paths. Landlock enforces this, so it requires Confine
-	// and kernel support. Missing programs are ignored.
+	// names or absolute paths. A directory, which the paths must include, stands
+	// for all programs in it. Landlock enforces this, so it requires Confine and
+	// kernel support. Missing programs are ignored.
 	Programs []string
 	// Terminals lets the child create terminals. Without a sandbox, the child
 	// can then open the user's other terminals and read what is typed there.
@@ -156,6 +157,11 @@ type ProxiedNetwork struct {
 
 // ProxyAddress is the address of the HTTP proxy in a [ProxiedNetwork].
 const ProxyAddress = "127.0.0.1:3128"
+
+// NameAddresses is a network of which all addresses lead to the listeners of a [ProxiedNetwork], for a DNS server that
+// gives each name an address. It is not in a private range, because programs that protect themselves against requests
+// to internal services refuse those, and no public server uses it.
+const NameAddresses = "11.1.0.0/16"
 
 // CertificatesPath is the path of the trusted certificates in a sandbox.
 const CertificatesPath = "/etc/picoclaw-certificates.pem"

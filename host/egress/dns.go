@@ -15,6 +15,7 @@ import (
 // connection identifies its host. The server never forwards queries.
 type dnsServer struct {
 	policy        *Policy
+	addresses     netip.Prefix // of all names
 	reportRefusal func(target, Decision)
 
 	mu         sync.Mutex
@@ -38,10 +39,11 @@ const (
 	maxReported    = 1024            // names tracked for it
 )
 
-// newDNSServer returns a DNS server that passes refused names to refused.
-func newDNSServer(p *Policy, refused func(target, Decision)) *dnsServer {
+// newDNSServer returns a DNS server that passes refused names to refused. addresses has 16 bits for names.
+func newDNSServer(p *Policy, addresses netip.Prefix, refused func(target, Decision)) *dnsServer {
 	return &dnsServer{
 		policy:        p,
+		addresses:     addresses,
 		reportRefusal: refused,
 		byName:        map[string]*list.Element{},
 		byAddr:        map[netip.Addr]*list.Element{},
@@ -72,7 +74,9 @@ func (n *dnsServer) assignAddr(name string) netip.Addr {
 	}
 	var addr netip.Addr
 	if count := n.leases.Len(); count < n.maxLeases {
-		addr = netip.AddrFrom4([4]byte{127, 1, byte((count + 1) >> 8), byte(count + 1)})
+		bytes := n.addresses.Addr().As4()
+		bytes[2], bytes[3] = byte((count+1)>>8), byte(count+1)
+		addr = netip.AddrFrom4(bytes)
 	} else {
 		old := n.leases.Remove(n.leases.Back()).(*addrLease)
 		delete(n.byName, old.name)

@@ -42,7 +42,7 @@ func TestDNSAnswers(t *testing.T) {
 	n := newDNSServer(compile(t, PolicyRules{
 		Allow: []string{"*.example.org", "files.example.net:8443", "bücher.example"}, Ask: []string{"ask.example.com"},
 		Deny: []string{"admin.example.org"},
-	}), func(t target, d Decision) { refused = append(refused, t.nameOrAddr()+" "+d.Rule) })
+	}), netip.MustParsePrefix("127.1.0.0/16"), func(t target, d Decision) { refused = append(refused, t.nameOrAddr()+" "+d.Rule) })
 
 	for name, want := range map[string]dnsmessage.RCode{
 		"a.example.org.": 0, "A.EXAMPLE.org.": 0, "files.example.net.": 0, "ask.example.com.": 0, "localhost.": 0,
@@ -81,7 +81,7 @@ func TestDNSAnswers(t *testing.T) {
 }
 
 func TestDNSLeasesAreLimited(t *testing.T) {
-	n := newDNSServer(compile(t, PolicyRules{Allow: []string{"*"}}), func(target, Decision) {})
+	n := newDNSServer(compile(t, PolicyRules{Allow: []string{"*"}}), netip.MustParsePrefix("127.1.0.0/16"), func(target, Decision) {})
 	n.maxLeases = 300
 	kept := n.assignAddr("kept.test")
 	for i := range 1000 {
@@ -105,7 +105,7 @@ func TestDNSLeasesAreLimited(t *testing.T) {
 }
 
 func TestDNSRefusesOtherQueries(t *testing.T) {
-	n := newDNSServer(compile(t, PolicyRules{Allow: []string{"*"}}), func(target, Decision) {})
+	n := newDNSServer(compile(t, PolicyRules{Allow: []string{"*"}}), netip.MustParsePrefix("127.1.0.0/16"), func(target, Decision) {})
 	var m dnsmessage.Message
 	_ = m.Unpack(question(t, "a.test.", dnsmessage.TypeA))
 	for what, c := range map[string]struct {
@@ -158,7 +158,7 @@ func TestDNSServesResolver(t *testing.T) {
 func FuzzNames(f *testing.F) {
 	f.Add(question(f, "a.test.", dnsmessage.TypeA))
 	f.Add(question(f, "evil\x00.test.", dnsmessage.TypeAAAA))
-	n := newDNSServer(compile(f, PolicyRules{Allow: []string{"*.test"}}), func(target, Decision) {})
+	n := newDNSServer(compile(f, PolicyRules{Allow: []string{"*.test"}}), netip.MustParsePrefix("127.1.0.0/16"), func(target, Decision) {})
 	f.Fuzz(func(t *testing.T, b []byte) {
 		reply := n.answerMessage(b)
 		if reply == nil {

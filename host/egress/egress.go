@@ -42,6 +42,9 @@ type ProxyOptions struct {
 	Roots       *x509.CertPool // certificate authorities for servers; nil for the system's
 	Connections int            // maximum number of connections; 0 for 512
 
+	// NameAddresses is the network of the addresses that stand for names; the zero value is 127.1.0.0/16.
+	NameAddresses netip.Prefix
+
 	resolver   ipResolver          // nil for the system's
 	localAddrs func() []netip.Addr // nil for this machine's addresses
 }
@@ -133,7 +136,10 @@ func NewProxy(o ProxyOptions) (*Proxy, error) {
 		return nil, errors.New("egress: secrets and methods require an Authority; create one with NewAuthority")
 	}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
-	p.dns = newDNSServer(o.Policy, func(t target, d Decision) { p.reportRefusal(t, "", d) })
+	if !o.NameAddresses.IsValid() {
+		o.NameAddresses = netip.MustParsePrefix("127.1.0.0/16")
+	}
+	p.dns = newDNSServer(o.Policy, o.NameAddresses, func(t target, d Decision) { p.reportRefusal(t, "", d) })
 	p.transport = p.newTransport()
 	p.reverseProxy = p.newReverseProxy()
 	p.proxyServer = p.newHTTPServer(http.HandlerFunc(p.serveProxyRequest))

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"net"
+	"net/netip"
 	"regexp"
 	"slices"
 	"strconv"
@@ -255,7 +256,7 @@ func splitHostAndPort(place string) (string, uint16, error) {
 func (n *sandboxNetwork) serveSandboxListeners(l isolation.NetworkListeners) (end func()) {
 	proxy, err := egress.NewProxy(egress.ProxyOptions{
 		Policy: n.policy, Secrets: n.secrets, Authority: n.authority, Report: n.reportConnection, Ask: n.askPersonAboutHost,
-		Connections: min(maxConnections, l.Room),
+		Connections: min(maxConnections, l.Room), NameAddresses: netip.MustParsePrefix(isolation.NameAddresses),
 	})
 	if err != nil {
 		n.session.host.logger.Error("the network of a plugin can't be served", "error", err)

