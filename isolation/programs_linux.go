@@ -31,6 +31,10 @@ func (p Profile) systemRights() map[string]uint64 {
 		rights[dir] = readTree
 	}
 	for _, program := range p.Programs {
+		if info, err := os.Stat(program); err == nil && filepath.IsAbs(program) && info.IsDir() {
+			rights[program] = runTree
+			continue
+		}
 		_, path, ok := findProgram(program)
 		if !ok {
 			continue // a machine need not have them all

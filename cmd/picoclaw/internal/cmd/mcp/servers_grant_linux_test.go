@@ -10,11 +10,12 @@ import (
 )
 
 // grantServer has tools that need a workspace, a network and a program.
-const grantServer = `import json, subprocess, sys, urllib.request
+const grantServer = `import json, os, subprocess, sys, urllib.request
 def call(name, args):
     if name == "read_text": return open(args["path"]).read()
     if name == "load": return urllib.request.urlopen("https://" + args["host"], timeout=5).read(10).decode()
-    return subprocess.run([args["program"], "--version"], capture_output=True, text=True).stdout
+    program = args["program"].replace("HERE", os.path.dirname(os.path.abspath(__file__)))
+    return subprocess.run([program, "--version"], capture_output=True, text=True).stdout
 def tool(name, field):
     return {"name": name, "description": name, "inputSchema": {"type": "object", "properties": {field: {"type": "string"}}}}
 for line in sys.stdin:
@@ -110,5 +111,31 @@ func TestFailedCallNamesMissingGrant(t *testing.T) {
 	if a := h.CallTool("needs.load", map[string]any{"host": "example.com"}); a.OK || a.Error.Hint != want ||
 		strings.Contains(a.Text, "network.allow") {
 		t.Errorf("%s", a.FullText())
+	}
+}
+
+// A program in a server's package may start without a grant; one beside it may not.
+func TestServerStartsProgramOfItsPackage(t *testing.T) {
+	t.Parallel()
+	h := mcptest.NewHome(t)
+	sed, err := os.ReadFile("/usr/bin/sed")
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.WriteFile("server/needs.py", grantServer)
+	for _, name := range []string{"server/bin/own", "workspace/other"} {
+		h.WriteFile(name, string(sed))
+		if err := os.Chmod(filepath.Join(h.Home, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h.AddServer("needs", "--workspace", "ro", "--files", filepath.Join(h.Home, "server"), "--", "python3", filepath.Join(h.Home, "server/needs.py"))
+	for _, program := range []string{"HERE/bin/own", "HERE/../files/bin/own"} {
+		if a := h.CallTool("needs.start", map[string]any{"program": program}); !a.OK || !strings.Contains(a.Text, "sed") {
+			t.Errorf("%s: %s", program, a.FullText())
+		}
+	}
+	if a := h.CallTool("needs.start", map[string]any{"program": filepath.Join(h.Workspace, "other")}); a.OK {
+		t.Errorf("a program in the workspace started: %s", a.FullText())
 	}
 }
