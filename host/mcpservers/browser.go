@@ -1,6 +1,8 @@
 package mcpservers
 
 import (
+	"encoding/json"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -34,6 +36,48 @@ func browserEnv(s *ServerSpec) (map[string]string, error) {
 		"CHROME_PATH": path, "PUPPETEER_EXECUTABLE_PATH": path, "PLAYWRIGHT_MCP_EXECUTABLE_PATH": path,
 		"PLAYWRIGHT_MCP_HEADLESS": "true", "PLAYWRIGHT_MCP_SANDBOX": "false", "PLAYWRIGHT_MCP_ISOLATED": "true",
 	}, nil
+}
+
+// playwrightPrograms are the paths of Chromium in Playwright's browser directory, by the browser's name. %s is the revision.
+var playwrightPrograms = map[string][]string{
+	"chromium": {"chromium-%s/chrome-linux/chrome", "chromium-%s/chrome-linux64/chrome", "chromium-%s/chrome-linux-arm64/chrome"},
+	"chromium-headless-shell": {
+		"chromium_headless_shell-%s/chrome-linux/headless_shell",
+		"chromium_headless_shell-%s/chrome-headless-shell-linux64/chrome-headless-shell",
+		"chromium_headless_shell-%s/chrome-headless-shell-linux-arm64/chrome-headless-shell",
+	},
+}
+
+// addPlaywrightBrowsers makes all copies of Playwright in a package start the program chromium, which the library can't
+// find by itself. It returns the name of the browser directory in data.
+func addPlaywrightBrowsers(data, chromium string) (string, error) {
+	const dir = "browsers"
+	err := filepath.WalkDir(filepath.Join(data, "node_modules"), func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.Name() != "browsers.json" || filepath.Base(filepath.Dir(path)) != "playwright-core" {
+			return err
+		}
+		var list struct{ Browsers []struct{ Name, Revision string } }
+		text, err := os.ReadFile(path)
+		if err != nil || json.Unmarshal(text, &list) != nil {
+			return err
+		}
+		for _, b := range list.Browsers {
+			for _, pattern := range playwrightPrograms[b.Name] {
+				if !filepath.IsLocal(b.Revision) {
+					continue
+				}
+				program := filepath.Join(data, dir, fmt.Sprintf(pattern, b.Revision))
+				if err := os.MkdirAll(filepath.Dir(program), 0o700); err != nil {
+					return err
+				}
+				if err := os.WriteFile(program, []byte("#!/bin/sh\nexec "+chromium+" \"$@\"\n"), 0o700); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+	return dir, err
 }
 
 // removeSymlinks removes all symlinks below a directory.

@@ -103,6 +103,13 @@ func (m *PackageBuilder) buildPackageDir(ctx context.Context, dir, id string, s 
 				r.Warnings = append(r.Warnings, "it has a library for browsers, whose browser is not downloaded; --browser lets "+
 					"it start this machine's Chromium")
 			}
+			if browser != nil && plan.fetch.manager == "npm" {
+				browsers, err := addPlaywrightBrowsers(data, browser["CHROME_PATH"])
+				if err != nil {
+					return err
+				}
+				browser["PLAYWRIGHT_BROWSERS_PATH"] = "{{data}}/" + browsers
+			}
 			d.Package, d.Command = plan.fetch.name+" "+fetched, slices.Concat(command, plan.command)
 			if known, err = lookupKnownServer(plan.fetch.name); err != nil {
 				return err
@@ -197,6 +204,10 @@ func (m *PackageBuilder) installPackage(
 		}
 		env = append(env, "npm_config_cache=/tmp/npm", "npm_config_registry="+registry, "npm_config_update_notifier=false")
 		env = append(env, skipBrowserDownloads...)
+		prefix := filepath.Dir(filepath.Dir(session.FindSystemProgram("node")))
+		if _, err := os.Stat(filepath.Join(prefix, "include", "node", "node.h")); err == nil { // no download of headers
+			env = append(env, "npm_config_nodedir="+prefix)
+		}
 		args = []string{npm, "install", "--prefix", data, "--omit=dev", "--no-audit", "--no-fund",
 			fmt.Sprintf("--ignore-scripts=%t", s.IgnoreScripts), "--loglevel=error", "--", f.spec}
 	default:
@@ -216,7 +227,11 @@ func (m *PackageBuilder) installPackage(
 	if said, err := m.runSandboxed(ctx, f.manager, args, env, nil, session.OperatorProgram{
 		ReadWrite: []string{data}, HostsFrom: []string{f.manager},
 	}, data, io.Discard); err != nil {
-		return nil, "", fmt.Errorf("fetch %s: %w%s", f.spec, err, m.logAndSummariseOutput(f.manager, said))
+		remedy := ""
+		if strings.Contains(said, "npm error command ") {
+			remedy = "\nan install script failed; --ignore-scripts adds the server without running install scripts"
+		}
+		return nil, "", fmt.Errorf("fetch %s: %w%s%s", f.spec, err, m.logAndSummariseOutput(f.manager, said), remedy)
 	}
 	if err := removeSymlinks(data); err != nil { // such as node_modules/.bin, which install scripts need
 		return nil, "", err
