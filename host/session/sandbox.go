@@ -89,7 +89,7 @@ func (s *Session) pluginInstanceSpec(p *catalog.Plugin) (*supervise.InstanceSpec
 			data := existingRealPaths([]string{policy.DataDir})
 			spec.Profile.ReadOnly = append(spec.Profile.ReadOnly, data...)
 			if len(grants.Programs) > 0 { // programs of the package itself need no grants
-				spec.Profile.Programs = slices.Concat(grants.Programs, data)
+				spec.Profile.Programs = append(resolvePackagePrograms(p.Dir, grants.Programs), data...)
 			}
 		}
 		spec.Program = p.Pin.Binary
@@ -101,6 +101,18 @@ func (s *Session) pluginInstanceSpec(p *catalog.Plugin) (*supervise.InstanceSpec
 	maps.DeleteFunc(s.specs, func(old *catalog.Plugin, _ *supervise.InstanceSpec) bool { return old.Manifest.ID == p.Manifest.ID })
 	s.specs[p] = spec
 	return spec, nil
+}
+
+// resolvePackagePrograms makes the paths of programs in the data directory of a plugin's package absolute, so that their
+// dynamic linkers may start too.
+func resolvePackagePrograms(dir string, names []string) []string {
+	out := slices.Clone(names)
+	for i, name := range out {
+		if strings.HasPrefix(name, store.DataDir+"/") && filepath.IsLocal(name) {
+			out[i] = filepath.Join(dir, filepath.FromSlash(name))
+		}
+	}
+	return out
 }
 
 // pluginPolicy returns the policy for a plugin, limited to the grants that were given at install.
