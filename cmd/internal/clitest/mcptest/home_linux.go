@@ -40,7 +40,7 @@ func NewHome(t *testing.T, settings ...string) Home {
 // Run runs picoclaw without a terminal and returns its output and exit code.
 func (h Home) Run(args ...string) (stdout, stderr string, code int) {
 	h.T.Helper()
-	ctx, cancel := context.WithTimeout(h.T.Context(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(h.T.Context(), 10*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, hosttest.ProgramPath("bin/picoclaw"), args...)
 	var out, said bytes.Buffer
