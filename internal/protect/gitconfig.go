@@ -11,9 +11,7 @@ var (
 	sectionLine = lazyregexp.New(`^\[([A-Za-z0-9-]+)(?:\s+"(?:[^"\\]|\\.)*")?\]$`)
 	settingLine = lazyregexp.New(`^([A-Za-z][A-Za-z0-9-]*)\s*(?:=\s*(.*))?$`)
 	hashLine    = lazyregexp.New(`(?im)^\s*objectformat\s*=\s*(\S*)$`)
-	// aliasOfCommand matches an alias without options, which could name programs.
-	aliasOfCommand = lazyregexp.New(`^[a-z][a-z-]*$`)
-	driverLine     = lazyregexp.New(`^\[(?i:filter|diff|merge)\s+"((?:[^"\\]|\\.)*)"`)
+	driverLine  = lazyregexp.New(`^\[(?i:filter|diff|merge)\s+"((?:[^"\\]|\\.)*)"`)
 )
 
 // findRiskyConfigLines returns the lines of a git configuration that are not known to be harmless, each after its section.
@@ -54,12 +52,12 @@ func isHarmlessSetting(section, line string, isHarmless func(setting, value stri
 	key, value := strings.ToLower(m[1]), m[2]
 	plain := strings.NewReplacer(`"`, "", `\`, "").Replace(value)
 	switch name := section + "." + key; {
-	case name == "core.worktree" || name == "extensions.objectformat":
-		return plain == value && isHarmless(name, value)
+	case slices.Contains([]string{
+		"core.worktree", "extensions.objectformat", "remote.*.url", "remote.*.pushurl", "remote.pushdefault", "branch.*.remote", "branch.*.pushremote",
+	}, name):
+		return plain == value && !strings.Contains(value, "::") && isHarmless(name, value)
 	case name == "submodule.*.update":
 		return slices.Contains([]string{"checkout", "rebase", "merge", "none"}, value)
-	case section == "alias":
-		return aliasOfCommand().MatchString(value)
 	case strings.Contains(plain, "::"): // a program that speaks for a remote
 		return false
 	default:

@@ -6,25 +6,30 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/picoclaw/picoclaw/internal/lazyregexp"
 	"github.com/picoclaw/picoclaw/internal/paths"
 	"github.com/picoclaw/picoclaw/internal/smallfile"
 )
 
+// applyOptions matches the options of git am that name neither files nor programs, as git quotes them.
+var applyOptions = lazyregexp.New(`^(?:\s*'?(?:-[pC][0-9]+|--(?:3way|reject|ignore-space-change|ignore-whitespace|whitespace=[a-z-]+))'?)*$`)
+
 // IsEditedInPlace reports whether git and editors modify the file in place, so that only its final content is checked.
 func (h ProtectedPath) IsEditedInPlace() bool {
-	return slices.Contains([]string{"worktree", "todo", "strategy", "options", "number"}, h.ContentRule)
+	return slices.Contains([]string{"worktree", "todo", "strategy", "options", "number", "apply"}, h.ContentRule)
 }
 
 // FindChangedRisk returns a line that only one of two results of FindRiskyLines has, or "". The done steps of a todo list
-// may go.
+// and the list of conflicts may go.
 func (h ProtectedPath) FindChangedRisk(before, after []string) string {
+	linesMayGo := h.ContentRule == "todo" || h.ContentRule == "removal"
 	if i := slices.IndexFunc(after, func(line string) bool { return !slices.Contains(before, line) }); i >= 0 {
 		return after[i]
 	}
-	if i := slices.IndexFunc(before, func(line string) bool { return !slices.Contains(after, line) }); i >= 0 && h.ContentRule != "todo" {
+	if i := slices.IndexFunc(before, func(line string) bool { return !slices.Contains(after, line) }); i >= 0 && !linesMayGo {
 		return before[i]
 	}
-	if h.ContentRule != "todo" && !slices.Equal(before, after) { // the order matters
+	if !linesMayGo && !slices.Equal(before, after) { // the order matters
 		return after[0]
 	}
 	return ""
@@ -40,8 +45,11 @@ func (r *Rules) FindRiskyLines(h ProtectedPath, path string, text []byte) (risky
 	switch h.ContentRule {
 	case "config":
 		return findRiskyConfigLines(text, func(setting, value string) bool {
-			if setting == "core.worktree" {
-				return r.mayBeWorkTree(resolvePathInLine(dir, filepath.FromSlash(value)), dir)
+			switch {
+			case setting == "core.worktree":
+				return r.mayBeWorkTree(resolveSymlinkFreePath(dir, filepath.FromSlash(value)), dir)
+			case setting != "extensions.objectformat":
+				return r.mayBeRemote(value, dir)
 			}
 			return slices.Contains([]string{"sha1", "sha256"}, value) && !hasIndex(dir)
 		})
@@ -56,6 +64,8 @@ func (r *Rules) FindRiskyLines(h ProtectedPath, path string, text []byte) (risky
 		return riskUnlessHarmless(text, r.isGitDirInWorkspace(to) && (paths.Within(to, dir) || !checkoutMayOverwrite(r.dir, to)))
 	case "worktree":
 		return riskUnlessHarmless(text, paths.Within(r.dir, resolvePathInLine(dir, string(text))))
+	case "removal":
+		return []string{string(text)}
 	case "strategy":
 		return riskUnlessHarmless(text, isBuiltinStrategy(string(text)))
 	case "number": // shell prompts evaluate it
@@ -83,6 +93,8 @@ func (r *Rules) isRiskyLine(h ProtectedPath, line string) bool {
 	case "todo":
 		command := strings.Fields(line)[0]
 		return command == "x" || command == "exec"
+	case "apply":
+		return !applyOptions().MatchString(line)
 	case "options":
 		key, value, _ := strings.Cut(line, "=")
 		return strings.TrimSpace(key) == "strategy" && !isBuiltinStrategy(value)
@@ -157,10 +169,11 @@ func (r *Rules) anyCheckoutMayOverwrite(dir, git string) bool {
 	return false
 }
 
-// mayBeWorkTree reports whether git may check files out in a directory. The directory must be in the workspace and must
-// not contain git's own files.
+// mayBeWorkTree reports whether git may check files out in a directory: beside its git directory, or for a submodule. It
+// must be in the workspace and must not contain git's own files. Other directories could become symlinks to those.
 func (r *Rules) mayBeWorkTree(dir, git string) bool {
-	if !paths.Within(r.dir, dir) {
+	ofSubmodule := slices.Contains(strings.Split(git, string(filepath.Separator)), "modules")
+	if !paths.Within(r.dir, dir) || !ofSubmodule && dir != filepath.Dir(git) {
 		return false
 	}
 	if checkoutMayOverwrite(dir, git) {
@@ -172,6 +185,24 @@ func (r *Rules) mayBeWorkTree(dir, git string) bool {
 		}
 	}
 	return true
+}
+
+// mayBeRemote reports whether a URL leads to another machine, or to a repository that agents may read. From any other
+// one, the user's git fetch would copy data that agents can't read.
+func (r *Rules) mayBeRemote(url, git string) bool {
+	local, isFile := strings.CutPrefix(url, "file://")
+	scheme, _, hasScheme := strings.Cut(url, "://")
+	host, _, hasColon := strings.Cut(url, ":")
+	switch {
+	case isFile:
+	case hasScheme:
+		return !strings.ContainsAny(scheme, "/:")
+	case hasColon && host != "" && !strings.Contains(host, "/"):
+		return true // the form of scp
+	}
+	dir := strings.TrimSuffix(git, string(filepath.Separator)+GitDir)
+	real := resolvePathInLine(dir, local)
+	return real != "" && !strings.HasPrefix(local, "~") && (paths.Within(r.dir, real) || r.outside != nil && r.outside(real))
 }
 
 // isDir reports whether a path is a directory and not a symlink.

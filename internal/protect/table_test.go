@@ -94,6 +94,8 @@ func TestJudgedFilesHaveContentRule(t *testing.T) {
 		"number":     {[]string{"12\n", "3"}, []string{"$(x)1\n", "1`x`"}},
 		"index":      {[]string{newIndex("a/.gitignore", "b..c")}, []string{"", "DIRC", newIndex("a", ".git/hooks/x")}},
 		"strategy":   {[]string{"ort\n"}, []string{"evil\n"}},
+		"removal":    {[]string{""}, []string{"0123\tf\x00"}},
+		"apply":      {[]string{"", " '-p2' '--whitespace=fix' '--3way'\n"}, []string{" '--build-fake-ancestor=x'\n", " '-p1 --unsafe-paths'\n"}},
 		"options":    {[]string{"[options]\nstrategy = ours\nedit = true\n"}, []string{"[options]\n\tstrategy = evil\n"}},
 		"gitlink":    {[]string{"gitdir: .git\n", "gitdir: " + git}, []string{"gitdir: " + outside, "gitdir: other", git, "x", "gitdir: gd", "gitdir: link"}},
 	}
@@ -132,15 +134,18 @@ func TestWorkTreeIsOutsideGitDirectories(t *testing.T) {
 	dir := tree(t, ".git/HEAD", ".git/hooks/", ".git/modules/sub/HEAD", ".git/modules/sub/objects/",
 		".git/modules/sub/refs/", "sub/f", "bare/HEAD", "bare/objects/", "bare/refs/", "bare/x/",
 		"gd/HEAD", "gd/objects/", "gd/refs/")
+	if err := os.Symlink("sub", filepath.Join(dir, "link")); err != nil {
+		t.Fatal(err)
+	}
 	r := rulesOf(t, dir)
 	for _, test := range []struct {
 		config, worktree string
 		harmless         bool
 	}{
-		{".git/config", "..", true}, {".git/config", "../sub", true}, {".git/modules/sub/config", "../../../sub", true},
+		{".git/config", "..", true}, {".git/config", "../sub", false}, {".git/config", "../link", false}, {".git/modules/sub/config", "../../../link", false}, {".git/modules/sub/config", "../../../sub", true},
 		{".git/config", ".", false}, {".git/config", "hooks", false}, {".git/config", "../sub/../.git", false},
 		{".git/config", "../bare", false}, {".git/config", "../bare/x", false}, {".git/modules/sub/config", ".", false},
-		{".git/modules/sub/config", "../..", false}, {"gd/config", "..", false}, {"gd/config", "../sub", true},
+		{".git/modules/sub/config", "../..", false}, {"gd/config", "..", false}, {"gd/config", "../sub", false},
 	} {
 		path := filepath.Join(dir, test.config)
 		hit, ok := r.Match(path)
@@ -198,5 +203,47 @@ func TestMatchSeesChanges(t *testing.T) {
 	}
 	if _, ok := r.Match(filepath.Join(n, "hooks/x")); !ok {
 		t.Error("it is not taken for a git directory")
+	}
+}
+
+// The user's git fetches from no repository that agents can't read.
+func TestRemoteIsReadable(t *testing.T) {
+	dir := tree(t, ".git/HEAD", "bare/HEAD", "home/x.git/HEAD")
+	r, err := CompileRules(dir, Defaults(), func(path string) bool { return strings.HasPrefix(path, "/tmp/readable") })
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := filepath.Join(dir, ".git/config")
+	hit, _ := r.Match(config)
+	for url, want := range map[string]bool{
+		"https://example.com/x": true, "ssh://git@example.com/x": true, "git@example.com:x/y": true, "../" + filepath.Base(dir) + "/bare": true,
+		"./bare": true, "bare": true, dir + "/bare": true, "file://" + dir + "/bare": true, "/tmp/readable/x": true,
+		"/root/private": false, "file:///root/private": false, "../other": false, "~/private": false, "a/b:c/../../../x": false, "..": false,
+	} {
+		for _, key := range []string{"[remote \"o\"]\n\turl", "[remote \"o\"]\n\tpushurl", "[branch \"b\"]\n\tremote", "[remote]\n\tpushDefault"} {
+			if risky := r.FindRiskyLines(hit, config, []byte(key+" = "+url+"\n")); (len(risky) == 0) != want {
+				t.Errorf("%s = %s: %q", key, url, risky)
+			}
+		}
+	}
+}
+
+// A symlink can't lead git from a recorded path to the objects of another repository.
+func TestSymlinkOnAlternatePath(t *testing.T) {
+	dir := tree(t, ".git/HEAD", ".git/objects/", "alt/x/objects/", "sub/f")
+	if err := os.MkdirAll(filepath.Join(dir, ".git/objects/info"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, ".git/objects/info/alternates"), []byte("../../alt/x/objects\n"+dir+"/sub/objects\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := rulesOf(t, dir)
+	for name, want := range map[string]bool{"alt": true, "alt/x": true, "alt/x/objects": true, "sub": true, "alt/y": false, "al": false, "sub/objects/00": false} {
+		if _, ok := r.MatchWithType(filepath.Join(dir, name), os.ModeSymlink); ok != want {
+			t.Errorf("a symlink at %s: %v", name, ok)
+		}
+		if _, ok := r.Match(filepath.Join(dir, name)); ok {
+			t.Errorf("a file at %s is protected", name)
+		}
 	}
 }

@@ -50,7 +50,8 @@ func (r *Rules) FindProtectedInTree(at, as string) ([]ProtectedPath, error) {
 }
 
 // FindProtectedByNewName returns the paths that become protected when a name is added to a directory. A name such as
-// HEAD or .git may complete a git directory or a repository; completes reports whether it does.
+// HEAD or .git may complete a git directory or a repository; completes reports whether it does. Inside another git
+// directory, it is protected itself, except where git keeps submodules and work trees.
 func (r *Rules) FindProtectedByNewName(dir, name string) (found []ProtectedPath, completes bool, err error) {
 	if r == nil || !mayCompleteGitDir(name) {
 		return nil, false, nil
@@ -68,6 +69,11 @@ func (r *Rules) FindProtectedByNewName(dir, name string) (found []ProtectedPath,
 	r.addRelativeForms(&after, then)
 	if len(before.seen) == len(after.seen) && isCompleteGitDir(has) == isCompleteGitDir(then) {
 		return nil, false, nil
+	}
+	for _, v := range s.seen {
+		if v.git && r.other != nil && !slices.Contains([]string{"modules", "worktrees"}, v.parts[0]) {
+			return []ProtectedPath{{Entry: GitDir, Ask: r.other.ask, Top: v.top, Path: filepath.Join(dir, name)}}, true, nil
+		}
 	}
 	entries := treeSearch{rules: r, added: name, strict: true}
 	err = entries.visitDirEntries(root, s)
