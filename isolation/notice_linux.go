@@ -18,6 +18,13 @@ type mutationListener struct {
 	notice func(mutation.FileMutation) error
 	text   [unix.PathMax]byte
 	memory threadMemoryFile
+	read   []readArgument // of the current call
+}
+
+// readArgument is a path that was read from a thread's memory.
+type readArgument struct {
+	at   uint64
+	text string
 }
 
 // threadMemoryFile is the open memory file of the last inspected thread. Often the next call comes from the same thread.
@@ -66,7 +73,8 @@ func (m *threadMemoryFile) closeMemory() {
 // before the kernel makes it, until the last process ends. If the filter is unavailable, notice gets one FileMutation
 // with Err.
 //
-// Another thread can change the arguments after the check, so this works for cooperating programs only.
+// Another thread can change a path after the check. The path is read again before the call continues, which detects
+// most attempts, so this works for cooperating programs, and others are soon found out.
 func listenMutations(notice func(mutation.FileMutation) error) error {
 	fd, err := mutationFilter().installListener()
 	if err != nil {
@@ -179,6 +187,7 @@ func (l *mutationListener) reportStoppedCall(s *seccompNotification) error {
 	if c == nil {
 		return nil
 	}
+	l.read = l.read[:0]
 	m, err := l.decodeCall(c, s)
 	switch {
 	case errors.Is(err, errNoNamedFile), errors.Is(err, unix.ENOENT), errors.Is(err, unix.ENOTDIR), errors.Is(err, unix.ELOOP),
@@ -187,7 +196,21 @@ func (l *mutationListener) reportStoppedCall(s *seccompNotification) error {
 	case err != nil:
 		m = mutation.FileMutation{Err: err}
 	}
-	return l.notice(m)
+	if err = l.notice(m); err == nil && l.anyArgumentChanged(s.pid) {
+		return l.notice(mutation.FileMutation{Thread: int(s.pid), Err: mutation.ErrPathChanged})
+	}
+	return err
+}
+
+// anyArgumentChanged reports whether a path in the thread's memory differs from what was checked.
+func (l *mutationListener) anyArgumentChanged(thread uint32) bool {
+	for _, a := range l.read {
+		now := l.text[:len(a.text)+1]
+		if n, err := l.memory.readAt(thread, now, a.at); err != nil || n < len(now) || string(now) != a.text+"\x00" {
+			return true
+		}
+	}
+	return false
 }
 
 // decodeCall returns the change that a stopped call makes.
@@ -252,7 +275,9 @@ func (l *mutationListener) readPath(thread uint32, at uint64, address bool) (str
 			if address && n+end == 0 {
 				return "", errNoNamedFile // an abstract name, or none
 			}
-			return string(l.text[:n+end]), nil
+			text := string(l.text[:n+end])
+			l.read = append(l.read, readArgument{at, text})
+			return text, nil
 		}
 		n += read
 	}

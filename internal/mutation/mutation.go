@@ -2,6 +2,8 @@
 // the old contents. The package must not know how a change is detected or used.
 package mutation
 
+import "errors"
+
 // FileMutation is a change to files that a process is about to make.
 type FileMutation struct {
 	Kind Kind
@@ -16,6 +18,9 @@ type FileMutation struct {
 	// Err is the reason that the arguments of an Unseen change could not be read.
 	Err error
 }
+
+// ErrPathChanged is the reason for an Unseen change of which another thread changed a path during the check.
+var ErrPathChanged = errors.New("its path was changed while it was checked")
 
 // Kind is the kind of a change to files.
 type Kind int

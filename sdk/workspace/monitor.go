@@ -24,7 +24,7 @@ type EnforcerOptions struct {
 	// Paths limit the approval to these paths, if there are any.
 	Paths []string
 	// Background says that the user may work in the workspace meanwhile. Undetected changes are then reported but not
-	// undone.
+	// undone, unless the command was seen to evade the monitor.
 	Background bool
 	// Next, if not nil, receives each allowed change and each change by FinishMonitor.
 	Next func(mutation.FileMutation) error
@@ -47,6 +47,7 @@ type ProtectionEnforcer struct {
 	probes     []string // test symlinks of git init, which it deletes again
 	moved      []string // moved directories and new repositories, to be rechecked
 	initialTop map[string]os.FileInfo
+	evaded     bool // the command changed a path during its check
 	result     ProtectedChanges
 }
 
@@ -183,6 +184,7 @@ func (c *ProtectionEnforcer) checkChange(m mutation.FileMutation) error {
 	}
 	switch m.Kind {
 	case mutation.Unseen:
+		c.evaded = c.evaded || errors.Is(m.Err, mutation.ErrPathChanged)
 		return newChangeRefusal("", "%v", m.Err)
 	case mutation.Write:
 		return c.checkWrite(m.Path)
