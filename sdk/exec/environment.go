@@ -19,6 +19,10 @@ var passedVariables = []string{
 	"HOME", "TMPDIR", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME",
 }
 
+// fixedVariables are variables of all commands. Git must not use rerere: it writes to files that a list in the git
+// directory names, wherever they lead.
+var fixedVariables = []string{"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=rerere.enabled", "GIT_CONFIG_VALUE_0=false"}
+
 // systemPath are the directories that are always in PATH.
 var systemPath = []string{"/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"}
 
@@ -34,7 +38,7 @@ func BuildEnvironment(operator []string, call map[string]string, visible []strin
 			env = append(env, name+"="+value)
 		}
 	}
-	env = append(env, operator...)
+	env = append(append(env, fixedVariables...), operator...)
 	for _, name := range slices.Sorted(maps.Keys(call)) {
 		env = append(env, name+"="+call[name])
 	}
