@@ -202,7 +202,17 @@ func (r *Rules) mayBeRemote(url, git string) bool {
 	}
 	dir := strings.TrimSuffix(git, string(filepath.Separator)+GitDir)
 	real := resolvePathInLine(dir, local)
-	return real != "" && !strings.HasPrefix(local, "~") && (paths.Within(r.dir, real) || r.outside != nil && r.outside(real))
+	if real == "" || strings.HasPrefix(local, "~") {
+		return false
+	}
+	if paths.Within(r.dir, real) {
+		return true
+	}
+	f, err := os.OpenFile(real, os.O_RDONLY|nonblock, 0) // this process sees little more than commands do
+	if err != nil {
+		return false
+	}
+	return f.Close() == nil
 }
 
 // isDir reports whether a path is a directory and not a symlink.

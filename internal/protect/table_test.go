@@ -209,16 +209,13 @@ func TestMatchSeesChanges(t *testing.T) {
 // The user's git fetches from no repository that agents can't read.
 func TestRemoteIsReadable(t *testing.T) {
 	dir := tree(t, ".git/HEAD", "bare/HEAD", "home/x.git/HEAD")
-	r, err := CompileRules(dir, Defaults(), func(path string) bool { return strings.HasPrefix(path, "/tmp/readable") })
-	if err != nil {
-		t.Fatal(err)
-	}
+	r, readable := rulesOf(t, dir), t.TempDir()
 	config := filepath.Join(dir, ".git/config")
 	hit, _ := r.Match(config)
 	for url, want := range map[string]bool{
 		"https://example.com/x": true, "ssh://git@example.com/x": true, "git@example.com:x/y": true, "../" + filepath.Base(dir) + "/bare": true,
-		"./bare": true, "bare": true, dir + "/bare": true, "file://" + dir + "/bare": true, "/tmp/readable/x": true,
-		"/root/private": false, "file:///root/private": false, "../other": false, "~/private": false, "a/b:c/../../../x": false, "..": false,
+		"./bare": true, "bare": true, dir + "/bare": true, "file://" + dir + "/bare": true, readable: true,
+		"/root/private": false, "file:///root/private": false, "../other": false, "~/private": false, "a/b:c/../../../x": false,
 	} {
 		for _, key := range []string{"[remote \"o\"]\n\turl", "[remote \"o\"]\n\tpushurl", "[branch \"b\"]\n\tremote", "[remote]\n\tpushDefault"} {
 			if risky := r.FindRiskyLines(hit, config, []byte(key+" = "+url+"\n")); (len(risky) == 0) != want {
