@@ -41,6 +41,9 @@ func (a *commandAnalysis) VisitProblem(p *shell.CommandLocation, problem shell.A
 			return
 		}
 		f.setting = settingHard
+		if problem.Kind == shell.Network {
+			f.safer = "use curl, or nc -z to test whether a port is open"
+		}
 	case shell.TooLong, shell.TooComplex:
 		f.safer = "write it to a script in the workspace, or run it in several steps"
 	case shell.Syntax:
