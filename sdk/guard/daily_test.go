@@ -9,16 +9,30 @@ import (
 // outside are asked about, and commands of the families that are refused by default never pass.
 func TestDailyCommands(t *testing.T) {
 	t.Parallel()
-	file, err := filepath.Abs("testdata/daily.jsonl")
+	testLabelledCommands(t, "testdata/daily.jsonl", "")
+}
+
+// TestEverydayCommands has longer commands, and a home directory that belongs to commands, as the host provides it.
+func TestEverydayCommands(t *testing.T) {
+	t.Parallel()
+	testLabelledCommands(t, "testdata/everyday.jsonl", "/home/user/.picoclaw/runtime-user-env/agent")
+}
+
+func testLabelledCommands(t *testing.T, name, home string) {
+	file, err := filepath.Abs(name)
 	if err != nil {
 		t.Fatal(err)
 	}
 	p := everything()
-	p.Kernel = true
+	p.Kernel, p.Exec.Home = true, home
 	g := mustNew(t, p)
+	env := map[string]string{"HOME": "/home/user"}
+	if home != "" {
+		env = map[string]string{"HOME": home, "TMPDIR": home + "/tmp"}
+	}
 	allowed, refused := 0, 0
 	for _, l := range corpus(t, file) {
-		d := decide(g, l.Cmd)
+		d := g.DecideCommand(Command{Text: l.Cmd, Env: env})
 		if d.Verdict != Allow && d.Safer == "" && d.Setting == "" {
 			t.Errorf("%q is refused without a remedy: %+v", l.Cmd, d)
 		}
