@@ -13,7 +13,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"github.com/picoclaw/picoclaw/cmd/internal/clitest/mcptest"
@@ -111,33 +110,31 @@ func TestServersFromNPM(t *testing.T) {
 		t.Fatal(err)
 	}
 	host := "localhost:" + at.Port()
-	var works atomic.Int32
-	t.Run("each", func(t *testing.T) {
-		for name, s := range npmServers() {
-			t.Run(name, func(t *testing.T) {
-				t.Parallel()
-				if s.missing != "" {
-					t.Log(s.missing)
-					return
-				}
-				h := mcptest.NewHome(t)
-				writeNPMWorkspace(h)
-				replace := strings.NewReplacer("<workspace>", h.Workspace, "<url>", "http://"+host, "<host>", host)
-				var flags []string
-				for _, flag := range s.flags {
-					flags = append(flags, replace.Replace(flag))
-				}
-				h.AddServer(name, append(append(flags, "--workspace", "rw", "--", "npx", "-y"), strings.Fields(s.pkg)...)...)
-				a := h.CallTool(name+"."+s.tool, replaceStrings(replace, s.args).(map[string]any))
-				if !a.OK || !strings.Contains(a.Text+string(a.Structured), s.want) {
-					t.Fatalf("%s: %.3000s", s.tool, a.FullText())
-				}
-				works.Add(1)
-			})
+	missing := 0
+	for name, s := range npmServers() {
+		if s.missing != "" {
+			missing++
+			t.Logf("%s: %s", name, s.missing)
+			continue
 		}
-	})
-	if n := works.Load(); n < 27 && !t.Failed() {
-		t.Errorf("%d of 30 servers work", n)
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := mcptest.NewHome(t)
+			writeNPMWorkspace(h)
+			replace := strings.NewReplacer("<workspace>", h.Workspace, "<url>", "http://"+host, "<host>", host)
+			var flags []string
+			for _, flag := range s.flags {
+				flags = append(flags, replace.Replace(flag))
+			}
+			h.AddServer(name, append(append(flags, "--workspace", "rw", "--", "npx", "-y"), strings.Fields(s.pkg)...)...)
+			a := h.CallTool(name+"."+s.tool, replaceStrings(replace, s.args).(map[string]any))
+			if !a.OK || !strings.Contains(a.Text+string(a.Structured), s.want) {
+				t.Errorf("%s: %.3000s", s.tool, a.FullText())
+			}
+		})
+	}
+	if n := len(npmServers()); n != 30 || missing > 3 {
+		t.Errorf("%d of %d servers can't be used", missing, n)
 	}
 }
 
