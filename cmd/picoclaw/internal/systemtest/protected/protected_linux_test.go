@@ -170,6 +170,10 @@ var attacks = []string{
 	"set +e; git maintenance start; git maintenance register --config-file .git/config; git config maintenance.repo evil; git fsmonitor--daemon start; git config core.fsmonitor true", "set +e; git update-index --fsmonitor; git update-server-info; git rerere; git sparse-checkout set --cone e; git config core.sparseCheckout x; git sparse-checkout disable; git config core.pager evil",
 	"mkfifo d; echo evil > d/HEAD || true; echo evil > d/.git || true; rm d; echo evil > .git/hooks/x", "ln -s e .github", "ln -s ../../e .git/modules", "rm -rf .git/info; ln -s ../e .git/info",
 	"( setsid bash -c 'sleep 0.1; echo evil > .git/hooks/post-commit' & ); sleep 0.4",
+	"git config core.worktree ../sub", "git config branch.main.mergeOptions '-F /evil'", "git config pull.octopus evil", "git config remote.o.url /evil",
+	"mkdir -p .git/rr-cache/x; echo evil > .git/rr-cache/x/postimage", "printf 'x\tevil\\0' > .git/MERGE_RR", "printf 'x\tevil\\0' > m; mv m .git/MERGE_RR",
+	"mkdir -p .git/rebase-apply; echo ' --build-fake-ancestor=evil' > .git/rebase-apply/apply-opt",
+	"mkdir -p .git/objects/x/objects .git/objects/x/refs; echo 'ref: x' > .git/objects/x/HEAD; printf '[core]\nfsmonitor=evil\n' > .git/objects/x/config",
 }
 
 // danger describes all that runs or is believed later: it stays as it was whatever commands try. Of a new repository or
@@ -180,7 +184,8 @@ func danger(a *clitest.Agent) string {
 	for _, top := range []string{".", "sub", "old", "n", "w", "s2"} {
 		for _, name := range []string{".git", ".git/config", ".git/config.worktree", ".git/commondir", ".git/hooks", ".git/hooks/*",
 			".git/worktrees/*/gitdir", ".git/worktrees/*/commondir", ".git/worktrees/*/config.worktree", ".git/modules/*/*/hooks/*",
-			".git/modules/*/*/config", ".git/modules/*/*/commondir", ".git/modules", ".git/info", "hooks/*", "gd/hooks/*", ".git/extra", ".git/post-commit", ".git/modules/x/hooks/*", "config", ".github", ".envrc", ".vscode", ".vscode/*", ".idea", ".devcontainer",
+			".git/modules/*/*/config", ".git/modules/*/*/commondir", ".git/modules", ".git/info", ".git/rr-cache/*", ".git/MERGE_RR",
+			".git/rebase-apply/apply-opt", ".git/objects/x/config", "hooks/*", "gd/hooks/*", ".git/extra", ".git/post-commit", ".git/modules/x/hooks/*", "config", ".github", ".envrc", ".vscode", ".vscode/*", ".idea", ".devcontainer",
 			".husky", ".husky/*", ".github/workflows", ".github/workflows/*", ".gitlab-ci.yml", ".mcp.json", ".claude", ".codex", ".cursor", ".ripgreprc", ".bashrc",
 			".zshenv", ".gitmodules"} {
 			if top == "." && strings.HasPrefix(name, "hooks/") {
