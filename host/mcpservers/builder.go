@@ -104,9 +104,9 @@ func (m *PackageBuilder) buildPackageDir(ctx context.Context, dir, id string, s 
 					"it start this machine's Chromium")
 			}
 			if browser != nil && plan.fetch.manager == "npm" {
-				browsers, err := addPlaywrightBrowsers(data, browser["CHROME_PATH"])
-				if err != nil {
-					return err
+				browsers, addErr := addPlaywrightBrowsers(data, browser["CHROME_PATH"])
+				if addErr != nil {
+					return addErr
 				}
 				browser["PLAYWRIGHT_BROWSERS_PATH"] = "{{data}}/" + browsers
 			}
