@@ -500,7 +500,10 @@ func (w *world) snapshot() map[string]string {
 				visit(filepath.Join(path, e.Name()))
 			}
 		default:
-			data, _ := os.ReadFile(path)
+			var data []byte
+			if info.Mode().IsRegular() {
+				data, _ = os.ReadFile(path)
+			}
 			line += fmt.Sprintf(" %q %s %d", data, link(path, s), info.ModTime().UnixNano())
 		}
 		all[strings.TrimPrefix(path, w.dir)] = line

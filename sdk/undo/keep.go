@@ -191,11 +191,15 @@ func truncateBaseName(name string) string {
 	return name
 }
 
-// stripErrorPath returns the cause of a PathError, for messages that name the path already.
+// stripErrorPath returns the cause of an error with paths, for messages that name the path already.
 func stripErrorPath(err error) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {
 		return p.Err
+	}
+	var l *os.LinkError
+	if errors.As(err, &l) {
+		return l.Err
 	}
 	return err
 }

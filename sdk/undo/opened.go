@@ -42,10 +42,11 @@ func (u *undoRun) makeDirsAccessible() error {
 		n, err := parent.statName(name)
 		if err == nil && n != nil && n.Mode.IsDir() && n.Mode&0o700 != 0o700 {
 			u.recordChange(mutation.Attribute, path, "")
-			err = parent.root.Chmod(name, settableDirMode(n.Mode)|0o700)
-			u.opened[path] = n.Mode
+			if err = parent.root.Chmod(name, settableDirMode(n.Mode)|0o700); err == nil {
+				u.opened[path] = n.Mode
+			}
 		}
-		if err != nil {
+		if endsUndo(err) { // after other errors, the steps in the directory are conflicts
 			return fmt.Errorf("open %s: %w", path, err)
 		}
 	}

@@ -82,6 +82,7 @@ type undoPlan struct {
 const (
 	changedSince  = "has changed since"
 	appearedThen  = "exists again"
+	notMovedBack  = "could not be moved back"
 	foreignChange = "was changed by others while the operation ran"
 	protectedPath = "is protected, and a person has to restore it"
 )

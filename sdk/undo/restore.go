@@ -38,7 +38,7 @@ func (u *undoRun) restoreFiles() error {
 			if place != nil && o.contentsMayDiffer() &&
 				!u.hasFormerContents(&undoStep{entryChange: &entryChange{Dir: at.dir, Name: rawName(at.name)}, now: place.now}, o) {
 				if err := u.restoreContents(at, s, o); err != nil {
-					return err
+					return u.blockLinks(s.Before, err)
 				}
 			}
 		}
@@ -58,6 +58,17 @@ func (u *undoRun) restoreFiles() error {
 		u.alive[s.Before], done[s.Before] = nameInDir{s.Dir, string(s.Name)}, true
 		return nil
 	})
+}
+
+// blockLinks blocks all steps that restore a name of a file whose contents or metadata can't be restored. It returns
+// the error that prevents this.
+func (u *undoRun) blockLinks(index int, err error) error {
+	if err != nil && !endsUndo(err) {
+		for _, s := range u.homes[index] {
+			s.blockStep(conflictReason(err))
+		}
+	}
+	return err
 }
 
 // contentsMayDiffer reports whether a file with kept contents may have other contents now.
@@ -146,6 +157,9 @@ func (u *undoRun) recreateFile(s *undoStep, o *fileObject) error {
 		}
 		u.recordChange(mutation.Make, path, "")
 		return u.placeStagedFile(s.Before, d, name, nil)
+	}
+	if len(u.places[s.Before]) > 0 || o.isUnrestorable() {
+		return &PathConflict{path, notMovedBack}
 	}
 	if err = u.checkPermitted(mutation.Make, path, "", false); err != nil {
 		return err

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/picoclaw/picoclaw/internal/mutation"
+	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
 func (u *undoRun) restoreFileMeta() error {
@@ -25,27 +26,46 @@ func (u *undoRun) restoreFileMeta() error {
 		if o.After == nil || !o.Written && !o.Attributed || o.After.Changed == o.Changed && len(u.places[s.Before]) > 0 && s.Before == s.After {
 			return nil // made again with it, or never changed
 		}
-		d, err := u.openCurrentDir(s.Dir)
-		if err != nil {
-			return err
-		}
-		if now, err := d.statName(string(s.Name)); err != nil || now == nil || now.Mode.Type() != o.Mode.Type() {
-			return err
-		}
-		path := filepath.Join(d.path, string(s.Name))
-		if err := u.checkPermitted(mutation.Attribute, path, "", false); err != nil && o.Attributed {
-			return err
-		}
-		u.recordChange(mutation.Attribute, path, "")
-		return u.applyMeta(d, string(s.Name), s.path, o)
+		return u.blockLinks(s.Before, u.restoreMeta(s, o))
 	})
+}
+
+func (u *undoRun) restoreMeta(s *undoStep, o *fileObject) error {
+	d, err := u.openCurrentDir(s.Dir)
+	if err != nil {
+		return err
+	}
+	name, path := string(s.Name), filepath.Join(d.path, string(s.Name))
+	now, err := d.statName(name)
+	if err != nil {
+		return err
+	}
+	if now == nil || now.Mode.Type() != o.Mode.Type() {
+		return &PathConflict{path, changedSince}
+	}
+	if err := u.checkPermitted(mutation.Attribute, path, "", false); err != nil && o.Attributed {
+		return err
+	}
+	u.recordChange(mutation.Attribute, path, "")
+	return u.applyMeta(d, name, s.path, o)
 }
 
 // applyMeta restores the metadata of a file or directory, and notes what could not be restored.
 func (u *undoRun) applyMeta(d *cachedDir, name, path string, o *fileObject) error {
-	err := o.toFileMeta().ApplyTo(d.root, name)
+	meta := o.toFileMeta()
+	if o.isUnrestorable() {
+		meta.Attributes = nil // a device or socket is not opened
+	}
+	err := meta.ApplyTo(d.root, name)
+	if err != nil && !endsUndo(err) && meta.Attributes != nil {
+		if _, hasList := meta.Attributes[workspace.AccessList]; hasList {
+			meta.Mode &^= 0o077 // the mode alone may permit more
+		}
+		meta.Attributes = nil
+		err = meta.ApplyTo(d.root, name)
+	}
 	n, statErr := d.statName(name)
-	if err != nil && !errors.Is(err, fs.ErrPermission) || statErr != nil || n == nil {
+	if endsUndo(err) || statErr != nil || n == nil {
 		return cmp.Or(err, statErr)
 	}
 	note := func(is bool, what string) {
@@ -63,7 +83,8 @@ func (u *undoRun) applyMeta(d *cachedDir, name, path string, o *fileObject) erro
 			note(readErr != nil || !bytes.Equal(now[key], value), strings.Replace(key, "system.posix_acl_", "access control list: ", 1))
 		}
 	}
-	note(err != nil, "metadata")
+	note(n.Mode.Perm() != o.Mode.Perm(), "mode")
+	note(n.Modified != o.Modified, "time")
 	return nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"github.com/picoclaw/picoclaw/internal/mutation"
 	"github.com/picoclaw/picoclaw/sdk/workspace"
@@ -82,10 +83,6 @@ func equalContents(a, b io.Reader) bool {
 }
 
 func (u *undoRun) stageFile(s *undoStep, o *fileObject) error {
-	index, d, err := u.findStageDir(s.Dir)
-	if err != nil {
-		return err
-	}
 	contents, err := u.openKeptContents(o)
 	if o.Prefix {
 		contents, err = u.readFormerPrefix(s, o)
@@ -93,16 +90,30 @@ func (u *undoRun) stageFile(s *undoStep, o *fileObject) error {
 	if err != nil {
 		return err
 	}
+	index, d, err := u.findStageDir(s.Dir)
+	if err != nil {
+		return err
+	}
 	if n, err := statOpenFile(d.file); err == nil && u.times[index] == 0 {
 		u.times[index] = n.Modified
 	}
 	temp := newTempName()
-	u.ready[s.Before] = nameInDir{index, temp}
 	u.recordChange(mutation.Make, filepath.Join(d.path, temp), "") // the time of the directory changes
-	if err := writeNewFile(d, temp, contents); err != nil {
+	err = writeNewFile(d, temp, contents)
+	if isRefused(err) && index != s.Dir { // a directory further in may be writable
+		u.unwritable[index] = true
+		return u.stageFile(s, o)
+	}
+	if err != nil {
 		return err
 	}
+	u.ready[s.Before] = nameInDir{index, temp}
 	return u.applyMeta(d, temp, s.path, o)
+}
+
+// isRefused reports whether the system does not permit a change in a directory.
+func isRefused(err error) bool {
+	return errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)
 }
 
 // findStageDir returns the directory for temporary files that will move below another directory. It is the outermost
@@ -110,7 +121,7 @@ func (u *undoRun) stageFile(s *undoStep, o *fileObject) error {
 func (u *undoRun) findStageDir(below int) (index int, d *cachedDir, err error) {
 	index, mount := none, uint64(0)
 	for at := below; at != none; at = u.formerParent(at) {
-		if u.currentDirPath(at) == "" || u.Objects[at].Created {
+		if u.currentDirPath(at) == "" || u.Objects[at].Created || u.unwritable[at] {
 			continue
 		}
 		dir, openErr := u.openCurrentDir(at)
@@ -171,11 +182,15 @@ func (u *undoRun) readFormerPrefix(s *undoStep, o *fileObject) (io.Reader, error
 	return bytes.NewReader(data), nil
 }
 
+// writeNewFile creates a file, and deletes it again if it can't write all contents.
 func writeNewFile(d *cachedDir, name string, contents io.Reader) error {
 	f, err := d.openFileAt(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
 	_, err = io.Copy(f, contents)
-	return errors.Join(err, f.Close())
+	if err = errors.Join(err, f.Close()); err != nil {
+		_ = d.root.Remove(name)
+	}
+	return err
 }

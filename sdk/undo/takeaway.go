@@ -241,6 +241,9 @@ func (u *undoRun) removeCreatedDirs() error {
 			delete(u.staged, s.After)
 			return nil
 		}
+		if !errors.Is(err, fs.ErrExist) {
+			return err
+		}
 		return &PathConflict{s.at, "contains something that the operation did not create"}
 	})
 	u.moveBackFromTempNames(func(*fileObject) bool { return true })
@@ -272,7 +275,7 @@ func (u *undoRun) moveBackFromTempName(index int, from nameInDir) {
 				u.noteDirMoved(old, path)
 			}
 			delete(u.staged, index)
-			s.blockStep(appearedThen)
+			s.blockStep(notMovedBack)
 			return
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/picoclaw/picoclaw/internal/hiddentext"
 	"github.com/picoclaw/picoclaw/internal/mutation"
@@ -85,7 +86,7 @@ func (s *Store) Undo(ctx context.Context, files *workspace.Workspace, q UndoRequ
 		return out, err
 	}
 	u := &undoRun{
-		undoPlan: p, ctx: ctx, archive: f, contents: contents, staged: map[int]nameInDir{}, occupants: map[*undoStep]nameInDir{}, ready: map[int]nameInDir{}, lostMetadata: map[string][]string{}, times: map[int]int64{}, alive: map[int]nameInDir{}, paths: map[int]string{},
+		undoPlan: p, ctx: ctx, archive: f, contents: contents, staged: map[int]nameInDir{}, occupants: map[*undoStep]nameInDir{}, ready: map[int]nameInDir{}, lostMetadata: map[string][]string{}, times: map[int]int64{}, alive: map[int]nameInDir{}, paths: map[int]string{}, unwritable: map[int]bool{},
 		permit: q.Permit,
 		opened: map[string]fs.FileMode{}, modes: map[int]fs.FileMode{}, closedFiles: map[FileIdentity]fs.FileMode{}, touched: map[FileIdentity]bool{},
 		recorder: s.NewRecorder(files, RecordOptions{Tool: "undo", Summary: "undo of " + r.Summary}),
@@ -178,6 +179,7 @@ type undoRun struct {
 	ready        map[int]nameInDir            // temporary files with former contents, by object index
 	times        map[int]int64                // former modification times of directories with temporary files
 	alive        map[int]nameInDir            // existing files, by object index
+	unwritable   map[int]bool                 // directories that refused a temporary file
 	paths        map[int]string               // current paths of directories that moved since the operation
 	opened       map[string]fs.FileMode       // former modes of directories that the undo made accessible, by path
 	modes        map[int]fs.FileMode          // the same modes by object index
@@ -212,7 +214,7 @@ func (u *undoRun) runPhases() error {
 	return u.syncFiles()
 }
 
-// eachStep calls do for each unblocked step in sorted order. A conflict blocks the step. Any other error ends the undo.
+// eachStep calls do for each unblocked step in sorted order. An error blocks the step, unless it ends the undo.
 func (u *undoRun) eachStep(order func(a, b *undoStep) int, do func(*undoStep) error) error {
 	sorted := slices.Clone(u.steps)
 	slices.SortStableFunc(sorted, order)
@@ -224,16 +226,29 @@ func (u *undoRun) eachStep(order func(a, b *undoStep) int, do func(*undoStep) er
 			return err
 		}
 		err := do(s)
-		var conflict *PathConflict
-		if errors.As(err, &conflict) {
-			s.blockStep(conflict.Reason)
-			continue
+		if endsUndo(err) {
+			return fmt.Errorf("restore %s: %w", s.path, err)
 		}
 		if err != nil {
-			return fmt.Errorf("restore %s: %w", s.path, err)
+			s.blockStep(conflictReason(err))
 		}
 	}
 	return nil
+}
+
+// endsUndo reports whether an error concerns all paths, not one path alone.
+func endsUndo(err error) bool {
+	return slices.ContainsFunc([]error{context.Canceled, context.DeadlineExceeded, syscall.ENOSPC, syscall.ENOMEM, syscall.EMFILE, syscall.ENFILE},
+		func(target error) bool { return errors.Is(err, target) })
+}
+
+// conflictReason returns the reason that a path with an error is a conflict.
+func conflictReason(err error) string {
+	var conflict *PathConflict
+	if errors.As(err, &conflict) {
+		return conflict.Reason
+	}
+	return "can't be restored: " + stripErrorPath(err).Error()
 }
 
 // compareOutermost sorts a directory before its contents, by paths before the operation.
@@ -319,7 +334,7 @@ func (u *undoRun) restoreDirs() error {
 			return nil
 		}
 		if o.isDir() && !staged && len(u.places[s.Before]) > 0 {
-			return &PathConflict{s.path, "could not be moved back"}
+			return &PathConflict{s.path, notMovedBack}
 		}
 		d, err := u.openCurrentDir(s.Dir)
 		if err != nil {
