@@ -133,6 +133,31 @@ func TestUndoNamesRefusedPathsAndRestoresOthers(t *testing.T) {
 	}
 }
 
+// Undo moves a directory back from which the operation deleted a device, and names the device.
+func TestUndoNamesDeletedDevice(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 1)
+	path := func(name string) string { return filepath.Join(w.dir, name) }
+	must(t, os.Mkdir(path("d"), 0o755), write(path("d/f"), 0, "f"), unix.Mknod(path("d/c"), unix.S_IFCHR|0o600, 0), unix.Mknod(path("e"), unix.S_IFCHR|0o600, 0))
+	before := w.snapshot()
+	id := operation(w, func(tell func(int, mutation.Kind, string, string)) {
+		tell(1, mutation.Rename, path("d"), path("moved"))
+		must(t, os.Rename(path("d"), path("moved")))
+		tell(1, mutation.Remove, path("moved/c"), "")
+		must(t, os.Remove(path("moved/c")))
+		tell(1, mutation.Write, path("new"), "")
+		must(t, write(path("new"), 0, "agent's"))
+		tell(1, mutation.Rename, path("new"), path("e"))
+		must(t, os.Rename(path("new"), path("e")))
+	})
+	done, err := w.store.Undo(t.Context(), w.files, undo.UndoRequest{ID: id})
+	delete(before, "/d/c")
+	delete(before, "/e")
+	if now := w.snapshot(); err != nil || len(done.Conflicts) != 2 || !isConflict(done, path("d/c")) || !isConflict(done, path("e")) || !equalBesidesDirTimes(now, before) {
+		t.Errorf("%v, %v: %s", err, done.Conflicts, difference(before, now))
+	}
+}
+
 // A cancelled undo ends with an error and not with a conflict for each path.
 func TestCancelledUndoFails(t *testing.T) {
 	t.Parallel()

@@ -147,7 +147,7 @@ func (p *undoPlan) whyMovedDirChanged(s *undoStep) (why string) {
 			if in.Dir == none || p.Objects[in.Dir].Now == "" || !strings.HasPrefix(in.at, s.at+"/") {
 				continue
 			}
-			if in.blocked != "" {
+			if in.blocked != "" && (in.After != none || in.now != nil) {
 				return "has " + relativePath(s.at, in.at) + " in it, which stays"
 			}
 			if in.Before != none && p.Objects[in.Before].Changed > since { // by somebody else while the operation ran

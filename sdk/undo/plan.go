@@ -144,20 +144,15 @@ func (p *undoPlan) makeSteps(check func(path string) error) {
 		p.noteRestoredDirs()
 	}
 	for _, e := range p.Entries {
-		if e.Before != none && p.Objects[e.Before].isUnrestorable() && p.Objects[e.Before].After == nil { // named as lost
-			if e.After == none {
+		if e.Before != none && p.Objects[e.Before].isUnrestorable() && p.Objects[e.Before].After == nil {
+			lost, rest := *e, *e
+			lost.After, rest.Before = none, none
+			p.addStep(&lost).blockStep("was a device or a socket, which undo does not create")
+			if e = &rest; e.After == none {
 				continue
 			}
-			lost := *e
-			lost.Before = none
-			e = &lost
 		}
-		s := &undoStep{entryChange: e}
-		s.path, s.at = p.entryPath(e, (*operationRecord).beforeDirPath), p.entryPath(e, (*operationRecord).afterDirPath)
-		if e.Before == none {
-			s.path = s.at
-		}
-		p.steps = append(p.steps, s)
+		p.addStep(e)
 	}
 	for _, o := range p.Objects {
 		if !o.isDir() || o.Now == "" {
@@ -208,8 +203,22 @@ func (p *undoPlan) makeSteps(check func(path string) error) {
 	p.dirs.closeAll()
 }
 
+// addStep adds a step for an entry.
+func (p *undoPlan) addStep(e *entryChange) *undoStep {
+	s := &undoStep{entryChange: e}
+	s.path, s.at = p.entryPath(e, (*operationRecord).beforeDirPath), p.entryPath(e, (*operationRecord).afterDirPath)
+	if e.Before == none {
+		s.path = s.at
+	}
+	p.steps = append(p.steps, s)
+	return s
+}
+
 // blockIfChanged stats the name of a step and blocks the step if the name changed after the operation.
 func (p *undoPlan) blockIfChanged(s *undoStep) {
+	if s.blocked != "" {
+		return
+	}
 	if s.Foreign && !p.resumed {
 		s.blockStep(foreignChange)
 		return
