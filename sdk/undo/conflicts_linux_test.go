@@ -19,6 +19,46 @@ func isConflict(done undo.UndoResult, path string) bool {
 	return slices.ContainsFunc(done.Conflicts, func(c undo.PathConflict) bool { return c.Path == path })
 }
 
+func TestUndoNamesAllHardLinks(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		agent, user func(path string) error
+		kind        mutation.Kind
+		isNamed     bool
+	}{
+		"write_and_write":   {agent: func(p string) error { return write(p, os.O_TRUNC, "agent's") }, user: func(p string) error { return write(p, os.O_APPEND, "+") }, kind: mutation.Write, isNamed: true},
+		"mode_and_time":     {agent: func(p string) error { return os.Chmod(p, 0o600) }, user: setTime, kind: mutation.Attribute, isNamed: true},
+		"write_and_delete":  {agent: func(p string) error { return write(p, os.O_TRUNC, "agent's") }, user: os.Remove, kind: mutation.Write, isNamed: true},
+		"write_and_replace": {agent: func(p string) error { return write(p, os.O_TRUNC, "agent's") }, user: func(p string) error { _ = write(p+".2", 0, "user's"); return os.Rename(p+".2", p) }, kind: mutation.Write, isNamed: true},
+		"delete_and_create": {agent: os.Remove, user: func(p string) error { return write(p, 0, "user's") }, kind: mutation.Remove},
+	} {
+		w := newWorld(t, 1)
+		path := func(name string) string { return filepath.Join(w.dir, name) }
+		must(t, os.Mkdir(path("d"), 0o755), write(path("f"), 0, "was"), os.Link(path("f"), path("d/g")), os.Link(path("f"), path("h")), write(path("other"), 0, "was"))
+		id := operation(w, func(tell func(int, mutation.Kind, string, string)) {
+			tell(1, c.kind, path("f"), "")
+			must(t, c.agent(path("f")))
+			tell(1, mutation.Write, path("other"), "")
+			must(t, write(path("other"), os.O_TRUNC, "agent's"))
+		})
+		must(t, c.user(path("f")))
+		left := w.snapshot()
+		planned, err := w.store.Undo(t.Context(), w.files, undo.UndoRequest{ID: id, DryRun: true})
+		must(t, err)
+		done, err := w.store.Undo(t.Context(), w.files, undo.UndoRequest{ID: id})
+		now := w.snapshot()
+		for _, link := range []string{"f", "d/g", "h"} {
+			named := isConflict(done, path(link))
+			if named != (c.isNamed || link == "f") || isConflict(planned, path(link)) != named || now["/"+link] != left["/"+link] {
+				t.Errorf("%s: %s: %v, %v: %s", name, link, err, done.Conflicts, difference(left, now))
+			}
+		}
+		if data, _ := os.ReadFile(path("other")); err != nil || string(data) != "was" {
+			t.Errorf("%s: %v, %q", name, err, data)
+		}
+	}
+}
+
 // setImmutable sets or clears the flag of a directory that keeps everybody from changing names in it. It reports
 // whether that succeeded.
 func setImmutable(path string, is bool) bool {

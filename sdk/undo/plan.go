@@ -383,6 +383,7 @@ func (p *undoPlan) listPathsAndConflicts() (all []string, conflicts []PathConfli
 			all = append(all, s.path)
 		}
 	}
+	conflicts = append(conflicts, p.listUnrestoredLinks()...)
 	slices.Sort(all)
 	for i, c := range conflicts {
 		if _, isRestored := slices.BinarySearch(all, c.Path); isRestored {
@@ -391,6 +392,44 @@ func (p *undoPlan) listPathsAndConflicts() (all []string, conflicts []PathConfli
 	}
 	slices.SortFunc(conflicts, func(a, b PathConflict) int { return strings.Compare(a.Path, b.Path) })
 	return slices.Compact(all), slices.Compact(conflicts)
+}
+
+// listUnrestoredLinks returns conflicts for hard links that the operation did not touch, of files that it changed and
+// undo does not restore.
+func (p *undoPlan) listUnrestoredLinks() (conflicts []PathConflict) {
+	unrestored, listed := map[FileIdentity]*undoStep{}, map[string]bool{}
+	for _, s := range p.steps {
+		listed[s.path], listed[s.at] = true, true
+		if s.blocked == "" || s.Before == none {
+			continue
+		}
+		o := p.Objects[s.Before]
+		hasLinks := o.Links > 1 || s.now != nil && s.now.Links > 1
+		hasChanged := (o.Written || o.Attributed) && (o.After == nil || o.After.Changed != o.Changed)
+		if hasLinks && hasChanged && !o.isDir() && !o.Created && p.findUnblockedStep(p.homes[s.Before]) == nil {
+			unrestored[o.ID] = s
+		}
+	}
+	delete(unrestored, "")
+	if len(unrestored) == 0 {
+		return nil
+	}
+	p.dirs.walkTree(p.files.Dir(), func(d *cachedDir, name string, n *fileStat) bool {
+		path, id := filepath.Join(d.path, name), n.ID
+		for range maxDepth { // an undo may have recreated it
+			former, ok := p.former[id]
+			if unrestored[id] != nil || !ok {
+				break
+			}
+			id = former
+		}
+		if s := unrestored[id]; s != nil && !listed[path] {
+			conflicts = append(conflicts, PathConflict{path, "is a hard link of " + hiddentext.QuoteUnprintable(s.path) + ", which " + s.blocked})
+		}
+		return true
+	})
+	p.dirs.closeAll()
+	return conflicts
 }
 
 // checkFileSizes returns an error if a file to restore exceeds the policy's file size limit.
