@@ -256,6 +256,35 @@ func TestUndoRestoresSpecialFiles(t *testing.T) {
 	}
 }
 
+// A user replaces the first name of a file, and the operation deletes the second: the former metadata is named.
+func TestUndoNamesMetadataOfReplacedLink(t *testing.T) {
+	t.Parallel()
+	for kind, create := range map[string]func(string) error{
+		"fifo": func(p string) error { return unix.Mkfifo(p, 0o640) },
+		"file": func(p string) error { return write(p, 0, "was") },
+	} {
+		for change, agent := range map[string]func(string) error{"time": setTime, "mode": func(p string) error { return os.Chmod(p, 0o600) }} {
+			w := newWorld(t, 1)
+			first, second := filepath.Join(w.dir, "one"), filepath.Join(w.dir, "two")
+			must(t, create(first), os.Link(first, second))
+			before := w.snapshot()
+			id := operation(w, func(tell func(int, mutation.Kind, string, string)) {
+				tell(1, mutation.Attribute, first, "")
+				must(t, agent(first))
+				w.recorder.Tick()
+				must(t, write(first+".2", 0, "user's"), os.Rename(first+".2", first))
+				w.recorder.Tick()
+				tell(1, mutation.Remove, second, "")
+				must(t, os.Remove(second))
+			})
+			done, err := w.store.Undo(t.Context(), w.files, undo.UndoRequest{ID: id})
+			if now := w.snapshot(); err != nil || withoutLinks(now["/two"]) != withoutLinks(before["/two"]) && !isConflict(done, second) {
+				t.Errorf("%s, %s: %v, %v: %s", kind, change, err, done.Conflicts, difference(before, now))
+			}
+		}
+	}
+}
+
 // Both names of a file are named if undo may not write to the file.
 func TestUndoNamesAllLinksOfProtectedFile(t *testing.T) {
 	t.Parallel()

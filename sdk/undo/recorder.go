@@ -112,7 +112,7 @@ func (r *Recorder) findOrAddPathEntry(path string) *entryChange {
 			was := r.byID[n.ID]
 			e.current = r.findOrAddObject(dir, name, n, false)
 			e.Before = e.current.index
-			if was != nil && was != e.current && was.Written && !was.Created { // its former contents stay away
+			if was != nil && was != e.current && (was.Written || was.Attributed) && !was.Created { // its former state is lost
 				r.record.Entries = append(r.record.Entries,
 					&entryChange{Dir: e.Dir, Name: e.Name, Before: was.index, After: none, Foreign: true})
 			}
