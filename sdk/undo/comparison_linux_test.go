@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/picoclaw/picoclaw/internal/hiddentext"
 	"github.com/picoclaw/picoclaw/sdk/undo"
 )
 
@@ -19,6 +20,7 @@ type comparison struct {
 	beforeDirs, nowDirs      map[string]string // identities of directories
 	leftDirs                 map[string]string
 	conflicts                []undo.PathConflict
+	lostMetadata             []string
 	undone                   bool // a path at least: an undo of conflicts alone does not set the times of directories
 }
 
@@ -176,15 +178,21 @@ func (c *comparison) isNeeded(path, want string) bool {
 		c.touches(func(other string) bool { return isBelow(other) && c.now[other] != "" && c.users[other] != "" }))
 }
 
-// isNamed reports whether undo named a path as a conflict, or a directory above it, or another name of its file.
+// isNamed reports whether undo named a path as a conflict, or a directory above it. A path is also named if the
+// operation named it as not covered, or undo named lost metadata.
 func (c *comparison) isNamed(path string) bool {
+	if slices.ContainsFunc(slices.Concat(c.lost, c.lostMetadata), func(text string) bool {
+		return strings.HasPrefix(text, hiddentext.QuoteUnprintable(c.dir+path)+" (")
+	}) {
+		return true
+	}
 	return c.isConflict(func(named string) bool {
 		for _, rename := range c.renames { // it is named where it was before the user moved it
 			if rest, moved := strings.CutPrefix(named, rename[0]); moved && rename[1]+rest == path {
 				return true
 			}
 		}
-		return named == path || strings.HasPrefix(path, named+"/") || c.isSameFile(path, named, c.before, c.left, c.now)
+		return named == path || strings.HasPrefix(path, named+"/")
 	})
 }
 
