@@ -737,7 +737,8 @@ func (w *world) interruptUndo(id string, before map[string]string) string {
 		}
 	}
 	done, err := w.store.Undo(w.t.Context(), w.files, undo.UndoRequest{ID: last.ID, Force: last.IsUnfinished()})
-	if now := w.snapshot(); err != nil || !maps.Equal(withoutDirTimes(now), withoutDirTimes(before)) || extentOf(w.t, w, last.ID) != undo.ExtentWhole {
+	if now := w.snapshot(); err != nil || !maps.Equal(withoutDirTimes(now), withoutDirTimes(before)) ||
+		(last.Changes == nil || last.Changes.Total() > 0) && extentOf(w.t, w, last.ID) != undo.ExtentWhole {
 		return fmt.Sprintf("undo of an interrupted undo: %v, %v\n%s", err, done.Conflicts, difference(before, now))
 	}
 	return ""

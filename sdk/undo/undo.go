@@ -15,6 +15,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/picoclaw/picoclaw/internal/fulldisk"
 	"github.com/picoclaw/picoclaw/internal/hiddentext"
 	"github.com/picoclaw/picoclaw/internal/mutation"
 	"github.com/picoclaw/picoclaw/sdk/workspace"
@@ -238,7 +239,7 @@ func (u *undoRun) eachStep(order func(a, b *undoStep) int, do func(*undoStep) er
 
 // endsUndo reports whether an error concerns all paths, not one path alone.
 func endsUndo(err error) bool {
-	return slices.ContainsFunc([]error{context.Canceled, context.DeadlineExceeded, syscall.ENOSPC, syscall.ENOMEM, syscall.EMFILE, syscall.ENFILE},
+	return fulldisk.IsFullDiskError(err) || slices.ContainsFunc([]error{context.Canceled, context.DeadlineExceeded, syscall.ENOMEM, syscall.EMFILE, syscall.ENFILE},
 		func(target error) bool { return errors.Is(err, target) })
 }
 
