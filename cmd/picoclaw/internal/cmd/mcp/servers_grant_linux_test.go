@@ -139,3 +139,24 @@ func TestServerStartsProgramOfItsPackage(t *testing.T) {
 		t.Errorf("a program in the workspace started: %s", a.FullText())
 	}
 }
+
+// A grant does not lose a new version that waits for approval.
+func TestGrantKeepsPendingVersion(t *testing.T) {
+	t.Parallel()
+	h := mcptest.NewHome(t)
+	h.WriteFile("needs.py", grantServer)
+	h.AddServer("needs", "--", "python3", filepath.Join(h.Home, "needs.py"))
+	h.WriteFile("needs.py", strings.Replace(grantServer, `tool("load", "host"), `, "", 1))
+	for _, step := range []struct {
+		args string
+		code int
+		said string
+	}{
+		{"update needs", 1, "is pending"}, {"grant needs --network example.com --yes", 1, "is pending and would be lost; accept it first with `picoclaw mcp update needs`"},
+		{"update needs --yes", 0, "is updated"}, {"grant needs --network example.com --yes", 0, "is updated"},
+	} {
+		if out, said, code := h.Run(append([]string{"mcp"}, strings.Fields(step.args)...)...); code != step.code || !strings.Contains(out+said, step.said) {
+			t.Errorf("%s: %d: %s%s", step.args, code, out, said)
+		}
+	}
+}
