@@ -22,8 +22,7 @@ type grepOutput struct {
 	LeftOut       []skippedMatchingFile `json:"left_out,omitempty" jsonschema:"Some skipped files with matches; only if no other file matches."`
 	LeftOutCount  int                   `json:"left_out_count,omitempty" jsonschema:"Number of these files."`
 	Ignored       int                   `json:"ignored" jsonschema:"Number of skipped files and directories named by .gitignore files."`
-	Binary        int                   `json:"binary" jsonschema:"Binary files not searched."`
-	MoreBinary    bool                  `json:"binary_at_least,omitempty" jsonschema:"The list may be incomplete."`
+	Binary        int                   `json:"binary" jsonschema:"Binary files with matches, which are not shown."`
 	TooLarge      int                   `json:"too_large,omitempty" jsonschema:"Files not searched because of their size."`
 	Closed        int                   `json:"unreadable,omitempty" jsonschema:"Files and directories that must not be read."`
 	Incomplete    string                `json:"incomplete,omitempty" jsonschema:"Reason why results may be missing."`
@@ -31,8 +30,7 @@ type grepOutput struct {
 	Notes         []string              `json:"notes,omitempty"`
 	Engine        string                `json:"engine,omitempty"`
 
-	mode   string
-	single bool // one file was searched, by its name
+	mode string
 }
 
 // fileMatchCount is a file with its number of matching lines in the result.
@@ -109,7 +107,7 @@ func (o grepOutput) formatSummary() string {
 		said[0] += fmt.Sprintf(", %s searched", formatCount(o.FilesSearched, "file", "files"))
 	}
 	if left := o.describeSkipped(); len(left) > 0 {
-		say("not searched: %s", strings.Join(left, ", "))
+		say("left out: %s", strings.Join(left, ", "))
 	}
 	if o.LeftOutCount > 0 {
 		names := make([]string, len(o.LeftOut))
@@ -129,24 +127,19 @@ func (o grepOutput) formatSummary() string {
 	return "[" + strings.Join(said, "; ") + "]"
 }
 
-// describeSkipped returns the numbers of files that were not searched, with the reasons.
+// describeSkipped returns the numbers of files that were left out, with the reasons.
 func (o grepOutput) describeSkipped() (said []string) {
 	for _, left := range []struct {
 		n         int
 		one, many string
-		more      bool
 	}{
-		{o.Ignored, "file or directory that .gitignore names", "files or directories that .gitignore names", false},
-		{o.Binary, "binary file", "binary files", o.MoreBinary},
-		{o.TooLarge, "file that is too large", "files that are too large", false},
-		{o.Closed, "file or directory that may not be read", "files or directories that may not be read", false},
+		{o.Ignored, "file or directory that .gitignore names", "files or directories that .gitignore names"},
+		{o.Binary, "binary file", "binary files"},
+		{o.TooLarge, "file that is too large", "files that are too large"},
+		{o.Closed, "file or directory that may not be read", "files or directories that may not be read"},
 	} {
 		if left.n > 0 {
-			atLeast := ""
-			if left.more {
-				atLeast = "at least "
-			}
-			said = append(said, atLeast+formatCount(left.n, left.one, left.many))
+			said = append(said, formatCount(left.n, left.one, left.many))
 		}
 	}
 	return said

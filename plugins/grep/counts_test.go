@@ -44,11 +44,11 @@ func TestSkippedFilesAreCounted(t *testing.T) {
 			total, ignored, searched int
 			binary                   int
 		}{
-			{args{"pattern": "needle"}, 1, 7, 3, 2},
+			{args{"pattern": "needle"}, 1, 7, 5, 1},
 			{args{"pattern": "needle", "include": "*.go"}, 1, 5, 2, 0},
 			{args{"pattern": "needle", "include": "**/*.go", "output": "count"}, 1, 5, 2, 0},
-			{args{"pattern": "needle", "gitignore": false}, 7, 0, 10, 2},
-			{args{"pattern": "need(le)", "include": "*.png", "gitignore": false}, 0, 0, 0, 1},
+			{args{"pattern": "needle", "gitignore": false}, 7, 0, 12, 1},
+			{args{"pattern": "need(le)", "include": "*.png", "gitignore": false}, 0, 0, 1, 1},
 		} {
 			out, text := ask(t, p, c.call)
 			if out.Total != c.total || out.Ignored != c.ignored || out.FilesSearched != c.searched || out.Binary != c.binary {
@@ -142,7 +142,8 @@ func TestResultLimit(t *testing.T) {
 // slowEngine searches until its time is over, and does not say that it was.
 type slowEngine struct{ builtinEngine }
 
-func (slowEngine) findMatchingFiles(ctx context.Context, _ *workspace.Workspace, _ string, _ *grepQuery, _ func(string, int)) (searchStats, error) {
+func (slowEngine) findMatchingFiles(ctx context.Context, _ *workspace.Workspace, _ string, _ fileList, _ *grepQuery, _ func(string, int)) (searchStats,
+	error) {
 	<-ctx.Done()
 	return searchStats{}, nil
 }

@@ -2,13 +2,71 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/picoclaw/picoclaw/internal/hiddentext"
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
+
+// addPageResults adds the files or lines of this page to the result. files are the matching files from the cursor.
+func (s *grepCall) addPageResults(files []matchingFile, from pageCursor, limit int, out *grepOutput) {
+	if out.mode == outputContent {
+		s.addLineResults(files, from, limit, out)
+		out.Count, out.AtLeast = len(out.Matches), s.multiline && out.Next != ""
+		return
+	}
+	if len(files) > 0 && files[0].name == from.name {
+		files = files[1:]
+	}
+	for _, c := range files[:min(len(files), limit)] {
+		out.Files = append(out.Files, fileMatchCount{File: joinPath(s.abs, c.name), Count: c.lines})
+	}
+	if len(files) > limit {
+		out.Next = pageCursor{files[limit-1].name, 0}.String()
+	}
+	out.Count = len(out.Files)
+}
+
+func (s *grepCall) addLineResults(files []matchingFile, from pageCursor, limit int, out *grepOutput) {
+	var last pageCursor // of the shown lines
+	for _, c := range files {
+		known, after := c.lines, 0
+		if c.name == from.name {
+			known, after = 0, from.line
+		}
+		room := limit - len(out.Matches)
+		if room == 0 {
+			out.Next = last.String()
+			return
+		}
+		found, more, err := s.readMatchingLines(s.req.Workspace, joinPath(s.path, c.name), joinPath(s.abs, c.name), known, after, room,
+			s.req.Args.Context)
+		if errors.Is(err, errLarge) {
+			out.Notes = append(out.Notes, fmt.Sprintf("%s has %s, and is too large to show",
+				hiddentext.QuoteUnprintable(joinPath(s.abs, c.name)), formatCount(c.lines, "matching line", "matching lines")))
+		}
+		if len(found) == 0 {
+			if s.multiline && after == 0 {
+				out.FilesMatched-- // ripgrep's pattern also matches in other places
+			}
+			continue // or the file was changed since it was searched, or the page before ended with it
+		}
+		out.Matches = append(out.Matches, found...)
+		last = pageCursor{cmp.Or(c.name, "."), found[len(found)-1].Line}
+		if s.multiline {
+			out.Total += len(found)
+		}
+		if more {
+			out.Next = last.String()
+			return
+		}
+	}
+}
 
 // lineMatch is a matching line in the result, or a match across lines.
 type lineMatch struct {
@@ -24,8 +82,6 @@ const (
 	maxText = 500 // how much of a line is returned, in bytes
 	lead    = 120 // how much of it before the match
 )
-
-var errLarge = errors.New("the file is too large")
 
 // readMatchingLines returns the matching lines of a file after line number after, with context, at most limit of them.
 // more reports whether the file has others. known is the number of matching lines, or 0.

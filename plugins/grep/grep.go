@@ -4,8 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
+	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/picoclaw/picoclaw/internal/hiddentext"
 	"github.com/picoclaw/picoclaw/sdk"
@@ -96,12 +101,16 @@ func (s *grepCall) runGrep(ctx context.Context) (grepOutput, error) {
 		return grepOutput{}, toAgentError(s.path, err)
 	}
 	limit, note := effectiveLimit(in.MaxResults)
-	f := pageCollector{limit: limit, files: out.mode != outputContent}
+	var from pageCursor
 	if in.Cursor != "" {
-		if f.from, err = parseCursor(in.Cursor); err != nil {
+		if from, err = parseCursor(in.Cursor); err != nil {
 			return grepOutput{}, err
 		}
 	}
+	if !info.IsDir() {
+		from.name = "" // of the file, relative to the searched path
+	}
+	var f pageCollector
 	timeout := time.Duration(in.Timeout) * time.Second
 	if timeout == 0 {
 		timeout = 30 * time.Second
@@ -121,11 +130,9 @@ func (s *grepCall) runGrep(ctx context.Context) (grepOutput, error) {
 	case err != nil:
 		return grepOutput{}, err
 	}
-	out.Total, out.FilesMatched = f.total, f.count
+	out.Total, out.FilesMatched = f.total, len(f.files)
 	out.Notes = append(out.Notes, note...)
-	if err := s.addPageResults(&f, &out); err != nil {
-		return grepOutput{}, err
-	}
+	s.addPageResults(f.filesFrom(from), from, limit, &out)
 	if out.FilesMatched == 0 && out.Incomplete == "" && info.IsDir() {
 		s.findSkippedMatches(searching, &out)
 	}
@@ -141,7 +148,10 @@ const (
 // searchDir searches a directory with the chosen engine.
 func (s *grepCall) searchDir(ctx context.Context, f *pageCollector, out *grepOutput) error {
 	var files, lines atomic.Int64
-	t, err := s.engine.findMatchingFiles(ctx, s.req.Workspace, s.path, s.grepQuery, func(name string, n int) {
+	return s.findMatches(ctx, out, func(name string, n int, binary bool) {
+		if binary {
+			return
+		}
 		f.addFile(name, n)
 		total := lines.Add(int64(n))
 		if found := files.Add(1); found <= announcedFirst || found%announcedEvery == 0 {
@@ -149,10 +159,68 @@ func (s *grepCall) searchDir(ctx context.Context, f *pageCollector, out *grepOut
 				formatCount(int(found), "file", "files"), formatCount(int(total), "line", "lines")))
 		}
 	})
-	out.Engine, out.FilesSearched, out.Failed, out.Notes = s.engine.name(), t.searched, t.failed, t.notes
-	out.Ignored, out.Binary, out.MoreBinary, out.TooLarge, out.Closed = t.ignored, t.binary, t.moreBinary, t.tooLarge,
-		t.closed
+}
+
+// findMatches calls found for each file with matches, from several goroutines, and adds the numbers of searched and
+// skipped files to the result.
+func (s *grepCall) findMatches(ctx context.Context, out *grepOutput, found func(name string, lines int, binary bool)) error {
+	files, err := s.listFiles(ctx, s.req.Workspace, s.path, out)
+	if err != nil {
+		return err
+	}
+	var binaries atomic.Int64
+	var checks errgroup.Group // of matching files
+	checks.SetLimit(runtime.GOMAXPROCS(0))
+	t, err := s.engine.findMatchingFiles(ctx, s.req.Workspace, s.path, files, s.grepQuery, func(name string, lines int) {
+		if s.multiline {
+			lines = 0 // programs can't count these matches
+		}
+		checks.Go(func() error {
+			binary, err := isBinaryFile(s.req.Workspace, joinPath(s.path, name))
+			if binary {
+				binaries.Add(1)
+			}
+			if err == nil {
+				found(name, lines, binary)
+			}
+			return nil
+		})
+	})
+	_ = checks.Wait() // they return no errors
+	out.Engine, out.Failed, out.TooLarge, out.Binary = s.engine.name(), t.failed, t.tooLarge, int(binaries.Load())
+	out.Closed += t.closed
+	out.FilesSearched = len(files.names) - t.tooLarge - t.closed
 	return err
+}
+
+// maxSkippedMatches limits the listed files that were skipped and have matches.
+const maxSkippedMatches = 5
+
+// findSkippedMatches also searches ignored files and lists binary ones, so that "no matches" does not mislead.
+func (s *grepCall) findSkippedMatches(ctx context.Context, out *grepOutput) {
+	all := *s
+	query := *s.grepQuery
+	query.ignore = false
+	all.grepQuery = &query
+	var mu sync.Mutex
+	var skipped []skippedMatchingFile
+	err := all.findMatches(ctx, &grepOutput{}, func(name string, _ int, binary bool) {
+		l := skippedMatchingFile{name, whyIgnored}
+		if binary {
+			l.Why = whyBinary
+		}
+		mu.Lock()
+		skipped = append(skipped, l)
+		mu.Unlock()
+	})
+	if err != nil {
+		return
+	}
+	out.LeftOutCount = len(skipped)
+	slices.SortFunc(skipped, func(a, b skippedMatchingFile) int { return compareNames(a.File, b.File) })
+	for _, l := range skipped[:min(len(skipped), maxSkippedMatches)] {
+		out.LeftOut = append(out.LeftOut, skippedMatchingFile{joinPath(s.abs, l.File), l.Why})
+	}
 }
 
 // searchFile searches a single file without an engine, also if its name is excluded.
@@ -166,7 +234,7 @@ func (s *grepCall) searchFile(f *pageCollector, out *grepOutput) error {
 	if err != nil {
 		return toAgentError(s.path, err)
 	}
-	out.FilesSearched, out.Engine, out.single = 1, builtinEngine{}.name(), true
+	out.FilesSearched, out.Engine = 1, builtinEngine{}.name()
 	if containsNUL(data) {
 		out.LeftOut = []skippedMatchingFile{{File: s.abs, Why: whyBinary}}
 		return nil

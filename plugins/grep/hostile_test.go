@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -61,7 +60,7 @@ func TestUnusualContentsAndPatterns(t *testing.T) {
 				if err := json.Unmarshal(r.Structured, &out); err != nil {
 					t.Fatal(err)
 				}
-				out.Engine, out.Binary, out.MoreBinary, out.FilesSearched = "", 0, false, 0
+				out.Engine, out.Binary = "", 0 // of binary files, other parts may match
 				data, err := json.Marshal(out)
 				if err != nil {
 					t.Fatal(err)
@@ -81,17 +80,6 @@ func TestUnusualContentsAndPatterns(t *testing.T) {
 				t.Errorf("%v:\nripgrep  %.600s\n%s %.600s", call, answers["ripgrep"][i], name, answers[name][i])
 			}
 		}
-	}
-}
-
-// Memory is bounded by what is shown: files beyond that leave nothing behind.
-func TestMemoryIsBoundedByPage(t *testing.T) {
-	f := pageCollector{limit: 100}
-	for i := range 100_000 {
-		f.addFile(fmt.Sprintf("dir/%06d", (i*7919)%100_000), 50)
-	}
-	if f.count != 100_000 || f.total != 5_000_000 || len(f.kept) > 4 || cap(f.kept) > 1024 {
-		t.Errorf("%d files with %d lines, of which %d are kept in room for %d", f.count, f.total, len(f.kept), cap(f.kept))
 	}
 }
 

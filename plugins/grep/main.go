@@ -1,8 +1,8 @@
 // Command grep is the plugin with the search tools grep (file contents) and find (names).
 //
-// A search of contents has two steps. First an engine finds the files with matches and counts them: ripgrep, grep, or
-// Go code in this plugin. Then the plugin reads the first of these files for lines, columns and context. So results do
-// not depend on the engine, file names can't imitate program output, and memory use depends on the size of the result.
+// A search of contents has three steps. The plugin lists the files to search. An engine finds those with matches and
+// counts the matches: ripgrep, grep, or Go code in this plugin. Then the plugin reads the first of these files for
+// lines, columns and context. So results do not depend on the engine, and file names can't imitate program output.
 //
 // It must not know of hosts, agents or sandboxes.
 package main

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"container/heap"
 	"net/url"
 	"slices"
 	"strconv"
@@ -61,79 +60,23 @@ type matchingFile struct {
 	lines int // 0 if not known
 }
 
-// pageCollector collects the first files that fit into a page, and counts all. It may be used concurrently.
+// pageCollector collects the files with matches. It may be used concurrently.
 type pageCollector struct {
-	limit int // matches, or files
-	files bool
-	from  pageCursor
-
 	mu    sync.Mutex
-	kept  fileHeap
-	held  int // matches in kept, as far as known, or files
+	files []matchingFile
 	total int // lines in all files, as far as known
-	count int // files
-	left  int // files that are not kept though they come after the cursor
 }
 
 func (f *pageCollector) addFile(name string, lines int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.count++
+	f.files = append(f.files, matchingFile{name, lines})
 	f.total += lines
-	if f.from.name != "" {
-		if c := compareNames(name, f.from.name); c < 0 || (c == 0 && f.files) {
-			return
-		}
-	}
-	if f.isFull() && compareNames(name, f.kept[0].name) > 0 {
-		f.left++
-		return
-	}
-	if name == f.from.name && !f.files {
-		lines = 0 // how many of them come after the cursor is not known
-	}
-	heap.Push(&f.kept, matchingFile{name, lines})
-	f.held += f.minResults(lines)
-	// One file more than is needed is kept: whether there is a next page can be told from it.
-	for f.held-f.minResults(f.kept[0].lines) > f.limit && len(f.kept) > 1 {
-		out := heap.Pop(&f.kept).(matchingFile)
-		f.held -= f.minResults(out.lines)
-		f.left++
-	}
 }
 
-func (f *pageCollector) isFull() bool { return len(f.kept) > 0 && f.held > f.limit }
-
-// minResults returns the minimum number of results for a file.
-func (f *pageCollector) minResults(lines int) int {
-	if f.files {
-		return 1
-	}
-	return max(lines, 1)
-}
-
-// sortedFiles returns the collected files in order.
-func (f *pageCollector) sortedFiles() []matchingFile {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	out := slices.Clone(f.kept)
-	slices.SortFunc(out, func(a, b matchingFile) int { return compareNames(a.name, b.name) })
-	return out
-}
-
-// fileHeap is a heap of files with the last one, in result order, on top.
-type fileHeap []matchingFile
-
-func (h fileHeap) Len() int           { return len(h) }
-func (h fileHeap) Less(i, j int) bool { return compareNames(h[i].name, h[j].name) > 0 }
-func (h fileHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
-
-// Push implements [heap.Interface].
-func (h *fileHeap) Push(x any) { *h = append(*h, x.(matchingFile)) }
-
-// Pop implements [heap.Interface].
-func (h *fileHeap) Pop() any {
-	last := (*h)[len(*h)-1]
-	*h = (*h)[:len(*h)-1]
-	return last
+// filesFrom returns the files in order, from the one that the cursor names.
+func (f *pageCollector) filesFrom(from pageCursor) []matchingFile {
+	slices.SortFunc(f.files, func(a, b matchingFile) int { return compareNames(a.name, b.name) })
+	at, _ := slices.BinarySearchFunc(f.files, from.name, func(a matchingFile, name string) int { return compareNames(a.name, name) })
+	return f.files[at:]
 }

@@ -26,7 +26,6 @@ type grepQuery struct {
 	recursive bool
 	hidden    bool
 	ignore    bool // skip files that .gitignore names
-	text      bool // treat every file as text
 }
 
 // newGrepQuery validates the arguments and compiles the pattern, which has the RE2 syntax of Go's regexp package.

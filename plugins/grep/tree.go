@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	"github.com/picoclaw/picoclaw/internal/hiddentext"
 	"github.com/picoclaw/picoclaw/internal/lazyregexp"
@@ -29,8 +28,7 @@ type treeWalker struct {
 	ignore    bool
 
 	found   func(name string, e fs.DirEntry) // called from several goroutines
-	ignored func(name string, e fs.DirEntry) // called likewise for ignored entries; may be nil
-	git     func(name string)                // called likewise for .git directories
+	ignored func(name string, e fs.DirEntry) // called likewise for ignored entries
 
 	abs, top string // path and the workspace, absolute
 	mu       sync.Mutex
@@ -85,16 +83,11 @@ func (t *treeWalker) visitDir(dir string, entries []fs.DirEntry) (into []string,
 		isDir := e.IsDir()
 		switch {
 		case isDir && e.Name() == gitDir:
-			if t.git != nil {
-				t.git(name)
-			}
 			continue
 		case !t.hidden && strings.HasPrefix(e.Name(), "."):
 			continue
 		case here.isIgnored(in, e.Name(), isDir):
-			if t.ignored != nil {
-				t.ignored(name, e)
-			}
+			t.ignored(name, e)
 			continue
 		}
 		t.found(name, e)
@@ -209,38 +202,59 @@ func (t *treeWalker) userIgnorePath() string {
 	return filepath.Join(config, "git", "ignore")
 }
 
-// walkFiles calls found with the name of each file to search, and counts ignored files. left, which may be nil, is
-// called with the ignored names. Both are called concurrently.
-func (q *grepQuery) walkFiles(ctx context.Context, w *workspace.Workspace, path string, t *searchStats, found func(name string),
-	left func(name string, dir bool)) error {
-	var count atomic.Int64
+// fileList are the files to search, relative to the searched directory.
+type fileList struct {
+	names   []string
+	partial map[string]bool // directories that also have other files
+}
+
+// mergeWholeDirs returns the listed files, with a directory in place of its files if all of them are listed.
+func (l fileList) mergeWholeDirs() []string {
+	var merged []string
+	whole := map[string]bool{}
+	for _, name := range l.names {
+		if dir := path.Dir(name); l.partial[dir] {
+			merged = append(merged, name)
+		} else if !whole[dir] {
+			whole[dir], merged = true, append(merged, dir)
+		}
+	}
+	return merged
+}
+
+// listFiles returns the files to search, and adds the skipped entries to the result.
+func (q *grepQuery) listFiles(ctx context.Context, w *workspace.Workspace, root string, out *grepOutput) (fileList, error) {
+	var mu sync.Mutex
+	files := fileList{partial: map[string]bool{}}
 	tree := treeWalker{
-		w: w, path: path, recursive: q.recursive, hidden: q.hidden, ignore: q.ignore,
+		w: w, path: root, recursive: q.recursive, hidden: q.hidden, ignore: q.ignore,
 		found: func(name string, e fs.DirEntry) {
-			if e.Type().IsRegular() && q.includesFile(name) {
-				found(name)
+			if !e.Type().IsRegular() {
+				return
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			if q.includesFile(name) {
+				files.names = append(files.names, name)
+			} else {
+				files.partial[path.Dir(name)] = true
 			}
 		},
 		ignored: func(name string, e fs.DirEntry) {
+			mu.Lock()
+			defer mu.Unlock()
 			if e.IsDir() || (e.Type().IsRegular() && q.includesFile(name)) {
-				count.Add(1)
+				out.Ignored++
 			}
-			if left != nil {
-				left(name, e.IsDir())
-			}
-		},
-		git: func(name string) {
-			if left != nil {
-				left(name, true)
-			}
+			files.partial[path.Dir(name)] = true
 		},
 	}
 	err := tree.walkTree(ctx)
-	t.ignored, t.notes = int(count.Load()), tree.ignoreFileNotes()
+	out.Notes = tree.ignoreFileNotes()
 	if err == nil {
-		t.closed = tree.pending
+		out.Closed = tree.pending
 	}
-	return err
+	return files, err
 }
 
 // maxIgnoreBytes limits the size of an ignore file.

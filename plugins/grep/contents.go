@@ -2,71 +2,20 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"io"
 	"io/fs"
 	"os"
-	"runtime"
-	"sync"
 
+	"github.com/picoclaw/picoclaw/internal/hiddentext"
+	"github.com/picoclaw/picoclaw/sdk"
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
-
-// builtinEngine searches files in this process, without a search program.
-type builtinEngine struct{}
-
-func (builtinEngine) name() string             { return "built-in" }
-func (builtinEngine) supports(*grepQuery) bool { return true }
 
 // maxFileBytes limits the size of files that the plugin searches itself.
 const maxFileBytes = 64 << 20
 
-func (builtinEngine) findMatchingFiles(ctx context.Context, w *workspace.Workspace, path string, q *grepQuery, found func(string, int)) (searchStats,
-	error) {
-	var t searchStats
-	var mu sync.Mutex
-	var workers sync.WaitGroup
-	names := make(chan string, 256)
-	for range runtime.GOMAXPROCS(0) {
-		workers.Go(func() {
-			for name := range names {
-				data, err := readSearchedFile(w, joinPath(path, name))
-				searched := false
-				mu.Lock()
-				switch {
-				case errors.Is(err, errLarge):
-					t.tooLarge++
-				case errors.Is(err, fs.ErrPermission):
-					t.closed++
-				case err != nil: // gone
-				case !q.text && containsNUL(data):
-					t.binary++
-				default:
-					t.searched++
-					searched = true
-				}
-				mu.Unlock()
-				if !searched || ctx.Err() != nil {
-					continue
-				}
-				switch n := q.countMatches(data); {
-				case n > 0 && q.multiline:
-					found(name, 0) // as the others, who can't count these
-				case n > 0:
-					found(name, n)
-				}
-			}
-		})
-	}
-	var outline searchStats
-	err := q.walkFiles(ctx, w, path, &outline, func(name string) { names <- name }, nil)
-	close(names)
-	workers.Wait()
-	t.ignored, t.notes = outline.ignored, outline.notes
-	t.closed += outline.closed
-	return t, err
-}
+var errLarge = errors.New("the file is too large")
 
 // countMatches returns the number of matching lines, or of matches across lines.
 func (q *grepQuery) countMatches(data []byte) int {
@@ -116,4 +65,45 @@ func readOpenFile(f *os.File) ([]byte, error) {
 		err = errLarge
 	}
 	return b.Bytes(), err
+}
+
+// isBinaryFile reports whether a file contains a NUL byte.
+func isBinaryFile(w *workspace.Workspace, path string) (bool, error) {
+	f, err := w.Open(path)
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = f.Close() }()
+	part := make([]byte, 64<<10)
+	for {
+		n, err := f.Read(part)
+		if containsNUL(part[:n]) {
+			return true, nil
+		}
+		if errors.Is(err, io.EOF) {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+	}
+}
+
+// containsNUL reports whether data contains a NUL byte, which text does not have.
+func containsNUL(data []byte) bool { return bytes.IndexByte(data, 0) >= 0 }
+
+// toAgentError converts an error about a searched path to one for the agent.
+func toAgentError(path string, err error) error {
+	var own *sdk.Error
+	switch {
+	case errors.Is(err, workspace.Refused), errors.As(err, &own):
+		return err
+	case errors.Is(err, fs.ErrNotExist):
+		return sdk.Errorf(sdk.NotFound, "failed to search: there is no %s", hiddentext.QuoteUnprintable(path))
+	case errors.Is(err, fs.ErrPermission):
+		return sdk.Errorf(sdk.AccessDenied, "failed to search %s: access denied", hiddentext.QuoteUnprintable(path))
+	case errors.Is(err, workspace.NotRegular):
+		return sdk.Errorf(sdk.InvalidArgument, "failed to search: %v", err)
+	}
+	return err
 }
