@@ -88,9 +88,6 @@ func (f syscallFilter) encodeForBwrap() []byte {
 // no_new_privs, or be privileged.
 func (f syscallFilter) applyToThread() error { return f.applyFilter(0) }
 
-// applyToProcess applies the filter to all threads of this process.
-func (f syscallFilter) applyToProcess() error { return f.applyFilter(unix.SECCOMP_FILTER_FLAG_TSYNC) }
-
 func (f syscallFilter) applyFilter(flags uintptr) error {
 	if len(f) == 0 {
 		return nil
@@ -153,7 +150,7 @@ func (pl *processStarter) applyFilterToSelf(p Profile) error {
 	if err := setNoNewPrivileges(); err != nil {
 		return err
 	}
-	if err := pl.filter(needs).applyToProcess(); err != nil {
+	if err := pl.filter(needs).applyFilter(unix.SECCOMP_FILTER_FLAG_TSYNC); err != nil {
 		return err
 	}
 	pl.ownFilter.Store(&needs)

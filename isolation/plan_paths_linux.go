@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 
@@ -195,6 +194,3 @@ func (v *mountPlanner) checkStatic(path string) error {
 	}
 	return nil
 }
-
-// sameFileKind reports whether a and b are both directories or both files.
-func sameFileKind(a, b os.FileInfo) bool { return a.IsDir() == b.IsDir() }

@@ -28,7 +28,7 @@ func (v *mountPlanner) preventMountReplacement() error {
 			if err != nil {
 				return v.newProfileError(m.source, "cannot be mounted: "+err.Error(), "")
 			}
-			if !sameFileKind(source, info) {
+			if source.IsDir() != info.IsDir() {
 				return v.newProfileError(m.target, "is a directory on one side and a file on the other", "make both the same kind")
 			}
 		}

@@ -17,7 +17,7 @@ func LiteralPathPrefix(pattern string) (path string, exact bool) {
 		return "/", false
 	}
 	re := parsed.Simplify()
-	if !startsAtTextBegin(re) {
+	if !requiresOp(re, syntax.OpBeginText) {
 		return "/", false
 	}
 	literal := requiredPrefixOf(re)
@@ -47,9 +47,6 @@ func cleanPathPrefix(literal string, whole bool) (path string, exact bool) {
 	}
 	return path, whole
 }
-
-// startsAtTextBegin reports whether every match of re starts at the beginning of the text; false if unknown.
-func startsAtTextBegin(re *syntax.Regexp) bool { return requiresOp(re, syntax.OpBeginText) }
 
 // endsAtTextEnd reports whether every match of re ends at the end of the text; false if unknown.
 func endsAtTextEnd(re *syntax.Regexp) bool { return requiresOp(re, syntax.OpEndText) }

@@ -29,7 +29,7 @@ type pluginLogger struct {
 
 // logLimited logs one escaped line, or counts it if there are too many.
 func (l pluginLogger) logLimited(level hclog.Level, message string, args ...any) {
-	if !l.isEnabled(level) {
+	if level < l.GetLevel() {
 		return
 	}
 	if !l.limit.Allow() {
@@ -45,9 +45,6 @@ func (l pluginLogger) logLimited(level hclog.Level, message string, args ...any)
 	}
 	l.Logger.Log(level, truncateAndEscape(message), clean...)
 }
-
-// isEnabled reports whether the host logs messages of a level.
-func (l pluginLogger) isEnabled(level hclog.Level) bool { return level >= l.GetLevel() }
 
 // Log implements [hclog.Logger].
 func (l pluginLogger) Log(level hclog.Level, message string, args ...any) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 
+	"github.com/picoclaw/picoclaw/plugins/filesystem/internal/versions"
 	"github.com/picoclaw/picoclaw/sdk"
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
@@ -15,7 +16,7 @@ func (m *pluginState) newConflictError(doing, path, seen, now string, open bool,
 		return e.WithHint("read it again in a few seconds: a file of this size has no etag right after a change")
 	}
 	e = e.WithHint("check the changes, then retry with if_match=%s", now)
-	if !open || !isContentEtag(now) {
+	if !open || !versions.IsEtag(now) {
 		return e
 	}
 	old, ok := m.lookUpSeenContents(seen)

@@ -31,9 +31,6 @@ func contentEtag(ctx context.Context, f io.ReaderAt) (string, error) {
 	return hash.Etag(), err
 }
 
-// isContentEtag reports whether an etag is a hash of contents.
-func isContentEtag(etag string) bool { return versions.IsEtag(etag) }
-
 // revisionEtag returns an etag of size and times, for a file too long to read. It is empty if the file changed within
 // the last seconds, because another change could go unnoticed.
 func revisionEtag(info fs.FileInfo) string {

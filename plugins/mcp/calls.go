@@ -28,9 +28,6 @@ type callTracker struct {
 	active    map[string]*toolRequest // by progress token
 }
 
-// newCallTracker returns a tracker without calls.
-func newCallTracker() *callTracker { return &callTracker{active: map[string]*toolRequest{}} }
-
 // beginCall registers a call, and returns its progress token and a function that ends it.
 func (c *callTracker) beginCall(r *toolRequest) (token string, end func()) {
 	c.mu.Lock()

@@ -47,7 +47,7 @@ type serverConnection struct {
 
 // newServer returns a server that is not started yet.
 func newServer(id string, d *serverDefinition) (*mcpServer, error) {
-	s := &mcpServer{id: id, definition: d, calls: newCallTracker()}
+	s := &mcpServer{id: id, definition: d, calls: &callTracker{active: map[string]*toolRequest{}}}
 	if d.URL != "" {
 		return s, nil
 	}

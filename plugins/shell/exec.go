@@ -272,8 +272,3 @@ func timeoutHint(settings exec.CommandSettings, asked int) string {
 	}
 	return longer + "; run it in parts, or in the background"
 }
-
-func dirOrDefault(dir string) string { return cmp.Or(dir, ".") }
-
-// wrapArgumentError adds the name of an argument to an error.
-func wrapArgumentError(argument string, err error) error { return fmt.Errorf("%s: %w", argument, err) }

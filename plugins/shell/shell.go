@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"slices"
 	"strings"
@@ -126,7 +128,7 @@ func (s *shellPlugin) startCommand(req *sdk.Request[execInput], out func(int, []
 	if err != nil {
 		return nil, sdk.Errorf(sdk.NotFound, "%v", err)
 	}
-	dir, err := env.Workspace.OpenDir(dirOrDefault(in.Cwd))
+	dir, err := env.Workspace.OpenDir(cmp.Or(in.Cwd, "."))
 	if err != nil {
 		return nil, explainDirError(env.Workspace, in.Cwd, err)
 	}
@@ -162,7 +164,7 @@ func explainDirError(w *workspace.Workspace, cwd string, err error) error {
 	if info, statErr := w.Stat(cwd); statErr == nil && !info.IsDir() {
 		return sdk.Errorf(sdk.InvalidArgument, "cwd: %q is not a directory", cwd).WithHint(elsewhere)
 	}
-	return wrapArgumentError("cwd", err)
+	return fmt.Errorf("cwd: %w", err)
 }
 
 // guardOnlyNote is the note in the first result if only the guard restricts commands.

@@ -76,12 +76,9 @@ func ReadToken(path string) (string, error) {
 	return token, nil
 }
 
-// agentTokenPath returns the path of an agent's token file.
-func agentTokenPath(home, agent string) string { return filepath.Join(home, "tokens", agent) }
-
 // ReadOrCreateAgentToken returns an agent's token, and creates it if the agent never had one.
 func ReadOrCreateAgentToken(home, agent string) (string, error) {
-	file := agentTokenPath(home, agent)
+	file := filepath.Join(home, "tokens", agent)
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return "", err
 	}

@@ -65,10 +65,7 @@ func formatListItem(name, facts, doc string) string {
 	if facts != "" {
 		name += " (" + facts + ")"
 	}
-	return wrapText("- "+name+": "+escapeHTML(doc), "  ") + "\n"
+	return wrapText("- "+name+": "+strings.ReplaceAll(doc, "<", `\<`), "  ") + "\n"
 }
 
 func formatCode(text string) string { return "`" + text + "`" }
-
-// escapeHTML escapes < in text.
-func escapeHTML(text string) string { return strings.ReplaceAll(text, "<", `\<`) }

@@ -60,12 +60,9 @@ func isDryRun(c *RuleCommand) bool {
 func hasEncodedCommand(c *RuleCommand) bool {
 	return slices.ContainsFunc(c.normalizedArgs(), func(arg string) bool {
 		name := strings.TrimLeft(arg, "-/")
-		return name != arg && name != "" && (name == "ec" || isAbbreviation(name, "encodedcommand"))
+		return name != arg && name != "" && (name == "ec" || strings.HasPrefix("encodedcommand", name)) // abbreviated, as in PowerShell
 	})
 }
-
-// isAbbreviation reports whether an option abbreviates a name, as in PowerShell.
-func isAbbreviation(option, name string) bool { return strings.HasPrefix(name, option) }
 
 // asksForHelp reports whether --help precedes the arguments of a started command.
 func asksForHelp(c *RuleCommand) bool {

@@ -103,13 +103,10 @@ func printfOutput(args []string) string {
 		}
 		out.WriteString(part)
 		if rest = rest[min(used, len(rest)):]; used == 0 || len(rest) == 0 || out.Len() > MaxText {
-			return nulToNewlines(out.String())
+			return strings.ReplaceAll(out.String(), "\x00", "\n") // both separate list items
 		}
 	}
 }
-
-// nulToNewlines replaces NUL bytes by newlines. Both separate list items.
-func nulToNewlines(s string) string { return strings.ReplaceAll(s, "\x00", "\n") }
 
 // mktempOutput returns the output of mktemp: the path of a new file, in which [Temporary] marks the random part.
 func mktempOutput(args []string) string {
