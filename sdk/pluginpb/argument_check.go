@@ -59,7 +59,7 @@ func findTypeViolation(s *jsonschema.Schema, v any) (want string, wrong bool) {
 	}
 	var names []string
 	for _, t := range types {
-		if matchesJSONType(t, v) {
+		if typeSets[t]&jsonTypeOf(v) != 0 {
 			return "", false
 		}
 		names = append(names, typeWithArticle(t))
@@ -111,26 +111,6 @@ func formatShortValue(v any) string {
 		return formatDecimal(f)
 	}
 	return fmt.Sprint(v)
-}
-
-func matchesJSONType(t string, v any) bool {
-	switch v.(type) {
-	case nil:
-		return t == "null"
-	case string:
-		return t == "string"
-	case bool:
-		return t == "boolean"
-	case int64:
-		return t == "integer" || t == "number"
-	case float64:
-		return t == "number"
-	case []any:
-		return t == "array"
-	case map[string]any:
-		return t == "object"
-	}
-	return false
 }
 
 func describeValueType(v any, want string) string {
