@@ -56,7 +56,9 @@ func addPlaywrightBrowsers(data, chromium string) (string, error) {
 		if err != nil || e.Name() != "browsers.json" || filepath.Base(filepath.Dir(path)) != "playwright-core" {
 			return err
 		}
-		var list struct{ Browsers []struct{ Name, Revision string } }
+		var list struct {
+			Browsers []struct{ Name, Revision string }
+		}
 		text, err := os.ReadFile(path)
 		if err != nil || json.Unmarshal(text, &list) != nil {
 			return err
