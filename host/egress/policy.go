@@ -131,16 +131,6 @@ func (p *Policy) AllowedPorts() []uint16 {
 	return ports
 }
 
-// Digest returns a hash that is equal for policies with the same entries in any order.
-func (p *Policy) Digest() string {
-	var parts []string
-	for _, r := range p.parts {
-		parts = append(parts, r.digest)
-	}
-	slices.Sort(parts)
-	return strings.Join(slices.Compact(parts), "\nand\n")
-}
-
 // decideNameOnAnyPort decides on a name at any port. It returns the decision for the first port that is not denied,
 // otherwise the decision for the first port.
 func (p *Policy) decideNameOnAnyPort(name string) Decision {

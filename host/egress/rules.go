@@ -32,7 +32,6 @@ type compiledRules struct {
 	allow, deny, ask []hostPattern
 	methods          []methodRule // narrowest first
 	hosts            map[string][]netip.Addr
-	digest           string
 }
 
 // methodRule restricts the HTTP methods of the hosts that its entry matches.
@@ -44,7 +43,6 @@ type methodRule struct {
 // CompilePolicy parses rules and returns their policy. An error names the invalid entry and the correct form.
 func CompilePolicy(r PolicyRules) (*Policy, error) {
 	c := &compiledRules{hosts: map[string][]netip.Addr{}}
-	var lines []string
 	for _, list := range []struct {
 		setting string
 		texts   []string
@@ -60,7 +58,6 @@ func CompilePolicy(r PolicyRules) (*Policy, error) {
 				return nil, fmt.Errorf("%s: %q: %w", list.setting, text, err)
 			}
 			*list.entries = append(*list.entries, e)
-			lines = append(lines, list.setting+" "+text)
 		}
 	}
 	for _, text := range slices.Sorted(maps.Keys(r.Methods)) {
@@ -69,7 +66,6 @@ func CompilePolicy(r PolicyRules) (*Policy, error) {
 			return nil, fmt.Errorf("network.methods: %q: %w", text, err)
 		}
 		c.methods = append(c.methods, method)
-		lines = append(lines, "network.methods "+text+" "+strings.Join(slices.Sorted(slices.Values(method.list)), " "))
 	}
 	slices.SortStableFunc(c.methods, func(a, b methodRule) int { return a.compareSpecificity(b.hostPattern) })
 	for _, text := range slices.Sorted(maps.Keys(r.Hosts)) {
@@ -78,10 +74,7 @@ func CompilePolicy(r PolicyRules) (*Policy, error) {
 			return nil, fmt.Errorf("network.hosts: %q: %w", text, err)
 		}
 		c.hosts[t] = append(c.hosts[t], addrs...)
-		lines = append(lines, "network.hosts "+text+" "+strings.Join(r.Hosts[text], " "))
 	}
-	slices.Sort(lines)
-	c.digest = strings.Join(slices.Compact(lines), "\n")
 	return &Policy{parts: []*compiledRules{c}}, nil
 }
 
