@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"unicode/utf8"
 
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -129,12 +128,12 @@ func decodeStrictJSON(raw []byte) (value any, err error) {
 		return nil
 	})
 	if err := jsonv2.Unmarshal(raw, &value, jsonv2.WithUnmarshalers(numbers)); err != nil {
-		return nil, newSyntaxError(raw, err)
+		return nil, newSyntaxError(err)
 	}
 	return value, wrong
 }
 
-func newSyntaxError(raw []byte, err error) *InvalidArgumentsError {
+func newSyntaxError(err error) *InvalidArgumentsError {
 	if syntax, ok := errors.AsType[*jsontext.SyntacticError](err); ok && errors.Is(syntax.Err, jsontext.ErrDuplicateName) {
 		name := strings.TrimPrefix(string(syntax.JSONPointer), "/")
 		return &InvalidArgumentsError{Message: fmt.Sprintf("argument %q is given twice", name)}
@@ -142,7 +141,7 @@ func newSyntaxError(raw []byte, err error) *InvalidArgumentsError {
 	if strings.Contains(err.Error(), "after top-level value") {
 		return &InvalidArgumentsError{Message: "the arguments must be one JSON object; something follows it"}
 	}
-	return &InvalidArgumentsError{Message: "the arguments are not valid JSON: " + ExplainSyntaxError(raw, err)}
+	return &InvalidArgumentsError{Message: "the arguments are not valid JSON: " + ExplainSyntaxError(err)}
 }
 
 // maxExactInt is the largest number up to which float64 represents every integer exactly.
@@ -163,57 +162,13 @@ func parseNumber(text string) (any, error) {
 	return f, nil
 }
 
-// ExplainSyntaxError explains in plain words why a text is invalid JSON, and at which byte.
-func ExplainSyntaxError(text []byte, err error) string {
-	var syntax *jsontext.SyntacticError
-	if !errors.As(err, &syntax) {
-		return explainReadError(err)
-	}
-	said, at := syntax.Err.Error(), syntax.ByteOffset
-	rest := text[min(max(at, 0), int64(len(text))):]
+// ExplainSyntaxError explains why a text is invalid JSON, and at which byte.
+func ExplainSyntaxError(err error) string {
+	syntax, ok := errors.AsType[*jsontext.SyntacticError](err)
 	switch {
-	case errors.Is(syntax.Err, jsontext.ErrDuplicateName):
-		return fmt.Sprintf("a name is given twice, at byte %d", at)
-	case strings.Contains(said, "max depth"):
-		return fmt.Sprintf("it is nested too deeply, at byte %d", at)
-	case strings.Contains(said, "UTF-8"):
-		return fmt.Sprintf("it is not UTF-8 at byte %d", at)
-	case strings.Contains(said, "escape"), strings.Contains(said, "surrogate"):
-		return fmt.Sprintf("invalid JSON escape at byte %d", at)
-	case errors.Is(syntax.Err, io.ErrUnexpectedEOF), len(bytes.TrimSpace(rest)) == 0:
-		return fmt.Sprintf("it ends too early, at byte %d", at)
-	}
-	c, _ := utf8.DecodeRune(rest)
-	found := fmt.Sprintf("%q", c)
-	before := bytes.TrimRight(text[:at], " \t\r\n")
-	switch wants := expectedToken(said); {
-	case c == ',' && bytes.IndexAny(bytes.TrimLeft(rest[1:], " \t\r\n"), "]}") == 0:
-		return fmt.Sprintf("extra comma at byte %d", at)
-	case c == '\'':
-		return fmt.Sprintf("%s at byte %d: texts and names are in double quotes", found, at)
-	case wants == `'"'`, errors.Is(syntax.Err, jsontext.ErrNonStringName), bytes.HasSuffix(before, []byte("{")):
-		return fmt.Sprintf("%s at byte %d, where a name in double quotes belongs", found, at)
-	case wants != "":
-		return fmt.Sprintf("%s at byte %d, where %s belongs", found, at, wants)
-	case bytes.HasSuffix(before, []byte(":")):
-		return fmt.Sprintf("%s at byte %d, where a value belongs", found, at)
-	}
-	return fmt.Sprintf("unexpected %s at byte %d", found, at)
-}
-
-// expectedToken returns the token that a decoder's message names as expected, or "".
-func expectedToken(said string) string {
-	if strings.Contains(said, " literal ") {
-		return "" // the rest of a word is no help to who meant another
-	}
-	_, wants, _ := strings.Cut(said, "(expecting ")
-	wants, _, _ = strings.Cut(wants, ")")
-	return wants
-}
-
-// explainReadError returns a message for a JSON error that is not a syntax error.
-func explainReadError(err error) string {
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+	case ok:
+		return fmt.Sprintf("%s, at byte %d", strings.TrimPrefix(syntax.Err.Error(), "jsontext: "), syntax.ByteOffset)
+	case errors.Is(err, io.EOF):
 		return "it ends too early"
 	}
 	return err.Error()

@@ -211,23 +211,23 @@ func parseBatchCall(text []byte) (line batchCall, err error) {
 	d := jsontext.NewDecoder(bytes.NewBuffer(text), jsontext.AllowDuplicateNames(true))
 	if d.PeekKind() != '{' {
 		if _, err := d.ReadValue(); err != nil {
-			return line, newSyntaxError(text, err)
+			return line, newSyntaxError(err)
 		}
 		return line, errors.New("it is not a JSON object")
 	}
 	if _, err := d.ReadToken(); err != nil {
-		return line, newSyntaxError(text, err)
+		return line, newSyntaxError(err)
 	}
 	seen := make(map[string]bool, 4)
 	for d.PeekKind() == '"' {
 		name, err := d.ReadToken()
 		if err != nil {
-			return line, newSyntaxError(text, err)
+			return line, newSyntaxError(err)
 		}
 		key := name.String()
 		value, err := d.ReadValue()
 		if err != nil {
-			return line, newSyntaxError(text, err)
+			return line, newSyntaxError(err)
 		}
 		if seen[key] {
 			return line, fmt.Errorf("%q is given twice", key)
@@ -238,7 +238,7 @@ func parseBatchCall(text []byte) (line batchCall, err error) {
 		}
 	}
 	if _, err := d.ReadToken(); err != nil {
-		return line, newSyntaxError(text, err)
+		return line, newSyntaxError(err)
 	}
 	if _, err := d.ReadToken(); !errors.Is(err, io.EOF) {
 		return line, errors.New("text follows the JSON object")
@@ -274,8 +274,8 @@ func unquoteString(key string, value jsontext.Value, target *string) error {
 	return err
 }
 
-func newSyntaxError(text []byte, err error) error {
-	return errors.New("it is not valid JSON: " + pluginpb.ExplainSyntaxError(text, err))
+func newSyntaxError(err error) error {
+	return errors.New("it is not valid JSON: " + pluginpb.ExplainSyntaxError(err))
 }
 
 // batchProgress shows the progress of a batch: by bytes if the calls are in a file, otherwise by their number. A nil
