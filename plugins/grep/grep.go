@@ -176,11 +176,11 @@ func (s *grepCall) findMatches(ctx context.Context, out *grepOutput, found func(
 			lines = 0 // programs can't count these matches
 		}
 		checks.Go(func() error {
-			binary, err := isBinaryFile(s.req.Workspace, joinPath(s.path, name))
+			binary, readErr := isBinaryFile(s.req.Workspace, joinPath(s.path, name))
 			if binary {
 				binaries.Add(1)
 			}
-			if err == nil {
+			if readErr == nil {
 				found(name, lines, binary)
 			}
 			return nil

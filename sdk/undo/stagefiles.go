@@ -94,7 +94,7 @@ func (u *undoRun) stageFile(s *undoStep, o *fileObject) error {
 	if err != nil {
 		return err
 	}
-	if n, err := statOpenFile(d.file); err == nil && u.times[index] == 0 {
+	if n, statErr := statOpenFile(d.file); statErr == nil && u.times[index] == 0 {
 		u.times[index] = n.Modified
 	}
 	temp := newTempName()
