@@ -169,11 +169,13 @@ func (r *Rules) anyCheckoutMayOverwrite(dir, git string) bool {
 	return false
 }
 
-// mayBeWorkTree reports whether git may check files out in a directory: beside its git directory, or for a submodule. It
-// must be in the workspace and must not contain git's own files. Other directories could become symlinks to those.
+// mayBeWorkTree reports whether git may check files out in a directory: beside its git directory or, for a submodule, in
+// the work tree of its superproject. It must not contain git's own files.
 func (r *Rules) mayBeWorkTree(dir, git string) bool {
-	ofSubmodule := slices.Contains(strings.Split(git, string(filepath.Separator)), "modules")
-	if !paths.Within(r.dir, dir) || !ofSubmodule && dir != filepath.Dir(git) {
+	if !paths.Within(r.dir, dir) {
+		return false
+	}
+	if top := superproject(git); dir != filepath.Dir(git) && (top == "" || !paths.Within(top, dir)) {
 		return false
 	}
 	if checkoutMayOverwrite(dir, git) {
@@ -208,7 +210,10 @@ func (r *Rules) mayBeRemote(url, git string) bool {
 	if paths.Within(r.dir, real) {
 		return true
 	}
-	f, err := os.OpenFile(real, os.O_RDONLY|nonblock, 0) // this process sees little more than commands do
+	if info, err := os.Stat(real); err != nil || !info.IsDir() && !info.Mode().IsRegular() {
+		return false
+	}
+	f, err := os.Open(real) // this process sees little more than commands do
 	if err != nil {
 		return false
 	}

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/picoclaw/picoclaw/internal/paths"
-	"github.com/picoclaw/picoclaw/internal/smallfile"
 )
 
 // gitDirRules list known files in a git directory. Patterns are in lower case and relative to it.
@@ -195,7 +194,7 @@ func (r *Rules) matchPath(s relativePathSet, mode fs.FileMode) (hit ProtectedPat
 		keep(found, true)
 	}
 	if mode&fs.ModeSymlink != 0 {
-		keep(r.matchAlternate(s))
+		keep(matchRecordedPath(s))
 	}
 	inner := -1 // the innermost git directory, which decides on the type
 	for i, v := range s.seen {
@@ -218,31 +217,6 @@ func (r *Rules) matchPath(s relativePathSet, mode fs.FileMode) (hit ProtectedPat
 		}
 	}
 	return hit, ok
-}
-
-// matchAlternate returns an entry for the path of a symlink if a repository above it records a path through it in
-// objects/info/alternates. The symlink could lead to another repository.
-func (r *Rules) matchAlternate(s relativePathSet) (ProtectedPath, bool) {
-	for _, v := range s.seen {
-		file := filepath.Join(v.top, GitDir, "objects", "info", "alternates")
-		if v.git {
-			continue
-		}
-		text, err := smallfile.Read(file, maxJudged)
-		if err != nil {
-			continue
-		}
-		for line := range strings.Lines(string(text)) {
-			to := filepath.FromSlash(strings.TrimSpace(line))
-			if !filepath.IsAbs(to) {
-				to = filepath.Join(v.top, GitDir, "objects", to)
-			}
-			if paths.Within(s.path, filepath.Clean(to)) {
-				return ProtectedPath{Entry: ".git/objects/info/alternates", Ask: true, Top: v.top, Path: s.path}, true
-			}
-		}
-	}
-	return ProtectedPath{}, false
 }
 
 // isParentOfEntry reports whether an entry is at or below a path.

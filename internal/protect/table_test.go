@@ -133,7 +133,7 @@ func TestJudgedFilesHaveContentRule(t *testing.T) {
 func TestWorkTreeIsOutsideGitDirectories(t *testing.T) {
 	dir := tree(t, ".git/HEAD", ".git/hooks/", ".git/modules/sub/HEAD", ".git/modules/sub/objects/",
 		".git/modules/sub/refs/", "sub/f", "bare/HEAD", "bare/objects/", "bare/refs/", "bare/x/",
-		"gd/HEAD", "gd/objects/", "gd/refs/")
+		"gd/HEAD", "gd/objects/", "gd/refs/", "modules/x/HEAD", "modules/x/objects/", "modules/x/refs/")
 	if err := os.Symlink("sub", filepath.Join(dir, "link")); err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +142,8 @@ func TestWorkTreeIsOutsideGitDirectories(t *testing.T) {
 		config, worktree string
 		harmless         bool
 	}{
-		{".git/config", "..", true}, {".git/config", "../sub", false}, {".git/config", "../link", false}, {".git/modules/sub/config", "../../../link", false}, {".git/modules/sub/config", "../../../sub", true},
+		{".git/config", "..", true}, {".git/config", "../sub", false}, {".git/config", "../link", false}, {".git/modules/sub/config", "../../../link", false}, {"modules/x/config", "../../sub", false},
+		{"modules/x/config", "..", false}, {".git/modules/sub/config", "../../../sub", true},
 		{".git/config", ".", false}, {".git/config", "hooks", false}, {".git/config", "../sub/../.git", false},
 		{".git/config", "../bare", false}, {".git/config", "../bare/x", false}, {".git/modules/sub/config", ".", false},
 		{".git/modules/sub/config", "../..", false}, {"gd/config", "..", false}, {"gd/config", "../sub", false},
@@ -241,6 +242,40 @@ func TestSymlinkOnAlternatePath(t *testing.T) {
 		}
 		if _, ok := r.Match(filepath.Join(dir, name)); ok {
 			t.Errorf("a file at %s is protected", name)
+		}
+	}
+}
+
+// The work tree of a submodule can't become a symlink, also that of a nested one and in a linked work tree.
+func TestSymlinkOnSubmodulePath(t *testing.T) {
+	dir := tree(t, ".git/HEAD", ".git/objects/", ".git/refs/", "a/sub/f", "a/sub/b/f", "linked/sub/f", "other/f")
+	for name, text := range map[string]string{
+		".git/modules/x/HEAD": "", ".git/modules/x/commondir": "", ".git/modules/x/config": "[core]\n\tworktree = ../../../a/sub\n",
+		".git/modules/x/modules/n/y/config": "[core]\n\tWorkTree=" + dir + "/a/sub/b\n",
+		".git/worktrees/l/HEAD":             "", ".git/worktrees/l/commondir": "../..\n", ".git/worktrees/l/gitdir": dir + "/linked/.git\n",
+		".git/worktrees/l/modules/x/HEAD": "", ".git/worktrees/l/modules/x/commondir": "",
+		".git/worktrees/l/modules/x/config": "[core]\n\tworktree = ../../../../../linked/sub\n",
+		"linked/.git":                       "gitdir: " + dir + "/.git/worktrees/l\n",
+	} {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := rulesOf(t, dir)
+	for name, want := range map[string]bool{"a": true, "a/sub": true, "a/sub/b": true, "linked/sub": true, "other": false, "a/x": false} {
+		if _, ok := r.MatchWithType(filepath.Join(dir, name), os.ModeSymlink); ok != want {
+			t.Errorf("a symlink at %s: %v", name, ok)
+		}
+	}
+	for config, worktree := range map[string]string{".git/modules/x/config": "../../../a/sub", ".git/worktrees/l/modules/x/config": dir + "/linked/sub"} {
+		path := filepath.Join(dir, config)
+		hit, ok := r.Match(path)
+		if risky := r.FindRiskyLines(hit, path, []byte("[core]\n\tworktree = "+worktree+"\n")); !ok || len(risky) > 0 {
+			t.Errorf("%s: %v, %q", config, ok, risky)
 		}
 	}
 }

@@ -1,0 +1,89 @@
+package protect
+
+import (
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/picoclaw/picoclaw/internal/lazyregexp"
+	"github.com/picoclaw/picoclaw/internal/paths"
+	"github.com/picoclaw/picoclaw/internal/smallfile"
+)
+
+// workTreeLine matches the setting core.worktree in a git configuration.
+var workTreeLine = lazyregexp.New(`(?im)^\s*worktree\s*=\s*(.*?)\s*$`)
+
+// matchRecordedPath returns an entry for the path of a symlink if git follows a recorded path through it. The symlink
+// could lead git to other files than those that were checked.
+func matchRecordedPath(s relativePathSet) (ProtectedPath, bool) {
+	for _, v := range s.seen {
+		if v.git {
+			continue
+		}
+		for path, entry := range findRecordedPaths(gitDirOf(v.top)) {
+			if paths.Within(s.path, path) {
+				return ProtectedPath{Entry: entry, Ask: true, Top: v.top, Path: s.path}, true
+			}
+		}
+	}
+	return ProtectedPath{}, false
+}
+
+// findRecordedPaths returns the paths of alternates and of submodules' work trees that a git directory records, each
+// with the entry of its file.
+func findRecordedPaths(git string) map[string]string {
+	found := map[string]string{}
+	add := func(dir, path, entry string) {
+		if path = filepath.FromSlash(strings.TrimSpace(path)); !filepath.IsAbs(path) {
+			path = filepath.Join(dir, path)
+		}
+		found[filepath.Clean(path)] = entry
+	}
+	objects := filepath.Join(git, "objects")
+	text, _ := smallfile.Read(filepath.Join(objects, "info", "alternates"), maxJudged)
+	for line := range strings.Lines(string(text)) {
+		add(objects, line, ".git/objects/info/alternates")
+	}
+	_ = filepath.WalkDir(filepath.Join(git, "modules"), func(path string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return nil //nolint:nilerr // there are no submodules
+		case e.IsDir() && slices.Contains([]string{"objects", "refs", "logs", "hooks"}, e.Name()):
+			return fs.SkipDir
+		case e.Name() != "config":
+			return nil
+		}
+		text, _ := smallfile.Read(path, maxJudged)
+		for _, m := range workTreeLine().FindAllStringSubmatch(string(text), -1) {
+			add(filepath.Dir(path), m[1], ".git/config")
+		}
+		return nil
+	})
+	return found
+}
+
+// gitDirOf returns the git directory of a work tree.
+func gitDirOf(top string) string {
+	text, err := smallfile.Read(filepath.Join(top, GitDir), maxJudged)
+	if to, ok := strings.CutPrefix(string(text), "gitdir:"); err == nil && ok {
+		return resolvePathInLine(top, to)
+	}
+	return filepath.Join(top, GitDir)
+}
+
+// superproject returns the work tree of the repository that has the git directory of a submodule; "" if git is not one.
+func superproject(git string) (top string) {
+	for at := filepath.Dir(git); len(at) > 1; at = filepath.Dir(at) {
+		super := filepath.Dir(at)
+		if filepath.Base(at) != "modules" || !isGitDir(super, newExistsFunc(super)) {
+			continue
+		}
+		if strings.EqualFold(filepath.Base(super), GitDir) {
+			top = filepath.Dir(super)
+		} else if text, err := smallfile.Read(filepath.Join(super, "gitdir"), maxJudged); err == nil { // a linked work tree
+			top = filepath.Dir(resolvePathInLine(super, string(text)))
+		}
+	}
+	return top
+}
