@@ -73,6 +73,11 @@ func (t *turn) fitContext(r ModelRequest) (bool, error) {
 	return t.cutContextToSize((limit - overheadBytes(r)) / 2)
 }
 
+// halveContext removes about half of the conversation, and reports whether it removed messages.
+func (t *turn) halveContext(r ModelRequest) (bool, error) {
+	return t.cutContextToSize(messageBytes(r.Messages) / 2)
+}
+
 // cutContextToSize shortens the conversation to about that many bytes, and reports whether it did. It cuts between
 // turns or, if necessary, between two requests of this turn, and never between a call and its result.
 func (t *turn) cutContextToSize(bytes int) (bool, error) {

@@ -128,7 +128,7 @@ func (t *turn) askModel() (*ModelReply, error) {
 		if cut || !isContextTooLong(err) || t.acted.Load() {
 			return nil, err
 		}
-		if done, cutErr := t.cutContextToSize(messageBytes(r.Messages) / 2); cutErr != nil || !done {
+		if done, cutErr := t.halveContext(r); cutErr != nil || !done {
 			return nil, err
 		}
 	}

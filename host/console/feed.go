@@ -164,7 +164,7 @@ func (c *Console) streamCalls(w http.ResponseWriter, v *authenticatedRequest) er
 				ids = append(ids, one.ID)
 			}
 			now := strings.Join(ids, " ")
-			if now != waiting || time.Since(out.last) > 15*time.Second {
+			if now != waiting || out.needsKeepAlive() {
 				waiting = now
 				out.sendJSON("approvals", 0, map[string]any{"count": len(all), "ids": now})
 			}
@@ -221,6 +221,9 @@ type sseWriter struct {
 	last    time.Time
 	err     error
 }
+
+// needsKeepAlive reports whether no event was sent for a while.
+func (e *sseWriter) needsKeepAlive() bool { return time.Since(e.last) > 15*time.Second }
 
 func (e *sseWriter) sendJSON(name string, id uint64, data any) {
 	text, err := json.Marshal(data) // no line breaks

@@ -38,7 +38,7 @@ func withClientQuestions(ctx context.Context, req *mcp.CallToolRequest, ask askF
 		ctx = session.WithApprovalAsker(ctx, func(ctx context.Context, asked session.ApprovalQuestion) bool {
 			responses, err := ask(ctx, mcp.InputRequestMap{allowField: newApprovalForm(asked)})
 			result, ok := responses[allowField].(*mcp.ElicitResult)
-			return err == nil && ok && result.Action == "accept" && result.Content[allowField] == true
+			return err == nil && ok && isCallAllowed(result)
 		})
 	}
 	return session.WithElicitor(ctx, func(ctx context.Context, forms []session.ElicitationForm) ([]session.FormAnswer, error) {
@@ -189,6 +189,11 @@ func checkAndCompleteForm(form *mcp.ElicitParams, result *mcp.ElicitResult) erro
 		return fmt.Errorf("elicitation result content does not match requested schema: %w", err)
 	}
 	return resolved.ApplyDefaults(&result.Content)
+}
+
+// isCallAllowed reports whether the user allowed the call in the approval form.
+func isCallAllowed(r *mcp.ElicitResult) bool {
+	return r.Action == "accept" && r.Content[allowField] == true
 }
 
 // clientSupportsForms reports whether a call's client can show a form to the user.

@@ -25,6 +25,10 @@ type clientState struct {
 	cancel context.CancelFunc
 }
 
+func newClientSet(s toolProvider) *clientSet {
+	return &clientSet{session: s, all: make(map[*mcp.ServerSession]*clientState)}
+}
+
 // getOrCreateClientState returns the state of a client. It creates a missing state, and removes it when the client's session
 // ends.
 func (c *clientSet) getOrCreateClientState(s *mcp.ServerSession) *clientState {

@@ -36,6 +36,9 @@ type clientRoots struct {
 	listed   int64        // value of changes at the last roots/list
 }
 
+// markRootsChanged makes the next call ask the client for its roots again.
+func (r *clientRoots) markRootsChanged() { r.changes.Add(1) }
+
 // narrowedSession returns the session for a client's calls, restricted to the client's roots. It asks for the roots at
 // the first call, so that clients that only list tools need not wait.
 func (r *clientRoots) narrowedSession(ctx context.Context, client *mcp.ServerSession) (toolProvider, error) {

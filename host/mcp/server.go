@@ -53,7 +53,7 @@ type Server struct {
 
 // NewServer returns a server for a session's tools. Clients pass instructions to the model.
 func NewServer(s toolProvider, version, instructions string) *Server {
-	all := &clientSet{session: s, all: make(map[*mcp.ServerSession]*clientState)}
+	all := newClientSet(s)
 	server := mcp.NewServer(&mcp.Implementation{Name: "picoclaw", Title: "picoclaw", Version: version}, &mcp.ServerOptions{
 		Instructions: instructions,
 		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{ListChanged: true}},
@@ -63,7 +63,7 @@ func NewServer(s toolProvider, version, instructions string) *Server {
 		SubscribeHandler:   func(_ context.Context, req *mcp.SubscribeRequest) error { return checkSubscription(s, req.Params.URI) },
 		UnsubscribeHandler: func(context.Context, *mcp.UnsubscribeRequest) error { return nil },
 		RootsListChangedHandler: func(_ context.Context, req *mcp.RootsListChangedRequest) {
-			all.getOrCreateClientState(req.Session).roots.changes.Add(1)
+			all.getOrCreateClientState(req.Session).roots.markRootsChanged()
 		},
 		// Tool lists depend on the client's searches, so shared caches must not store them.
 		SetCacheable: func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) { c.CacheScope = "private" },
