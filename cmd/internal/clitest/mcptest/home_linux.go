@@ -40,7 +40,13 @@ func NewHome(t *testing.T, settings ...string) Home {
 // Run runs picoclaw without a terminal and returns its output and exit code.
 func (h Home) Run(args ...string) (stdout, stderr string, code int) {
 	h.T.Helper()
-	ctx, cancel := context.WithTimeout(h.T.Context(), 10*time.Minute)
+	return h.runFor(3*time.Minute, args...)
+}
+
+// runFor is Run with another timeout.
+func (h Home) runFor(timeout time.Duration, args ...string) (stdout, stderr string, code int) {
+	h.T.Helper()
+	ctx, cancel := context.WithTimeout(h.T.Context(), timeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, hosttest.ProgramPath("bin/picoclaw"), args...)
 	var out, said bytes.Buffer
@@ -53,10 +59,10 @@ func (h Home) Run(args ...string) (stdout, stderr string, code int) {
 	return out.String(), said.String(), cmd.ProcessState.ExitCode()
 }
 
-// AddServer adds a server, and returns the review that `picoclaw mcp add` prints.
+// AddServer adds a server, and returns the review that `picoclaw mcp add` prints. A download may take minutes.
 func (h Home) AddServer(name string, args ...string) string {
 	h.T.Helper()
-	out, said, code := h.Run(append([]string{"mcp", "add", name, "--yes"}, args...)...)
+	out, said, code := h.runFor(10*time.Minute, append([]string{"mcp", "add", name, "--yes"}, args...)...)
 	if code != 0 {
 		h.T.Fatalf("%s is not added: %s%s", name, out, said)
 	}

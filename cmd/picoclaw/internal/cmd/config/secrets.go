@@ -45,7 +45,7 @@ func listSecretUses(cfg *config.Config) (all []secretUse) {
 	var hooks struct {
 		Processes map[string]struct{ Secrets, Hosts []string }
 	}
-	_ = json.Unmarshal(cfg.Hooks(), &hooks) // findHookFaults names what is wrong
+	_ = json.Unmarshal(cfg.Hooks(), &hooks) // findHookFaults reports the error
 	for id, h := range hooks.Processes {
 		all = append(all, secretUse{"hooks.processes." + id + ".secrets", h.Secrets, h.Hosts})
 	}
