@@ -2,6 +2,7 @@ package isolation
 
 import (
 	"debug/elf"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -46,8 +47,16 @@ var archMutationCalls = []mutationSyscall{
 	{unix.SYS_FUTIMESAT, mutation.Attribute, 0, 1, noArgument, noArgument, noArgument, alwaysFollow},
 }
 
-// archMkdir is the system call number of mkdir.
-const archMkdir = unix.SYS_MKDIR
+func init() {
+	const times = 2 * int(unsafe.Sizeof(unix.Timeval{}))
+	memoryArguments[unix.SYS_SYMLINK] = []memoryArgument{{0, 0, noArgument}}
+	memoryArguments[unix.SYS_UTIME] = []memoryArgument{{1, int(unsafe.Sizeof(unix.Utimbuf{})), noArgument}}
+	memoryArguments[unix.SYS_UTIMES] = []memoryArgument{{1, times, noArgument}}
+	memoryArguments[unix.SYS_FUTIMESAT] = []memoryArgument{{2, times, noArgument}}
+}
+
+// archMkdir and archMknod are the system call numbers of mkdir and mknod.
+const archMkdir, archMknod = unix.SYS_MKDIR, unix.SYS_MKNOD
 
 // elfMachine is this architecture's number in an ELF header.
 const elfMachine = elf.EM_X86_64

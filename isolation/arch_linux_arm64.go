@@ -19,7 +19,7 @@ var archRefusedCalls []uint32
 var forkCalls []uint32
 
 // archChmodCalls is empty: chmodCalls has all calls of this architecture.
-var archChmodCalls []chmodCall
+var archChmodCalls []fileModeSyscall
 
 // archChownCalls is empty: chownCalls has all calls of this architecture.
 var archChownCalls []chownCall
@@ -27,8 +27,8 @@ var archChownCalls []chownCall
 // archMutationCalls is the system call of this architecture that changes files.
 var archMutationCalls = []mutationSyscall{{unix.SYS_RENAMEAT, mutation.Rename, 0, 1, 2, 3, noArgument, neverFollow}}
 
-// archMkdir is mkdirat, since this architecture has no mkdir.
-const archMkdir = unix.SYS_MKDIRAT
+// archMkdir and archMknod are mkdirat and mknodat, since this architecture has no mkdir and mknod.
+const archMkdir, archMknod = unix.SYS_MKDIRAT, unix.SYS_MKNODAT
 
 // elfMachine is this architecture's number in an ELF header.
 const elfMachine = elf.EM_AARCH64

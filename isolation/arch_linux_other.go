@@ -18,7 +18,7 @@ func (syscallRules) addArgumentRules(filterOptions) {}
 
 var archMutationCalls []mutationSyscall
 
-const archMkdir = unix.SYS_MKDIRAT
+const archMkdir, archMknod = unix.SYS_MKDIRAT, unix.SYS_MKNODAT
 
 // elfMachine is this architecture's number in an ELF header.
 const elfMachine = elf.EM_NONE

@@ -16,22 +16,23 @@ import (
 //
 // On a kernel without Landlock it logs a warning and applies the other restrictions.
 func (pl *processStarter) startConfined(child *exec.Cmd, p Profile, in *cgroupMembership, atDeath syscall.Signal) (*landlockDomain, error) {
-	restrict, err := pl.newThreadRestriction(child, p)
+	restriction, err := pl.newThreadRestriction(child, p)
 	if err != nil {
 		return nil, err
 	}
+	defer restriction.close()
 	child.SysProcAttr = childAttributes(child.SysProcAttr)
 	child.SysProcAttr.Pdeathsig = atDeath
 	domain := newLandlockDomain(pl.landlock)
 	started := make(chan error)
 	runOnDisposableThread(func() {
 		err := in.startInCgroup(child, false, func() error { // the filter refuses clone3
-			err := restrict()
+			err := restriction.restrictThread()
 			if err == nil {
 				err = domain.checkSignalScope()
 			}
 			if err == nil && p.Notice != nil {
-				err = listenMutations(p.Notice)
+				err = listenMutations(p.Notice, restriction)
 			}
 			if err == nil {
 				err = child.Start()
@@ -46,30 +47,45 @@ func (pl *processStarter) startConfined(child *exec.Cmd, p Profile, in *cgroupMe
 	return domain, <-started
 }
 
-// newThreadRestriction returns a function that confines the calling thread. Call that function once.
-func (pl *processStarter) newThreadRestriction(child *exec.Cmd, p Profile) (restrict func() error, err error) {
-	steps := []func() error{dropCapabilities, setNoNewPrivileges}
+// threadRestriction confines threads to a profile.
+type threadRestriction struct {
+	rules  *landlockRuleset  // nil without Landlock
+	grants map[string]uint64 // rights of the ruleset by path
+	filter syscallFilter     // nil if the thread has it already
+}
+
+// newThreadRestriction returns the restriction of the thread that starts a child. Close it when no more threads need it.
+func (pl *processStarter) newThreadRestriction(child *exec.Cmd, p Profile) (*threadRestriction, error) {
+	r := &threadRestriction{}
 	if pl.landlock == 0 {
 		pl.log.Warn("the kernel has no Landlock: only the guard and the workspace confine this process", "profile", p.Name)
 	} else {
-		rules, err := pl.newProfileRuleset(child, p)
-		if err != nil {
+		var err error
+		if r.rules, r.grants, err = pl.newProfileRuleset(child, p); err != nil {
 			return nil, err
 		}
-		steps = append(steps, func() error { defer rules.closeFD(); return rules.applyToThread() })
 	}
 	needs := confinedFilterOptions(p)
 	if own := pl.ownFilter.Load(); own == nil || *own != needs { // children inherit it otherwise
-		steps = append(steps, pl.filter(needs).applyToThread)
+		r.filter = pl.filter(needs)
 	}
-	return func() error {
-		for _, step := range steps {
-			if err := step(); err != nil {
-				return err
-			}
+	return r, nil
+}
+
+// restrictThread confines the calling thread.
+func (r *threadRestriction) restrictThread() error {
+	for _, step := range []func() error{dropCapabilities, setNoNewPrivileges, r.rules.applyToThread, r.filter.applyToThread} {
+		if err := step(); err != nil {
+			return err
 		}
-		return nil
-	}, nil
+	}
+	return nil
+}
+
+func (r *threadRestriction) close() {
+	if r.rules != nil {
+		_ = r.rules.closeFD()
+	}
 }
 
 // setNoNewPrivileges prevents the calling thread and its children from gaining privileges.
@@ -122,30 +138,30 @@ func dropCapabilities() error {
 	return nil
 }
 
-// newProfileRuleset converts a profile to a Landlock ruleset.
-func (pl *processStarter) newProfileRuleset(child *exec.Cmd, p Profile) (*landlockRuleset, error) {
+// newProfileRuleset converts a profile to a Landlock ruleset, and returns the rights in it by path.
+func (pl *processStarter) newProfileRuleset(child *exec.Cmd, p Profile) (rules *landlockRuleset, grants map[string]uint64, err error) {
 	if !p.Exec {
 		if err := (&mountPlanner{profile: p}).checkStatic(child.Path); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	rules, err := newLandlockRuleset(newRulesetAttr(pl.landlock, p.Network))
+	rules, err = newLandlockRuleset(newRulesetAttr(pl.landlock, p.Network))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	grants := pl.cfg.pathGrants(p)
+	grants = pl.cfg.pathGrants(p)
 	if err := removeHiddenDirGrants(p, grants); err != nil {
 		_ = rules.closeFD()
-		return nil, err
+		return nil, nil, err
 	}
 	grants[child.Path] |= readFile | unix.LANDLOCK_ACCESS_FS_EXECUTE
 	for path, rights := range grants {
 		if err := rules.allowPath(path, rights); err != nil {
 			_ = rules.closeFD()
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	return rules, nil
+	return rules, grants, nil
 }
 
 // pathGrants returns the Landlock rights of a profile by path.

@@ -115,8 +115,12 @@ func (r *landlockRuleset) allowPath(path string, rights uint64) error {
 	return nil
 }
 
-// applyToThread confines the calling thread and its children permanently. The thread must have set no_new_privs.
+// applyToThread confines the calling thread and its children permanently. The thread must have set no_new_privs. It does
+// nothing without a ruleset.
 func (r *landlockRuleset) applyToThread() error {
+	if r == nil {
+		return nil
+	}
 	if _, _, errno := unix.Syscall(unix.SYS_LANDLOCK_RESTRICT_SELF, uintptr(r.fd), 0, 0); errno != 0 {
 		return fmt.Errorf("confine by Landlock: %w", errno)
 	}

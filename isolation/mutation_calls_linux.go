@@ -59,13 +59,14 @@ var mutationCalls = slices.Concat([]mutationSyscall{
 	{unix.SYS_SETXATTR, mutation.Attribute, noArgument, 0, noArgument, noArgument, noArgument, alwaysFollow},
 	{unix.SYS_LSETXATTR, mutation.Attribute, noArgument, 0, noArgument, noArgument, noArgument, neverFollow},
 	{unix.SYS_FSETXATTR, mutation.Attribute, 0, noArgument, noArgument, noArgument, noArgument, alwaysFollow},
-	{unix.SYS_SETXATTRAT, mutation.Attribute, 0, 1, noArgument, noArgument, 2, followUnlessFlag},
 	{unix.SYS_REMOVEXATTR, mutation.Attribute, noArgument, 0, noArgument, noArgument, noArgument, alwaysFollow},
 	{unix.SYS_LREMOVEXATTR, mutation.Attribute, noArgument, 0, noArgument, noArgument, noArgument, neverFollow},
 	{unix.SYS_FREMOVEXATTR, mutation.Attribute, 0, noArgument, noArgument, noArgument, noArgument, alwaysFollow},
-	{unix.SYS_FILE_SETATTR, mutation.Attribute, 0, 1, noArgument, noArgument, 4, followUnlessFlag},
-	{unix.SYS_REMOVEXATTRAT, mutation.Attribute, 0, 1, noArgument, noArgument, 2, followUnlessFlag},
 }, archMutationCalls)
+
+// structCalls take arguments in structures, which hold further addresses. Programs use older calls instead, since most
+// kernels lack these.
+var structCalls = []uint32{unix.SYS_SETXATTRAT, unix.SYS_REMOVEXATTRAT, unix.SYS_FILE_SETATTR}
 
 // mutationFilter returns a filter for calls that change files: each call waits until a listener answers. It returns nil
 // on unsupported architectures.
@@ -76,6 +77,9 @@ func mutationFilter() syscallFilter {
 	calls := syscallRules{}
 	for _, c := range mutationCalls {
 		calls.setRules(c.number, c.seccompRules()...)
+	}
+	for _, number := range structCalls {
+		calls.setRules(number, returnAction(actionNoSyscall))
 	}
 	calls.setRules(unix.SYS_PRCTL, dumpableRules()...)
 	f := syscallFilter{loadWord(offsetArch)}

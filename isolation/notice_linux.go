@@ -2,29 +2,27 @@ package isolation
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"strconv"
+	"sync"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/picoclaw/picoclaw/internal/mutation"
+	"github.com/picoclaw/picoclaw/internal/paths"
 )
 
-// mutationListener reports the system calls that a mutation filter stops, and lets them continue.
+// mutationListener reports the system calls that a mutation filter stops, and makes them.
 type mutationListener struct {
-	fd     int
-	notice func(mutation.FileMutation) error
-	text   [unix.PathMax]byte
-	memory threadMemoryFile
-	read   []readArgument // of the current call
-}
-
-// readArgument is a path that was read from a thread's memory.
-type readArgument struct {
-	at   uint64
-	text string
+	fd       int
+	notice   func(mutation.FileMutation) error
+	emulator *callEmulator
+	text     [unix.PathMax]byte
+	memory   threadMemoryFile
+	waiting  sync.WaitGroup // for files that block
 }
 
 // threadMemoryFile is the open memory file of the last inspected thread. Often the next call comes from the same thread.
@@ -70,18 +68,22 @@ func (m *threadMemoryFile) closeMemory() {
 }
 
 // listenMutations applies the mutation filter to the calling thread and its children. It passes each change to notice
-// before the kernel makes it, until the last process ends. If the filter is unavailable, notice gets one FileMutation
-// with Err.
+// and then makes it, until the last process ends. If the filter is unavailable, notice gets one FileMutation with Err.
 //
-// Another thread can change a path after the check. The path is read again before the call continues, which detects
-// most attempts, so this works for cooperating programs, and others are soon found out.
-func listenMutations(notice func(mutation.FileMutation) error) error {
+// restriction is the one of the calling thread.
+func listenMutations(notice func(mutation.FileMutation) error, restriction *threadRestriction) error {
+	emulator, err := newCallEmulator(restriction)
+	if err != nil {
+		return err
+	}
 	fd, err := mutationFilter().installListener()
 	if err != nil {
+		emulator.domain.stopThread()
 		_ = notice(mutation.FileMutation{Err: fmt.Errorf("this machine does not tell of changes to files: %w", err)})
 		return nil
 	}
-	go (&mutationListener{fd: fd, notice: notice, memory: threadMemoryFile{fd: -1}}).serveCalls()
+	l := &mutationListener{fd: fd, notice: notice, emulator: emulator, memory: threadMemoryFile{fd: -1}}
+	runOnDisposableThread(l.serveCalls)
 	return nil
 }
 
@@ -139,9 +141,17 @@ type seccompResponse struct {
 	flags uint32
 }
 
+// serveCalls answers the stopped calls until no process is behind the filter. It changes the calling thread, which must
+// end afterwards.
 func (l *mutationListener) serveCalls() {
-	defer func() { _ = unix.Close(l.fd) }()
+	blockSignals() // one during SECCOMP_IOCTL_NOTIF_ADDFD would make the call return a wrong descriptor
+	if errors.Join(dropCapabilities(), unshareWorkingDir()) != nil {
+		l.emulator.grants = nil
+	}
 	defer l.memory.closeMemory()
+	defer l.emulator.domain.stopThread()
+	defer func() { _ = unix.Close(l.fd) }()
+	defer l.waiting.Wait()
 	for {
 		ready := []unix.PollFd{{Fd: int32(l.fd), Events: unix.POLLIN}}
 		if _, err := unix.Poll(ready, -1); err != nil && !errors.Is(err, unix.EINTR) {
@@ -157,17 +167,42 @@ func (l *mutationListener) serveCalls() {
 		if l.ioctl(unix.SECCOMP_IOCTL_NOTIF_RECV, unsafe.Pointer(&s)) != 0 {
 			continue // it was killed meanwhile
 		}
-		answer := seccompResponse{id: s.id, flags: unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE}
-		if err := l.reportStoppedCall(&s); err != nil {
-			answer.flags, answer.errno = 0, -int32(errnoOf(err))
-		}
-		_ = l.ioctl(unix.SECCOMP_IOCTL_NOTIF_SEND, unsafe.Pointer(&answer)) // it may have been killed meanwhile
+		value, err := l.handleCall(&s)
+		l.sendAnswer(s.id, value, err)
 	}
 }
 
+// blockSignals blocks all signals on the calling thread.
+func blockSignals() {
+	var all unix.Sigset_t
+	for n := range all.Val {
+		all.Val[n] = ^all.Val[0]
+	}
+	_ = unix.PthreadSigmask(unix.SIG_BLOCK, &all, nil)
+}
+
+// sendAnswer lets a stopped call return.
+func (l *mutationListener) sendAnswer(id uint64, value int, err error) {
+	answer := seccompResponse{id: id, value: int64(value)}
+	switch {
+	case errors.Is(err, errAnswered):
+		return
+	case errors.Is(err, errContinue):
+		answer.flags = unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE
+	case err != nil:
+		answer.value, answer.errno = 0, -int32(errnoOf(err))
+	}
+	_ = l.ioctl(unix.SECCOMP_IOCTL_NOTIF_SEND, unsafe.Pointer(&answer)) // it may have been killed meanwhile
+}
+
 func (l *mutationListener) ioctl(request uint, with unsafe.Pointer) unix.Errno {
-	_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(l.fd), uintptr(request), uintptr(with))
+	_, errno := l.ioctlValue(request, with)
 	return errno
+}
+
+func (l *mutationListener) ioctlValue(request uint, with unsafe.Pointer) (int, unix.Errno) {
+	value, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(l.fd), uintptr(request), uintptr(with))
+	return int(value), errno
 }
 
 func errnoOf(err error) unix.Errno {
@@ -181,62 +216,124 @@ func errnoOf(err error) unix.Errno {
 // errNoNamedFile means that a call changes no file with a name.
 var errNoNamedFile = errors.New("no file with a name is changed")
 
-// reportStoppedCall reports a stopped call. If it returns an error, the call fails with it.
-func (l *mutationListener) reportStoppedCall(s *seccompNotification) error {
-	c := findMutationCall(uint32(s.call.number))
-	if c == nil {
-		return nil
+// errContinue means that the kernel makes the call itself: no memory of the caller decides which file it changes.
+var errContinue = errors.New("the call continues")
+
+// handleCall reports a stopped call and makes it. It returns the call's result.
+func (l *mutationListener) handleCall(s *seccompNotification) (int, error) {
+	found := findMutationCall(uint32(s.call.number))
+	if found == nil {
+		return 0, errContinue
 	}
-	l.read = l.read[:0]
-	m, err := l.decodeCall(c, s)
+	c := &stoppedCall{mutationSyscall: found, id: s.id, thread: s.pid, args: s.call.args, umask: -1}
+	c.file.object = -1
+	defer c.file.closeObject()
+	if found.follow == followAsOpened && found.flags != noArgument && c.args[found.flags]&unix.O_PATH != 0 {
+		return 0, errContinue // it opens a file neither for reading nor for writing
+	}
+	for _, m := range memoryArguments[found.number] {
+		if err := l.readMemoryArgument(c, m); err != nil {
+			return 0, err
+		}
+	}
+	err := l.decodeCall(c)
+	var errno unix.Errno
 	switch {
-	case errors.Is(err, errNoNamedFile), errors.Is(err, unix.ENOENT), errors.Is(err, unix.ENOTDIR), errors.Is(err, unix.ELOOP),
-		errors.Is(err, unix.EFAULT):
-		return nil // the call will fail
+	case errors.Is(err, errNoNamedFile):
+		return 0, errContinue
+	case errors.As(err, &errno):
+		return 0, l.emulator.explainFailure(c, errno)
 	case err != nil:
-		m = mutation.FileMutation{Err: err}
+		if err = l.notice(mutation.FileMutation{Thread: int(s.pid), Err: err}); err != nil {
+			return 0, err
+		}
+		return 0, errContinue
+	case c.follow == followAsOpened && c.file.object < 0 && paths.Within("/proc", c.file.path):
+		if _, exists := c.file.lstat(); !exists {
+			return 0, unix.ENOENT
+		}
+		return 0, unix.EACCES // Landlock refuses to write there; what this process could read there is not the child's
 	}
-	if err = l.notice(m); err == nil && l.anyArgumentChanged(s.pid) {
-		return l.notice(mutation.FileMutation{Thread: int(s.pid), Err: mutation.ErrPathChanged})
+	if c.change.Path != "" || c.kind == mutation.Link {
+		if err := l.notice(c.change); err != nil {
+			return 0, err
+		}
+	}
+	if !c.namesByMemory() {
+		return 0, errContinue
+	}
+	return l.emulateCall(c)
+}
+
+// namesByMemory reports whether a path in the caller's memory says which file a call changes. It excludes bind: a
+// socket at a protected name is harmless, and only the caller can bind its own socket.
+func (c *stoppedCall) namesByMemory() bool {
+	return c.number != unix.SYS_BIND && c.path != noArgument && c.args[c.path] != 0
+}
+
+// decodeCall reads the arguments of a stopped call, and finds out which change it makes.
+func (l *mutationListener) decodeCall(c *stoppedCall) (err error) {
+	c.change = mutation.FileMutation{Kind: c.kind, Thread: int(c.thread), Dir: c.makesDir()}
+	flags := uint64(0)
+	if c.flags != noArgument {
+		flags = c.args[c.flags]
+	}
+	if c.kind == mutation.Rename && flags&unix.RENAME_EXCHANGE != 0 {
+		c.change.Kind = mutation.Exchange
+	}
+	if c.follow == followAsOpened {
+		if c.openFlags = int(int32(flags)); c.flags == noArgument { // creat
+			c.openFlags = unix.O_CREAT | unix.O_WRONLY | unix.O_TRUNC
+		}
+	}
+	mode := nameMode{entry: c.changesEntry(), follow: c.followsLinks(flags)}
+	mode.emptyPath = (c.follow == followUnlessFlag || c.follow == followIfFlag) && flags&unix.AT_EMPTY_PATH != 0
+	if c.file, err = l.resolveName(c, c.at, c.path, mode); err != nil {
+		return err
+	}
+	if c.to != noArgument {
+		if c.target, err = l.resolveName(c, c.toAt, c.to, nameMode{entry: true}); err != nil {
+			return cmp.Or(c.checkSource(), err)
+		}
+	}
+	c.change.Path, c.change.To = c.file.path, c.target.path
+	switch {
+	case c.kind == mutation.Write && c.openFlags&unix.O_TMPFILE == unix.O_TMPFILE:
+		c.change.Path = "" // a file without a name; it may get one by a link
+		c.umask, err = readUmask(c.thread)
+	case c.number != unix.SYS_BIND && c.createsWithMode():
+		c.umask, err = readUmask(c.thread)
 	}
 	return err
 }
 
-// anyArgumentChanged reports whether a path in the thread's memory differs from what was checked.
-func (l *mutationListener) anyArgumentChanged(thread uint32) bool {
-	for _, a := range l.read {
-		now := l.text[:len(a.text)+1]
-		if n, err := l.memory.readAt(thread, now, a.at); err != nil || n < len(now) || string(now) != a.text+"\x00" {
-			return true
-		}
+// checkSource returns the error for the first name of a call. The kernel looks at it before it looks at the second.
+func (c *stoppedCall) checkSource() error {
+	switch {
+	case c.file.object >= 0:
+		return nil
+	case c.kind != mutation.Link:
+		return checkDir(c.file.dir)
 	}
-	return false
+	if c.file.mustBeDir {
+		return checkDir(c.file.path)
+	}
+	var stat unix.Stat_t
+	return unix.Lstat(c.file.path, &stat)
 }
 
-// decodeCall returns the change that a stopped call makes.
-func (l *mutationListener) decodeCall(c *mutationSyscall, s *seccompNotification) (mutation.FileMutation, error) {
-	m := mutation.FileMutation{Kind: c.kind, Thread: int(s.pid), Dir: c.makesDir()}
-	flags := uint64(0)
-	if c.flags != noArgument {
-		flags = s.call.args[c.flags]
+// changesEntry reports whether a call creates or removes a directory entry. Open calls are no such calls.
+func (c *stoppedCall) changesEntry() bool {
+	return c.kind == mutation.Make || c.kind == mutation.Remove || c.kind == mutation.Rename
+}
+
+// createsWithMode reports whether a call creates a file whose mode depends on the umask.
+func (c *stoppedCall) createsWithMode() bool {
+	if c.kind == mutation.Write {
+		_, exists := c.file.lstat()
+		return c.openFlags&unix.O_CREAT != 0 && !exists
 	}
-	if c.kind == mutation.Write && flags&unix.O_TMPFILE == unix.O_TMPFILE {
-		return m, errNoNamedFile // a file without a name; it may get one by a link
-	}
-	if c.kind == mutation.Rename && flags&unix.RENAME_EXCHANGE != 0 {
-		m.Kind = mutation.Exchange
-	}
-	var err error
-	if m.Path, err = l.resolvePath(s, c.number, c.at, c.path, c.followsLinks(flags)); err != nil {
-		if c.kind != mutation.Link || !errors.Is(err, errNoNamedFile) {
-			return m, err
-		}
-		m.Path = "" // a file without a name gets one
-	}
-	if c.to != noArgument {
-		m.To, err = l.resolvePath(s, c.number, c.toAt, c.to, false)
-	}
-	return m, err
+	return c.kind == mutation.Make
 }
 
 func (c *mutationSyscall) followsLinks(flags uint64) bool {
@@ -251,6 +348,41 @@ func (c *mutationSyscall) followsLinks(flags uint64) bool {
 		return flags&unix.O_NOFOLLOW == 0 && flags&(unix.O_CREAT|unix.O_EXCL) != unix.O_CREAT|unix.O_EXCL
 	}
 	return false
+}
+
+// readMemoryArgument copies the memory that an argument points to.
+func (l *mutationListener) readMemoryArgument(c *stoppedCall, m memoryArgument) error {
+	size, at := m.size, c.args[m.index]
+	if m.bytes != noArgument {
+		size = int(min(c.args[m.bytes], maxMemoryArgument+1))
+	}
+	var data []byte
+	switch {
+	case at == 0 || m.bytes != noArgument && size == 0:
+		return nil
+	case size > maxMemoryArgument: // the kernel refuses the size
+		c.args[m.index] = 0
+		return nil
+	case size == 0:
+		text, err := l.readPath(c.thread, at, false)
+		if err == nil && text == "" && c.kind == mutation.Make {
+			err = unix.ENOENT // the target of a symlink
+		}
+		if err != nil {
+			return err
+		}
+		data = append([]byte(text), 0)
+	default:
+		data = make([]byte, size)
+		if n, err := l.memory.readAt(c.thread, data, at); err != nil || n < size {
+			return unix.EFAULT
+		}
+	}
+	if c.data == nil {
+		c.data = map[int][]byte{}
+	}
+	c.data[m.index] = data
+	return nil
 }
 
 // readPath reads a path, or the path of a socket address, from a thread's memory.
@@ -275,11 +407,9 @@ func (l *mutationListener) readPath(thread uint32, at uint64, address bool) (str
 			if address && n+end == 0 {
 				return "", errNoNamedFile // an abstract name, or none
 			}
-			text := string(l.text[:n+end])
-			l.read = append(l.read, readArgument{at, text})
-			return text, nil
+			return string(l.text[:n+end]), nil
 		}
 		n += read
 	}
-	return "", errNoNamedFile // longer than the kernel takes
+	return "", unix.ENAMETOOLONG
 }

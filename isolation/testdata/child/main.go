@@ -46,6 +46,8 @@ var verbs = map[string]func([]string) error{
 	"serve":   serve,
 	"calls":   calls,
 	"foreign": foreign,
+	"files":   fileCalls,
+	"race":    raceCalls,
 	"setid":   setID,
 	"limit":   limit,
 	"slow":    slow,

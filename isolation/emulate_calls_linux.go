@@ -1,0 +1,342 @@
+package isolation
+
+import (
+	"cmp"
+	"errors"
+	"os"
+	"path"
+	"runtime"
+	"strconv"
+	"strings"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/picoclaw/picoclaw/internal/mutation"
+)
+
+// callEmulator makes system calls in place of the child that requested them. The child can change the memory of its
+// arguments at any time, so the kernel must not read the arguments again after the check.
+//
+// The emulator's thread has the child's capabilities, Landlock rules and system call filter, so the kernel refuses the
+// same calls. A call in a directory where Landlock grants everything needs no change of threads: the listener's thread
+// makes it, with the child's capabilities. Both threads have their own working directory and umask.
+type callEmulator struct {
+	domain *landlockDomain
+	grants map[string]uint64 // Landlock rights by path
+}
+
+// newCallEmulator starts the thread of an emulator.
+func newCallEmulator(r *threadRestriction) (*callEmulator, error) {
+	e := &callEmulator{newLandlockDomain(0), r.grants}
+	started := make(chan error)
+	runOnDisposableThread(func() {
+		err := r.restrictThread()
+		if err == nil {
+			err = unshareWorkingDir()
+		}
+		if started <- err; err == nil {
+			e.domain.runJobs()
+		}
+	})
+	return e, <-started
+}
+
+// unshareWorkingDir gives the calling thread its own working directory and umask.
+func unshareWorkingDir() error { return os.NewSyscallError("unshare", unix.Unshare(unix.CLONE_FS)) }
+
+// runCall runs f, which makes a call, on a thread with the child's rights.
+func (e *callEmulator) runCall(c *stoppedCall, f func()) {
+	if e.grantsEverything(c) {
+		f()
+		return
+	}
+	e.domain.runInside(f)
+}
+
+// grantsEverything reports whether Landlock lets the child do everything that a call may do. Only files in one directory
+// qualify, because Landlock compares the rights of two directories, and no calls that may create devices.
+func (e *callEmulator) grantsEverything(c *stoppedCall) bool {
+	if c.file.object >= 0 || c.to != noArgument && c.file.dir != c.target.dir || c.number == unix.SYS_MKNODAT || c.number == archMknod {
+		return false
+	}
+	rights := uint64(0)
+	for dir := c.file.dir; ; dir = path.Dir(dir) {
+		if rights |= e.grants[dir]; rights&writeTree == writeTree {
+			return true
+		}
+		if len(dir) <= 1 {
+			return false
+		}
+	}
+}
+
+// stoppedCall is a system call that waits for an answer, with copies of the memory that its arguments point to.
+type stoppedCall struct {
+	*mutationSyscall
+	id        uint64
+	thread    uint32
+	args      [6]uint64
+	openFlags int // of calls that open a file
+	change    mutation.FileMutation
+	file      fileName
+	target    fileName       // the second name
+	data      map[int][]byte // memory besides paths, by argument
+	umask     int            // of the thread; -1 unless the call creates a file
+}
+
+// memoryArgument is an argument that points to memory other than a path.
+type memoryArgument struct {
+	index int
+	size  int // in bytes; 0 for a string
+	bytes int // argument with the size instead; noArgument for none
+}
+
+// memoryArguments are the memory arguments of calls by number. Architectures add their own calls.
+var memoryArguments = map[uint32][]memoryArgument{
+	unix.SYS_SYMLINKAT:    {{0, 0, noArgument}},
+	unix.SYS_UTIMENSAT:    {{2, 2 * int(unsafe.Sizeof(unix.Timespec{})), noArgument}},
+	unix.SYS_SETXATTR:     {{1, 0, noArgument}, {2, 0, 3}},
+	unix.SYS_LSETXATTR:    {{1, 0, noArgument}, {2, 0, 3}},
+	unix.SYS_REMOVEXATTR:  {{1, 0, noArgument}},
+	unix.SYS_LREMOVEXATTR: {{1, 0, noArgument}},
+}
+
+// maxMemoryArgument is the maximum size of a memory argument: the kernel's limit for an extended attribute.
+const maxMemoryArgument = 64 << 10
+
+// explainFailure returns the error of a call that fails because of its path.
+func (e *callEmulator) explainFailure(c *stoppedCall, pathError error) (err error) {
+	if !c.namesByMemory() {
+		return pathError
+	}
+	e.domain.runInside(func() { err = c.argumentError(pathError) })
+	return err
+}
+
+// argumentError returns the error of a call that fails because of its path: the kernel looks at some other arguments
+// before. It makes the call with an empty path.
+func (c *stoppedCall) argumentError(pathError error) error {
+	m := newMadeCall(c)
+	defer m.pin.Unpin()
+	if c.flags != noArgument && c.follow != followAsOpened {
+		m.args[c.flags] &^= unix.AT_EMPTY_PATH
+	}
+	if m.setPath(c.at, c.path, ""); c.to != noArgument {
+		m.setPath(c.toAt, c.to, "")
+	}
+	if _, err := m.call(); err != unix.ENOENT {
+		return err
+	}
+	return pathError
+}
+
+// madeCall is a call with arguments in this process's memory.
+type madeCall struct {
+	*stoppedCall
+	args [6]uint64
+	pin  runtime.Pinner // unpin it after the call
+}
+
+// newMadeCall returns a call without its paths.
+func newMadeCall(c *stoppedCall) *madeCall {
+	m := &madeCall{stoppedCall: c, args: c.args}
+	for argument, b := range c.data {
+		m.setMemory(argument, b)
+	}
+	return m
+}
+
+func (m *madeCall) setMemory(argument int, b []byte) {
+	m.pin.Pin(unsafe.SliceData(b))
+	m.args[argument] = uint64(uintptr(unsafe.Pointer(unsafe.SliceData(b))))
+}
+
+func (m *madeCall) setPath(at, argument int, path string) {
+	if m.setMemory(argument, append([]byte(path), 0)); at != noArgument {
+		m.args[at] = fdCWD
+	}
+}
+
+func (m *madeCall) call() (int, error) {
+	value, _, errno := unix.Syscall6(uintptr(m.number), uintptr(m.args[0]), uintptr(m.args[1]), uintptr(m.args[2]), uintptr(m.args[3]),
+		uintptr(m.args[4]), uintptr(m.args[5]))
+	if errno != 0 {
+		return 0, errno
+	}
+	return int(value), nil
+}
+
+// makeCall makes a call and returns its result. It must run on a thread with the child's rights.
+func (c *stoppedCall) makeCall() (int, error) {
+	m := newMadeCall(c)
+	defer m.pin.Unpin()
+	if c.to != noArgument {
+		name, dir, err := c.targetName()
+		if err != nil {
+			return 0, c.argumentError(cmp.Or(c.checkSource(), err))
+		}
+		defer closeDescriptor(dir)
+		m.setPath(c.toAt, c.to, name)
+	}
+	name, object, err := c.sourceName()
+	if err != nil {
+		return 0, c.argumentError(err)
+	}
+	defer closeDescriptor(object)
+	m.setPath(c.at, c.path, name)
+	if c.file.object >= 0 && c.flags != noArgument { // the path leads to the object
+		if m.args[c.flags] &^= unix.AT_EMPTY_PATH | unix.AT_SYMLINK_NOFOLLOW; c.kind == mutation.Link {
+			m.args[c.flags] |= unix.AT_SYMLINK_FOLLOW
+		}
+	}
+	defer c.setUmask()()
+	return m.call()
+}
+
+// fdCWD is AT_FDCWD as an argument.
+const fdCWD = ^uint64(-unix.AT_FDCWD - 1)
+
+func closeDescriptor(fd int) {
+	if fd >= 0 {
+		_ = unix.Close(fd)
+	}
+}
+
+// targetName returns the second name of a call, and the descriptor of its directory if that is not the first one's.
+func (c *stoppedCall) targetName() (name string, dir int, err error) {
+	if c.file.object < 0 && c.file.dir == c.target.dir {
+		return c.target.base, -1, nil
+	}
+	if err := enterDir(c.target.dir); err != nil {
+		return "", -1, err
+	}
+	if strings.HasPrefix(c.target.base, "/") { // the root
+		return c.target.base, -1, nil
+	}
+	dir, err = unix.Open(".", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	return descriptorPath(dir) + "/" + c.target.base, dir, err
+}
+
+// sourceName enters the directory of the first name of a call, and returns the name there. If the call follows symlinks, it
+// returns a path of the opened object, so that a new symlink at the name has no effect.
+func (c *stoppedCall) sourceName() (name string, object int, err error) {
+	if c.file.object >= 0 {
+		return descriptorPath(c.file.object), -1, nil
+	}
+	if err := enterDir(c.file.dir); err != nil {
+		return "", -1, err
+	}
+	if err := c.file.checkDirEnding(); err != nil || !c.file.follow {
+		return c.file.base, -1, err
+	}
+	object, err = unix.Open(c.file.base, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	return descriptorPath(object), object, err
+}
+
+func descriptorPath(fd int) string { return "/proc/self/fd/" + strconv.Itoa(fd) }
+
+// checkDirEnding returns an error if the path ends like a directory's and names another file in the working directory.
+func (n fileName) checkDirEnding() error {
+	if !n.mustBeDir {
+		return nil
+	}
+	var stat unix.Stat_t
+	if err := unix.Fstatat(unix.AT_FDCWD, n.base, &stat, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+		return err
+	}
+	if stat.Mode&unix.S_IFMT != unix.S_IFDIR {
+		return unix.ENOTDIR
+	}
+	return nil
+}
+
+// setUmask sets the umask of the calling thread to the caller's, if the call needs it.
+func (c *stoppedCall) setUmask() (reset func()) {
+	if c.umask < 0 {
+		return func() {}
+	}
+	own := unix.Umask(c.umask)
+	return func() { unix.Umask(own) }
+}
+
+// enterDir makes dir the working directory of the calling thread, without following symlinks.
+func enterDir(dir string) error {
+	if isWorkingDir(dir) {
+		return nil
+	}
+	if err := unix.Chdir(dir); err != nil || isWorkingDir(dir) {
+		return err
+	}
+	// A symlink was created, or the file system ignores case.
+	if err := unix.Chdir("/"); err != nil {
+		return err
+	}
+	for part := range strings.SplitSeq(strings.Trim(dir, "/"), "/") {
+		fd, err := unix.Open(part, unix.O_PATH|unix.O_NOFOLLOW|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+		if err != nil {
+			return err
+		}
+		err = unix.Fchdir(fd)
+		if _ = unix.Close(fd); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// isWorkingDir reports whether dir is the working directory of the calling thread.
+func isWorkingDir(dir string) bool {
+	var buffer [unix.PathMax]byte
+	n, err := unix.Getcwd(buffer[:])
+	return err == nil && string(buffer[:n-1]) == dir
+}
+
+// emulateCall makes a call, and returns its result. errAnswered means that the answer is or will be sent.
+func (l *mutationListener) emulateCall(c *stoppedCall) (value int, err error) {
+	if c.follow != followAsOpened {
+		if err := l.checkFileSize(c); err != nil {
+			return 0, err
+		}
+		l.emulator.runCall(c, func() { value, err = c.makeCall() })
+		return value, err
+	}
+	return l.emulateOpen(c)
+}
+
+// errAnswered means that a call has its answer already.
+var errAnswered = errors.New("the call is answered")
+
+// checkFileSize applies the caller's limit of the size of files to truncate.
+func (l *mutationListener) checkFileSize(c *stoppedCall) error {
+	if c.number != unix.SYS_TRUNCATE {
+		return nil
+	}
+	var stat unix.Stat_t
+	for _, process := range []int{int(c.thread), 0} {
+		var limit unix.Rlimit
+		err := unix.Prlimit(process, unix.RLIMIT_FSIZE, nil, &limit)
+		if err == nil && int64(c.args[1]) > 0 && c.args[1] > limit.Cur && unix.Stat(c.change.Path, &stat) == nil && uint64(stat.Size) < c.args[1] {
+			_ = unix.Tgkill(callerProcess(c.thread), int(c.thread), unix.SIGXFSZ)
+			return unix.EFBIG
+		}
+	}
+	return nil
+}
+
+// callerProcess returns the process id of a thread, or 0.
+func callerProcess(thread uint32) int {
+	text, _ := processIDOfThread(thread)
+	process, _ := strconv.Atoi(text)
+	return process
+}
+
+// readUmask returns the umask of a thread.
+func readUmask(thread uint32) (int, error) {
+	text, err := readStatusField(thread, "Umask")
+	if err != nil {
+		return 0, err
+	}
+	umask, err := strconv.ParseUint(text, 8, 32)
+	return int(umask), err
+}
