@@ -24,7 +24,7 @@ type EnforcerOptions struct {
 	// Paths limit the approval to these paths, if there are any.
 	Paths []string
 	// Background says that the user may work in the workspace meanwhile. Undetected changes are then reported but not
-	// undone, unless the command was seen to evade the monitor.
+	// undone.
 	Background bool
 	// Next, if not nil, receives each allowed change and each change by FinishMonitor.
 	Next func(mutation.FileMutation) error
@@ -33,8 +33,8 @@ type EnforcerOptions struct {
 // ProtectionEnforcer refuses changes of protected paths by a command. Pass each change to [ProtectionEnforcer.BeforeChange]
 // before it happens. It is safe for concurrent use.
 //
-// A thread that replaces the arguments of a system call during the check evades BeforeChange. So
-// [ProtectionEnforcer.FinishMonitor] rechecks the files that git acts on.
+// [ProtectionEnforcer.FinishMonitor] rechecks the files that git acts on, since a command may write to them through open
+// files, and other programs may change them.
 type ProtectionEnforcer struct {
 	files   *Workspace
 	options EnforcerOptions
@@ -47,7 +47,6 @@ type ProtectionEnforcer struct {
 	probes     []string // test symlinks of git init, which it deletes again
 	moved      []string // moved directories and new repositories, to be rechecked
 	initialTop map[string]os.FileInfo
-	evaded     bool // the command changed a path during its check
 	result     ProtectedChanges
 }
 
@@ -184,7 +183,6 @@ func (c *ProtectionEnforcer) checkChange(m mutation.FileMutation) error {
 	}
 	switch m.Kind {
 	case mutation.Unseen:
-		c.evaded = c.evaded || errors.Is(m.Err, mutation.ErrPathChanged)
 		return newChangeRefusal("", "%v", m.Err)
 	case mutation.Write:
 		return c.checkWrite(m.Path)

@@ -100,7 +100,7 @@ func (c *ProtectionEnforcer) restoreFileIfHarmful(path string, f *riskCheckedFil
 	switch {
 	case err == nil && c.findChangedRisk(f, path, now) == "":
 		return
-	case c.options.Background && !f.created && !c.evaded:
+	case c.options.Background && !f.created:
 		c.result.Found = append(c.result.Found, name)
 		return
 	}
@@ -123,7 +123,7 @@ func (c *ProtectionEnforcer) restoreFileContent(path string, f *riskCheckedFile)
 		c.notifyNext(mutation.FileMutation{Kind: mutation.Remove, Path: path})
 		return root.RemoveAll(name)
 	}
-	c.putAside(path) // another process may have written it
+	c.quarantine(path) // another process may have written it
 	if f.before == nil {
 		return nil
 	}
@@ -153,23 +153,13 @@ func (c *ProtectionEnforcer) notifyNext(m mutation.FileMutation) {
 	}
 }
 
-// quarantine renames a new protected file that the monitor did not see when it was created. During a background command,
-// the user may have created it, so it stays unless the command was seen to evade the monitor.
+// quarantine renames a new protected file that the monitor did not see when it was created.
 func (c *ProtectionEnforcer) quarantine(path string) {
 	if _, exists := statFileType(path); !exists {
 		return
 	}
-	if c.options.Background && !c.evaded {
-		c.result.Found = append(c.result.Found, c.files.inside.RelativeName(path))
-		return
-	}
-	c.putAside(path)
-}
-
-// putAside renames a file to a free name beside it.
-func (c *ProtectionEnforcer) putAside(path string) {
 	inside := c.files.inside
-	if root, err := openWritableDir(filepath.Dir(path)); err == nil {
+	if root, err := openWritableDir(filepath.Dir(path)); err == nil && !c.options.Background {
 		defer func() { _ = root.Close() }()
 		for n := range 100 {
 			to := filepath.Base(path) + ".put-aside"
