@@ -2,14 +2,12 @@
 // the old contents. The package must not know how a change is detected or used.
 package mutation
 
-import "errors"
-
 // FileMutation is a change to files that a process is about to make.
 type FileMutation struct {
 	Kind Kind
 	// Path is the changed path. To is the second path of a rename or link. Both are absolute with resolved symlinks,
-	// including the last one if the call follows it. They are the arguments at the time of the check; another thread
-	// may change them later.
+	// including the last one if the call follows it. The change is made to these paths, whatever happens to the memory
+	// of the arguments.
 	Path, To string
 	// Thread is the thread that makes the change. Its next mutation follows when this one has succeeded or failed.
 	Thread int
@@ -18,9 +16,6 @@ type FileMutation struct {
 	// Err is the reason that the arguments of an Unseen change could not be read.
 	Err error
 }
-
-// ErrPathChanged is the reason for an Unseen change of which another thread changed a path during the check.
-var ErrPathChanged = errors.New("its path was changed while it was checked")
 
 // Kind is the kind of a change to files.
 type Kind int
