@@ -74,8 +74,14 @@ func chmodAndRemove(dir string) error {
 	return os.RemoveAll(dir)
 }
 
-// TestRacingPathIsNotUsed changes paths in memory while calls wait for the monitor's answer.
+// TestRacingPathIsNotUsed changes paths in memory, or descriptors, while calls wait for the monitor's answer.
 func TestRacingPathIsNotUsed(t *testing.T) {
+	for _, verb := range []string{"race", "raceFD"} {
+		t.Run(verb, func(t *testing.T) { testRace(t, verb) })
+	}
+}
+
+func testRace(t *testing.T, verb string) {
 	iso := configured(t, Config{})
 	dir := realTemp(t)
 	for _, name := range []string{"wgit", ".git"} {
@@ -97,7 +103,10 @@ func TestRacingPathIsNotUsed(t *testing.T) {
 		}
 		return nil
 	}}
-	cmd := child("race", tries)
+	if verb == "raceFD" {
+		put(t, filepath.Join(dir, ".git", "config"), "")
+	}
+	cmd := child(verb, tries)
 	cmd.Dir = dir
 	r := outcome(t, iso, cmd, p)
 	if r.err != nil || !r.exit.Success() || r.stdout != "" || refused == 0 {

@@ -144,13 +144,17 @@ func (l *mutationListener) openTerminal(c *stoppedCall) (int, error) {
 	if err == unix.EACCES {
 		return 0, err
 	}
+	var stat unix.Stat_t
 	for _, path := range []string{proc + "/fd/0", proc + "/fd/1", proc + "/fd/2", "/dev/pts/" + strconv.Itoa(int(unix.Minor(device)))} {
-		var stat unix.Stat_t
-		if unix.Stat(path, &stat) != nil || stat.Mode&unix.S_IFMT != unix.S_IFCHR || stat.Rdev != device {
+		if unix.Stat(path, &stat) != nil || stat.Rdev != device {
 			continue
 		}
+		c.file.closeObject()
 		if err := c.file.openObject(path); err != nil {
 			return 0, err
+		}
+		if unix.Fstat(c.file.object, &stat) != nil || stat.Mode&unix.S_IFMT != unix.S_IFCHR || stat.Rdev != device {
+			continue // the caller replaced the descriptor
 		}
 		fd, _, err := c.openFile()
 		if err != nil {

@@ -53,7 +53,6 @@ func (l *mutationListener) resolveName(c *stoppedCall, at, path int, mode nameMo
 		dir, isDir, err = readMagicLink(base)
 		switch {
 		case text == "" && (err == nil || errors.Is(err, errNoNamedFile)):
-			n.path = dir
 			return n, n.openObject(base)
 		case errors.Is(err, unix.ENOENT) && base != proc+"/cwd":
 			return n, unix.EBADF
@@ -72,7 +71,6 @@ func (l *mutationListener) resolveName(c *stoppedCall, at, path int, mode nameMo
 	n.path, n.mustBeDir, err = resolveSymlinks(c.thread, dir, text, n.follow)
 	if errors.Is(err, errNoNamedFile) { // a link in /proc to an open file
 		link := n.path
-		n.path = ""
 		if !isOwnProcLink(c.thread, link) {
 			return n, unix.EACCES
 		}
@@ -107,9 +105,16 @@ func (n *fileName) resolveEntry(thread uint32, dir, text string) (err error) {
 	return err
 }
 
-// openObject opens the target of a link in /proc.
+// openObject opens the target of a link in /proc, and finds out its path. The caller can replace the link meanwhile, so
+// the path is the opened file's.
 func (n *fileName) openObject(link string) (err error) {
-	n.object, err = unix.Open(link, unix.O_PATH|unix.O_CLOEXEC, 0)
+	if n.object, err = unix.Open(link, unix.O_PATH|unix.O_CLOEXEC, 0); err != nil {
+		return err
+	}
+	n.path, _, err = readMagicLink(descriptorPath(n.object))
+	if errors.Is(err, errNoNamedFile) {
+		return nil
+	}
 	return err
 }
 

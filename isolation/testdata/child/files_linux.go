@@ -354,3 +354,39 @@ func raceCalls(args []string) error {
 	}
 	return nil
 }
+
+// raceDescriptors replaces a descriptor by another while calls use it.
+func raceDescriptors(args []string) error {
+	tries, _ := strconv.Atoi(args[0])
+	var pipe [2]int
+	_ = unix.Pipe(pipe[:])
+	protected, err := unix.Open(".git/config", unix.O_RDONLY, 0)
+	if err != nil {
+		return err
+	}
+	const raced = 40
+	_ = unix.Dup2(pipe[1], raced)
+	go func() {
+		for {
+			_ = unix.Dup2(protected, raced)
+			_ = unix.Dup2(pipe[1], raced)
+		}
+	}()
+	for n := range tries {
+		if n%2 == 0 {
+			fd, err := unix.Open("/proc/self/fd/"+strconv.Itoa(raced), unix.O_WRONLY|unix.O_NONBLOCK, 0)
+			if err == nil {
+				_, _ = unix.Write(fd, []byte("evil"))
+				_ = unix.Close(fd)
+			}
+		} else {
+			_ = unix.Linkat(raced, "", unix.AT_FDCWD, "hard", unix.AT_EMPTY_PATH)
+		}
+		_, linked := os.Lstat("hard")
+		if text, _ := os.ReadFile(".git/config"); len(text) > 0 || linked == nil {
+			fmt.Println("protected file reached in try", n)
+			return nil
+		}
+	}
+	return nil
+}

@@ -48,6 +48,7 @@ var verbs = map[string]func([]string) error{
 	"foreign": foreign,
 	"files":   fileCalls,
 	"race":    raceCalls,
+	"raceFD":  raceDescriptors,
 	"setid":   setID,
 	"limit":   limit,
 	"slow":    slow,
