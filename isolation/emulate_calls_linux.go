@@ -24,11 +24,13 @@ import (
 type callEmulator struct {
 	domain *landlockDomain
 	grants map[string]uint64 // Landlock rights by path
+	refers bool              // this version of Landlock allows renames between directories
 }
 
 // newCallEmulator starts the thread of an emulator.
 func newCallEmulator(r *threadRestriction) (*callEmulator, error) {
-	e := &callEmulator{newLandlockDomain(0), r.grants}
+	e := &callEmulator{domain: newLandlockDomain(0), grants: r.grants}
+	e.refers = r.rules != nil && r.rules.handled&unix.LANDLOCK_ACCESS_FS_REFER != 0
 	started := make(chan error)
 	runOnDisposableThread(func() {
 		err := r.restrictThread()
@@ -54,21 +56,25 @@ func (e *callEmulator) runCall(c *stoppedCall, f func()) {
 	e.domain.runInside(f)
 }
 
-// grantsEverything reports whether Landlock lets the child do everything that a call may do. Only files in one directory
-// qualify, because Landlock compares the rights of two directories, and no calls that may create devices.
+// grantsEverything reports whether Landlock lets the child do everything that a call may do. A call with two directories
+// qualifies only if both have the same rights, and no call that may create a device.
 func (e *callEmulator) grantsEverything(c *stoppedCall) bool {
-	if c.file.object >= 0 || c.to != noArgument && c.file.dir != c.target.dir || c.number == unix.SYS_MKNODAT || c.number == archMknod {
+	switch {
+	case c.file.object >= 0, c.number == unix.SYS_MKNODAT, c.number == archMknod:
 		return false
+	case c.follow == followAsOpened && path.Dir(c.file.path) == "/dev":
+		return c.umask < 0 && e.grants[c.file.path]&writeFile == writeFile // it exists
 	}
-	rights := uint64(0)
-	for dir := c.file.dir; ; dir = path.Dir(dir) {
-		if rights |= e.grants[dir]; rights&writeTree == writeTree {
-			return true
-		}
-		if len(dir) <= 1 {
-			return false
-		}
+	rights := e.rightsBelow(c.file.dir)
+	return rights&writeTree == writeTree && (c.to == noArgument || c.file.dir == c.target.dir || e.refers && rights == e.rightsBelow(c.target.dir))
+}
+
+// rightsBelow returns the Landlock rights for new files in a directory.
+func (e *callEmulator) rightsBelow(dir string) (rights uint64) {
+	for ; len(dir) > 1; dir = path.Dir(dir) {
+		rights |= e.grants[dir]
 	}
+	return rights | e.grants["/"]
 }
 
 // stoppedCall is a system call that waits for an answer, with copies of the memory that its arguments point to.
