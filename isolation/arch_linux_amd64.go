@@ -47,12 +47,12 @@ var archMutationCalls = []mutationSyscall{
 	{unix.SYS_FUTIMESAT, mutation.Attribute, 0, 1, noArgument, noArgument, noArgument, alwaysFollow},
 }
 
-func init() {
-	const times = 2 * int(unsafe.Sizeof(unix.Timeval{}))
-	memoryArguments[unix.SYS_SYMLINK] = []memoryArgument{{0, 0, noArgument}}
-	memoryArguments[unix.SYS_UTIME] = []memoryArgument{{1, int(unsafe.Sizeof(unix.Utimbuf{})), noArgument}}
-	memoryArguments[unix.SYS_UTIMES] = []memoryArgument{{1, times, noArgument}}
-	memoryArguments[unix.SYS_FUTIMESAT] = []memoryArgument{{2, times, noArgument}}
+// archMemoryArguments are the memory arguments of this architecture's own calls.
+var archMemoryArguments = []memoryArgument{
+	{unix.SYS_SYMLINK, 0, 0, noArgument},
+	{unix.SYS_UTIME, 1, int(unsafe.Sizeof(unix.Utimbuf{})), noArgument},
+	{unix.SYS_UTIMES, 1, 2 * int(unsafe.Sizeof(unix.Timeval{})), noArgument},
+	{unix.SYS_FUTIMESAT, 2, 2 * int(unsafe.Sizeof(unix.Timeval{})), noArgument},
 }
 
 // archMkdir and archMknod are the system call numbers of mkdir and mknod.

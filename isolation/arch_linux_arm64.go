@@ -27,6 +27,9 @@ var archChownCalls []chownCall
 // archMutationCalls is the system call of this architecture that changes files.
 var archMutationCalls = []mutationSyscall{{unix.SYS_RENAMEAT, mutation.Rename, 0, 1, 2, 3, noArgument, neverFollow}}
 
+// archMemoryArguments is empty: memoryArguments has all arguments of this architecture.
+var archMemoryArguments []memoryArgument
+
 // archMkdir and archMknod are mkdirat and mknodat, since this architecture has no mkdir and mknod.
 const archMkdir, archMknod = unix.SYS_MKDIRAT, unix.SYS_MKNODAT
 

@@ -18,6 +18,8 @@ func (syscallRules) addArgumentRules(filterOptions) {}
 
 var archMutationCalls []mutationSyscall
 
+var archMemoryArguments []memoryArgument
+
 const archMkdir, archMknod = unix.SYS_MKDIRAT, unix.SYS_MKNODAT
 
 // elfMachine is this architecture's number in an ELF header.

@@ -32,7 +32,7 @@ func (pl *processStarter) startConfined(child *exec.Cmd, p Profile, in *cgroupMe
 				err = domain.checkSignalScope()
 			}
 			if err == nil && p.Notice != nil {
-				err = listenMutations(p.Notice, restriction)
+				err = listenMutations(p.Notice, restriction, &pl.monitoredCalls)
 			}
 			if err == nil {
 				err = child.Start()

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"unsafe"
@@ -60,6 +61,8 @@ func (e *callEmulator) runCall(c *stoppedCall, f func()) {
 // qualifies only if both have the same rights, and no call that may create a device.
 func (e *callEmulator) grantsEverything(c *stoppedCall) bool {
 	switch {
+	case c.kind == mutation.Attribute: // Landlock does not restrict these
+		return true
 	case c.file.object >= 0, c.number == unix.SYS_MKNODAT, c.number == archMknod:
 		return false
 	case c.follow == followAsOpened && path.Dir(c.file.path) == "/dev":
@@ -91,29 +94,56 @@ type stoppedCall struct {
 	umask     int            // of the thread; -1 unless the call creates a file
 }
 
-// memoryArgument is an argument that points to memory other than a path.
-type memoryArgument struct {
-	index int
-	size  int // in bytes; 0 for a string
-	bytes int // argument with the size instead; noArgument for none
+// convertDescriptorCall converts a call on an open file to one on the path of a new descriptor. Another thread can replace
+// the caller's descriptor at any time.
+func (c *stoppedCall) convertDescriptorCall() error {
+	byPath, found := pathCalls[c.number]
+	if !found || c.path != noArgument && (c.args[c.path] != 0 || c.args[c.flags] != 0) {
+		return nil
+	}
+	proc, fd := "/proc/"+strconv.Itoa(int(c.thread)), strconv.Itoa(int(int32(c.args[c.at])))
+	text, err := readProcField(proc+"/fdinfo/"+fd, "flags")
+	if flags, parseErr := strconv.ParseUint(text, 8, 64); err != nil || parseErr != nil || flags&unix.O_PATH != 0 {
+		return unix.EBADF
+	}
+	if err := c.file.openObject(proc + "/fd/" + fd); err != nil {
+		return err
+	}
+	onFile := c.path == noArgument
+	if c.mutationSyscall = findMutationCall(byPath); onFile && c.at != noArgument {
+		copy(c.args[c.path+1:], []uint64{c.args[1], c.args[2], 0})
+	}
+	return nil
 }
 
-// memoryArguments are the memory arguments of calls by number. Architectures add their own calls.
-var memoryArguments = map[uint32][]memoryArgument{
-	unix.SYS_SYMLINKAT:    {{0, 0, noArgument}},
-	unix.SYS_UTIMENSAT:    {{2, 2 * int(unsafe.Sizeof(unix.Timespec{})), noArgument}},
-	unix.SYS_SETXATTR:     {{1, 0, noArgument}, {2, 0, 3}},
-	unix.SYS_LSETXATTR:    {{1, 0, noArgument}, {2, 0, 3}},
-	unix.SYS_REMOVEXATTR:  {{1, 0, noArgument}},
-	unix.SYS_LREMOVEXATTR: {{1, 0, noArgument}},
+// memoryArgument is an argument of a call that points to memory other than a path.
+type memoryArgument struct {
+	number uint32 // of the call
+	index  int
+	size   int // in bytes; 0 for a string
+	bytes  int // argument with the size instead; noArgument for none
 }
+
+var memoryArguments = slices.Concat([]memoryArgument{
+	{unix.SYS_SYMLINKAT, 0, 0, noArgument},
+	{unix.SYS_UTIMENSAT, 2, 2 * int(unsafe.Sizeof(unix.Timespec{})), noArgument},
+	{unix.SYS_SETXATTR, 1, 0, noArgument},
+	{unix.SYS_SETXATTR, 2, 0, 3},
+	{unix.SYS_LSETXATTR, 1, 0, noArgument},
+	{unix.SYS_LSETXATTR, 2, 0, 3},
+	{unix.SYS_FSETXATTR, 1, 0, noArgument},
+	{unix.SYS_FSETXATTR, 2, 0, 3},
+	{unix.SYS_REMOVEXATTR, 1, 0, noArgument},
+	{unix.SYS_FREMOVEXATTR, 1, 0, noArgument},
+	{unix.SYS_LREMOVEXATTR, 1, 0, noArgument},
+}, archMemoryArguments)
 
 // maxMemoryArgument is the maximum size of a memory argument: the kernel's limit for an extended attribute.
 const maxMemoryArgument = 64 << 10
 
 // explainFailure returns the error of a call that fails because of its path.
 func (e *callEmulator) explainFailure(c *stoppedCall, pathError error) (err error) {
-	if !c.namesByMemory() {
+	if c.path != noArgument && !c.namesByMemory() {
 		return pathError
 	}
 	e.domain.runInside(func() { err = c.argumentError(pathError) })
@@ -121,17 +151,22 @@ func (e *callEmulator) explainFailure(c *stoppedCall, pathError error) (err erro
 }
 
 // argumentError returns the error of a call that fails because of its path: the kernel looks at some other arguments
-// before. It makes the call with an empty path.
+// before. It makes the call with an empty path, or without a descriptor.
 func (c *stoppedCall) argumentError(pathError error) error {
 	m := newMadeCall(c)
 	defer m.pin.Unpin()
 	if c.flags != noArgument && c.follow != followAsOpened {
 		m.args[c.flags] &^= unix.AT_EMPTY_PATH
 	}
-	if m.setPath(c.at, c.path, ""); c.to != noArgument {
+	if c.path == noArgument {
+		m.args[c.at] = noDescriptor
+	} else {
+		m.setPath(c.at, c.path, "")
+	}
+	if c.to != noArgument {
 		m.setPath(c.toAt, c.to, "")
 	}
-	if _, err := m.call(); err != unix.ENOENT {
+	if _, err := m.call(); err != unix.ENOENT && err != unix.EBADF {
 		return err
 	}
 	return pathError
@@ -200,8 +235,11 @@ func (c *stoppedCall) makeCall() (int, error) {
 	return m.call()
 }
 
-// fdCWD is AT_FDCWD as an argument.
-const fdCWD = ^uint64(-unix.AT_FDCWD - 1)
+// AT_FDCWD and -1 as arguments.
+const (
+	fdCWD        = ^uint64(-unix.AT_FDCWD - 1)
+	noDescriptor = ^uint64(0)
+)
 
 func closeDescriptor(fd int) {
 	if fd >= 0 {
@@ -339,7 +377,7 @@ func callerProcess(thread uint32) int {
 
 // readUmask returns the umask of a thread.
 func readUmask(thread uint32) (int, error) {
-	text, err := readStatusField(thread, "Umask")
+	text, err := readProcField("/proc/"+strconv.Itoa(int(thread))+"/status", "Umask")
 	if err != nil {
 		return 0, err
 	}

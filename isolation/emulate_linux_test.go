@@ -38,6 +38,7 @@ func TestEmulatedCallsMatchKernel(t *testing.T) {
 				t.Fatal(r.err, r.exit, r.stderr)
 			}
 			results[n] = strings.Split(r.stdout, "\n")
+			_ = unix.Removexattr(top, "user.one")
 			if err := errors.Join(chmodAndRemove(dir), chmodAndRemove(filepath.Join(top, "outside"))); err != nil {
 				t.Fatal(err)
 			}

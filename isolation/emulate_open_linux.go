@@ -29,13 +29,11 @@ func (c *stoppedCall) openFile() (fd int, wait *blockedOpen, err error) {
 	if c.openFlags&(unix.O_NONBLOCK|unix.O_PATH) != 0 {
 		return fd, nil, err
 	}
-	if err == unix.ENXIO || err == unix.EAGAIN || err == nil && c.openFlags&unix.O_ACCMODE == unix.O_RDONLY {
+	if err == unix.ENXIO || err == unix.EAGAIN {
 		var stat unix.Stat_t
 		if statErr := unix.Stat(name, &stat); err == unix.EAGAIN || statErr == nil && stat.Mode&unix.S_IFMT == unix.S_IFIFO {
-			wait = &blockedOpen{fd: fd, reads: err == nil, flags: c.openFlags}
-			if err != nil {
-				wait.fd, err = unix.Open(name, flags&unix.O_NOFOLLOW|unix.O_PATH|unix.O_CLOEXEC, 0)
-			}
+			wait = &blockedOpen{flags: c.openFlags}
+			wait.fd, err = unix.Open(name, flags&unix.O_NOFOLLOW|unix.O_PATH|unix.O_CLOEXEC, 0)
 			return -1, wait, err
 		}
 	}
@@ -69,25 +67,17 @@ func setStatusFlags(fd, flags int) error {
 	return err
 }
 
-// blockedOpen is a file that can't be opened yet: a FIFO without another end, or a file with a lease.
+// blockedOpen is a file that can't be opened yet: a FIFO without a reader, or a file with a lease. Opening a FIFO for
+// reading with O_CREAT does not wait for a writer; without O_CREAT the kernel opens it.
 type blockedOpen struct {
-	fd    int // opened for reading, or with O_PATH
-	reads bool
+	fd    int // opened with O_PATH
 	flags int
 }
 
 // retry tries to open the file again. It must run on the emulator's thread.
 func (w *blockedOpen) retry() (fd int, ready bool, err error) {
-	if w.reads {
-		ready := []unix.PollFd{{Fd: int32(w.fd), Events: unix.POLLIN}}
-		if n, _ := unix.Poll(ready, 0); n == 0 {
-			return -1, false, nil
-		}
-		fd, err = unix.FcntlInt(uintptr(w.fd), unix.F_DUPFD_CLOEXEC, 0)
-	} else {
-		const creation = unix.O_CREAT | unix.O_EXCL | unix.O_NOFOLLOW
-		fd, err = unix.Open(descriptorPath(w.fd), w.flags&^creation|emulatedOpenFlags, 0)
-	}
+	const creation = unix.O_CREAT | unix.O_EXCL | unix.O_NOFOLLOW
+	fd, err = unix.Open(descriptorPath(w.fd), w.flags&^creation|emulatedOpenFlags, 0)
 	if err == unix.ENXIO || err == unix.EAGAIN {
 		return -1, false, nil
 	}

@@ -64,9 +64,15 @@ var mutationCalls = slices.Concat([]mutationSyscall{
 	{unix.SYS_FREMOVEXATTR, mutation.Attribute, 0, noArgument, noArgument, noArgument, noArgument, alwaysFollow},
 }, archMutationCalls)
 
-// structCalls take arguments in structures, which hold further addresses. Programs use older calls instead, since most
-// kernels lack these.
-var structCalls = []uint32{unix.SYS_SETXATTRAT, unix.SYS_REMOVEXATTRAT, unix.SYS_FILE_SETATTR}
+// pathCalls are the calls that do by a path what others do to an open file.
+var pathCalls = map[uint32]uint32{
+	unix.SYS_FCHMOD: unix.SYS_FCHMODAT, unix.SYS_FCHOWN: unix.SYS_FCHOWNAT, unix.SYS_UTIMENSAT: unix.SYS_UTIMENSAT,
+	unix.SYS_FSETXATTR: unix.SYS_SETXATTR, unix.SYS_FREMOVEXATTR: unix.SYS_REMOVEXATTR,
+}
+
+// missingCalls fail as on a kernel that lacks them. The first three take structures that hold further addresses; programs
+// use older calls instead. A program's own Landlock domain would not confine the calls that the listener makes.
+var missingCalls = []uint32{unix.SYS_SETXATTRAT, unix.SYS_REMOVEXATTRAT, unix.SYS_FILE_SETATTR, unix.SYS_LANDLOCK_CREATE_RULESET}
 
 // mutationFilter returns a filter for calls that change files: each call waits until a listener answers. It returns nil
 // on unsupported architectures.
@@ -78,7 +84,7 @@ func mutationFilter() syscallFilter {
 	for _, c := range mutationCalls {
 		calls.setRules(c.number, c.seccompRules()...)
 	}
-	for _, number := range structCalls {
+	for _, number := range missingCalls {
 		calls.setRules(number, returnAction(actionNoSyscall))
 	}
 	calls.setRules(unix.SYS_PRCTL, dumpableRules()...)

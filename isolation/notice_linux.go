@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"sync"
 	"unsafe"
 
@@ -23,6 +24,7 @@ type mutationListener struct {
 	text     [unix.PathMax]byte
 	memory   threadMemoryFile
 	waiting  sync.WaitGroup // for files that block
+	calls    *sync.Mutex    // held from the check of a call to its end; shared by all listeners of this process
 }
 
 // threadMemoryFile is the open memory file of the last inspected thread. Often the next call comes from the same thread.
@@ -71,7 +73,7 @@ func (m *threadMemoryFile) closeMemory() {
 // and then makes it, until the last process ends. If the filter is unavailable, notice gets one FileMutation with Err.
 //
 // restriction is the one of the calling thread.
-func listenMutations(notice func(mutation.FileMutation) error, restriction *threadRestriction) error {
+func listenMutations(notice func(mutation.FileMutation) error, restriction *threadRestriction, calls *sync.Mutex) error {
 	emulator, err := newCallEmulator(restriction)
 	if err != nil {
 		return err
@@ -82,7 +84,7 @@ func listenMutations(notice func(mutation.FileMutation) error, restriction *thre
 		_ = notice(mutation.FileMutation{Err: fmt.Errorf("this machine does not tell of changes to files: %w", err)})
 		return nil
 	}
-	l := &mutationListener{fd: fd, notice: notice, emulator: emulator, memory: threadMemoryFile{fd: -1}}
+	l := &mutationListener{fd: fd, notice: notice, emulator: emulator, memory: threadMemoryFile{fd: -1}, calls: calls}
 	runOnDisposableThread(l.serveCalls)
 	return nil
 }
@@ -221,6 +223,8 @@ var errContinue = errors.New("the call continues")
 
 // handleCall reports a stopped call and makes it. It returns the call's result.
 func (l *mutationListener) handleCall(s *seccompNotification) (int, error) {
+	l.calls.Lock()
+	defer l.calls.Unlock()
 	found := findMutationCall(uint32(s.call.number))
 	if found == nil {
 		return 0, errContinue
@@ -231,12 +235,13 @@ func (l *mutationListener) handleCall(s *seccompNotification) (int, error) {
 	if found.follow == followAsOpened && found.flags != noArgument && c.args[found.flags]&unix.O_PATH != 0 {
 		return 0, errContinue // it opens a file neither for reading nor for writing
 	}
-	for _, m := range memoryArguments[found.number] {
-		if err := l.readMemoryArgument(c, m); err != nil {
-			return 0, err
-		}
+	if err := l.readMemory(c); err != nil {
+		return 0, err
 	}
-	err := l.decodeCall(c)
+	err := c.convertDescriptorCall()
+	if err == nil {
+		err = l.decodeCall(c)
+	}
 	var errno unix.Errno
 	switch {
 	case errors.Is(err, errNoNamedFile):
@@ -249,6 +254,9 @@ func (l *mutationListener) handleCall(s *seccompNotification) (int, error) {
 		}
 		return 0, errContinue
 	case c.follow == followAsOpened && c.file.object < 0 && paths.Within("/proc", c.file.path):
+		if strings.HasSuffix(c.file.base, "/") {
+			return 0, unix.EISDIR
+		}
 		if _, exists := c.file.lstat(); !exists {
 			return 0, unix.ENOENT
 		}
@@ -268,7 +276,7 @@ func (l *mutationListener) handleCall(s *seccompNotification) (int, error) {
 // namesByMemory reports whether a path in the caller's memory says which file a call changes. It excludes bind: a
 // socket at a protected name is harmless, and only the caller can bind its own socket.
 func (c *stoppedCall) namesByMemory() bool {
-	return c.number != unix.SYS_BIND && c.path != noArgument && c.args[c.path] != 0
+	return c.number != unix.SYS_BIND && (c.file.object >= 0 || c.path != noArgument && c.args[c.path] != 0)
 }
 
 // decodeCall reads the arguments of a stopped call, and finds out which change it makes.
@@ -288,8 +296,10 @@ func (l *mutationListener) decodeCall(c *stoppedCall) (err error) {
 	}
 	mode := nameMode{entry: c.changesEntry(), follow: c.followsLinks(flags)}
 	mode.emptyPath = (c.follow == followUnlessFlag || c.follow == followIfFlag) && flags&unix.AT_EMPTY_PATH != 0
-	if c.file, err = l.resolveName(c, c.at, c.path, mode); err != nil {
-		return err
+	if c.file.object < 0 {
+		if c.file, err = l.resolveName(c, c.at, c.path, mode); err != nil {
+			return err
+		}
 	}
 	if c.to != noArgument {
 		if c.target, err = l.resolveName(c, c.toAt, c.to, nameMode{entry: true}); err != nil {
@@ -348,6 +358,19 @@ func (c *mutationSyscall) followsLinks(flags uint64) bool {
 		return flags&unix.O_NOFOLLOW == 0 && flags&(unix.O_CREAT|unix.O_EXCL) != unix.O_CREAT|unix.O_EXCL
 	}
 	return false
+}
+
+// readMemory copies the memory that the arguments of a call point to, except paths.
+func (l *mutationListener) readMemory(c *stoppedCall) error {
+	for _, m := range memoryArguments {
+		if m.number != c.number {
+			continue
+		}
+		if err := l.readMemoryArgument(c, m); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // readMemoryArgument copies the memory that an argument points to.

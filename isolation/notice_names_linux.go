@@ -224,11 +224,13 @@ func readComponentLink(thread uint32, dir, part, path string) (to string, jump b
 }
 
 // processIDOfThread returns the process id of a thread, as text.
-func processIDOfThread(thread uint32) (string, error) { return readStatusField(thread, "Tgid") }
+func processIDOfThread(thread uint32) (string, error) {
+	return readProcField("/proc/"+strconv.Itoa(int(thread))+"/status", "Tgid")
+}
 
-// readStatusField returns a field of a thread's status file in /proc.
-func readStatusField(thread uint32, name string) (string, error) {
-	fd, err := unix.Open("/proc/"+strconv.Itoa(int(thread))+"/status", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+// readProcField returns a field of a file in /proc. The first field of a file can't be read.
+func readProcField(file, name string) (string, error) {
+	fd, err := unix.Open(file, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return "", err
 	}

@@ -29,6 +29,8 @@ type processStarter struct {
 	etc         *etcCopyCache                 // nil without isolation, or to mount files separately
 	ownFilter   atomic.Pointer[filterOptions] // filter of this process; nil for none
 
+	monitoredCalls sync.Mutex // held while a listener checks and makes a call
+
 	// Parts of the layers, which tests remove one at a time.
 	flags    []string                          // of bubblewrap
 	landlock int                               // the version of Landlock; 0 for none

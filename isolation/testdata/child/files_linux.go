@@ -281,6 +281,11 @@ func portableCalls() []randomCall {
 			return []uintptr{at, path, c.mode(), flags}
 		}, false, []int{1}},
 		{"fchmod", unix.SYS_FCHMOD, func(c *caller) []uintptr { return []uintptr{uintptr(pick(c, c.files...)), c.mode()} }, false, nil},
+		{"fchown", unix.SYS_FCHOWN, func(c *caller) []uintptr {
+			return []uintptr{uintptr(pick(c, c.files...)), ^uintptr(0), uintptr(os.Getgid())}
+		}, false, nil},
+		{"fsetxattr", unix.SYS_FSETXATTR, func(c *caller) []uintptr { return append([]uintptr{uintptr(pick(c, c.files...))}, xattr(c)[1:]...) }, false, []int{1}},
+		{"fremovexattr", unix.SYS_FREMOVEXATTR, func(c *caller) []uintptr { return []uintptr{uintptr(pick(c, c.files...)), text("user.one")} }, false, []int{1}},
 		{"fchownat", unix.SYS_FCHOWNAT, func(c *caller) []uintptr {
 			at, path, flags := emptyOr(c)
 			return []uintptr{at, path, ^uintptr(0), uintptr(os.Getgid()), flags}
@@ -373,17 +378,21 @@ func raceDescriptors(args []string) error {
 		}
 	}()
 	for n := range tries {
-		if n%2 == 0 {
+		switch n % 3 {
+		case 0:
 			fd, err := unix.Open("/proc/self/fd/"+strconv.Itoa(raced), unix.O_WRONLY|unix.O_NONBLOCK, 0)
 			if err == nil {
 				_, _ = unix.Write(fd, []byte("evil"))
 				_ = unix.Close(fd)
 			}
-		} else {
+		case 1:
 			_ = unix.Linkat(raced, "", unix.AT_FDCWD, "hard", unix.AT_EMPTY_PATH)
+		case 2:
+			_ = unix.Fchmod(raced, 0o777)
 		}
 		_, linked := os.Lstat("hard")
-		if text, _ := os.ReadFile(".git/config"); len(text) > 0 || linked == nil {
+		info, _ := os.Stat(".git/config")
+		if info.Size() > 0 || info.Mode()&0o111 != 0 || linked == nil {
 			fmt.Println("protected file reached in try", n)
 			return nil
 		}
