@@ -225,16 +225,11 @@ var errContinue = errors.New("the call continues")
 func (l *mutationListener) handleCall(s *seccompNotification) (int, error) {
 	l.calls.Lock()
 	defer l.calls.Unlock()
-	found := findMutationCall(uint32(s.call.number))
-	if found == nil {
+	c := newStoppedCall(s)
+	if c == nil {
 		return 0, errContinue
 	}
-	c := &stoppedCall{mutationSyscall: found, id: s.id, thread: s.pid, args: s.call.args, umask: -1}
-	c.file.object = -1
 	defer c.file.closeObject()
-	if found.follow == followAsOpened && found.flags != noArgument && c.args[found.flags]&unix.O_PATH != 0 {
-		return 0, errContinue // it opens a file neither for reading nor for writing
-	}
 	if err := l.readMemory(c); err != nil {
 		return 0, err
 	}
@@ -242,25 +237,11 @@ func (l *mutationListener) handleCall(s *seccompNotification) (int, error) {
 	if err == nil {
 		err = l.decodeCall(c)
 	}
-	var errno unix.Errno
-	switch {
-	case errors.Is(err, errNoNamedFile):
-		return 0, errContinue
-	case errors.As(err, &errno):
-		return 0, l.emulator.explainFailure(c, errno)
-	case err != nil:
-		if err = l.notice(mutation.FileMutation{Thread: int(s.pid), Err: err}); err != nil {
-			return 0, err
-		}
-		return 0, errContinue
-	case c.follow == followAsOpened && c.file.object < 0 && paths.Within("/proc", c.file.path):
-		if strings.HasSuffix(c.file.base, "/") {
-			return 0, unix.EISDIR
-		}
-		if _, exists := c.file.lstat(); !exists {
-			return 0, unix.ENOENT
-		}
-		return 0, unix.EACCES // Landlock refuses to write there; what this process could read there is not the child's
+	if err == nil {
+		err = c.checkProcFile()
+	}
+	if err != nil {
+		return 0, l.answerUnknown(c, err)
 	}
 	if c.change.Path != "" || c.kind == mutation.Link {
 		if err := l.notice(c.change); err != nil {
@@ -271,6 +252,51 @@ func (l *mutationListener) handleCall(s *seccompNotification) (int, error) {
 		return 0, errContinue
 	}
 	return l.emulateCall(c)
+}
+
+// newStoppedCall returns the call of a notification, or nil if it changes no file.
+func newStoppedCall(s *seccompNotification) *stoppedCall {
+	found := findMutationCall(uint32(s.call.number))
+	if found == nil {
+		return nil
+	}
+	c := &stoppedCall{mutationSyscall: found, id: s.id, thread: s.pid, args: s.call.args, umask: -1}
+	c.file.object = -1
+	if c.follow == followAsOpened && c.flags != noArgument && c.args[c.flags]&unix.O_PATH != 0 {
+		return nil // it opens a file neither for reading nor for writing
+	}
+	return c
+}
+
+// checkProcFile refuses to open files in /proc as Landlock refuses it to the caller. What this process could open there
+// is not the caller's.
+func (c *stoppedCall) checkProcFile() error {
+	if c.follow != followAsOpened || c.file.object >= 0 || !paths.Within("/proc", c.file.path) {
+		return nil
+	}
+	if strings.HasSuffix(c.file.base, "/") {
+		return unix.EISDIR
+	}
+	if _, exists := c.file.lstat(); !exists {
+		return unix.ENOENT
+	}
+	return unix.EACCES
+}
+
+// answerUnknown returns the answer to a call whose change is unknown: the call fails because of its path or descriptor,
+// changes no file with a name, or can't be inspected.
+func (l *mutationListener) answerUnknown(c *stoppedCall, reason error) error {
+	var errno unix.Errno
+	switch {
+	case errors.Is(reason, errNoNamedFile):
+		return errContinue
+	case errors.As(reason, &errno):
+		return l.emulator.explainFailure(c, errno)
+	}
+	if err := l.notice(mutation.FileMutation{Thread: int(c.thread), Err: reason}); err != nil {
+		return err
+	}
+	return errContinue
 }
 
 // namesByMemory reports whether a path in the caller's memory says which file a call changes. It excludes bind: a
