@@ -41,7 +41,7 @@ func TestAReleaseIsComplete(t *testing.T) {
 		return string(text)
 	}
 	config, files := read(".ci/goreleaser.yaml"), read(".ci/release-files")
-	sources := regexp.MustCompile(`src: ([^,}\s]+)|postinstall: (\S+)`).FindAllStringSubmatch(config, -1)
+	sources := regexp.MustCompile(`src: ([^,}\s]+)|post(?:install|remove): (\S+)`).FindAllStringSubmatch(config, -1)
 	if len(sources) < 10 {
 		t.Fatalf("only %d files were found", len(sources))
 	}

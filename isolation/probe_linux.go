@@ -59,7 +59,7 @@ func diagnoseBwrapFailure(bwrap, said string, err error) *UnavailableError {
 		u.Cure = "run `sysctl -w kernel.unprivileged_userns_clone=1` as root"
 	case os.Geteuid() != 0 && readKernelSetting("kernel/apparmor_restrict_unprivileged_userns") == "1":
 		u.Cause = "AppArmor restricts user namespaces (kernel.apparmor_restrict_unprivileged_userns is 1)"
-		u.Cure = "install an AppArmor profile for bwrap that allows userns (Ubuntu: /usr/share/apparmor/extra-profiles/bwrap-userns-restrict), or run `sysctl -w kernel.apparmor_restrict_unprivileged_userns=0` as root"
+		u.Cure = "install picoclaw's package for Ubuntu, which has an AppArmor profile, or run `sysctl -w kernel.apparmor_restrict_unprivileged_userns=0` as root"
 	case strings.Contains(said, "mount proc") || strings.Contains(said, "mounting proc"):
 		u.Cause = "a container hides parts of /proc, so that no new one can be mounted"
 		u.Cure = "run the container with an unmasked /proc (Docker: --security-opt systempaths=unconfined), or set isolation.enabled to false"
