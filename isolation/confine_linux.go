@@ -31,6 +31,9 @@ func (pl *processStarter) startConfined(child *exec.Cmd, p Profile, in *cgroupMe
 			if err == nil {
 				err = domain.checkSignalScope()
 			}
+			if err == nil {
+				err = newSignalFilter(unix.Gettid()).applyToThread()
+			}
 			if err == nil && p.Notice != nil {
 				err = listenMutations(p.Notice, restriction, &pl.monitoredCalls)
 			}

@@ -22,3 +22,12 @@ func TestScopeCheckRefusesUnconfinedThread(t *testing.T) {
 		t.Errorf("%v\n%s", err, out)
 	}
 }
+
+// No child can send a signal to a thread of this process, although one of them is in the child's domain.
+func TestChildReachesNoThreadOfParent(t *testing.T) {
+	iso := configured(t, Config{})
+	r := outcome(t, iso, child("signals"), Profile{Name: "signals", Exec: true, Confine: true, ReadOnly: []string{os.Getenv(childEnv)}})
+	if r.err != nil || !r.exit.Success() || r.stdout != "" {
+		t.Errorf("%v %v %s\n%s", r.err, r.exit, r.stderr, r.stdout)
+	}
+}

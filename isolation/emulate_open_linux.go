@@ -29,13 +29,13 @@ func (c *stoppedCall) openFile() (fd int, wait *blockedOpen, err error) {
 	if c.openFlags&(unix.O_NONBLOCK|unix.O_PATH) != 0 {
 		return fd, nil, err
 	}
-	if err == unix.ENXIO || err == unix.EAGAIN {
+	if err == unix.ENXIO {
 		var stat unix.Stat_t
-		if statErr := unix.Stat(name, &stat); err == unix.EAGAIN || statErr == nil && stat.Mode&unix.S_IFMT == unix.S_IFIFO {
-			wait = &blockedOpen{flags: c.openFlags}
-			wait.fd, err = unix.Open(name, flags&unix.O_NOFOLLOW|unix.O_PATH|unix.O_CLOEXEC, 0)
-			return -1, wait, err
+		at, pathErr := unix.Open(name, flags&unix.O_NOFOLLOW|unix.O_PATH|unix.O_CLOEXEC, 0)
+		if pathErr == nil && unix.Fstat(at, &stat) == nil && stat.Mode&unix.S_IFMT == unix.S_IFIFO {
+			return -1, &blockedOpen{fd: at, flags: c.openFlags}, nil
 		}
+		closeDescriptor(at)
 	}
 	if err == nil {
 		err = setStatusFlags(fd, c.openFlags)
@@ -67,8 +67,8 @@ func setStatusFlags(fd, flags int) error {
 	return err
 }
 
-// blockedOpen is a file that can't be opened yet: a FIFO without a reader, or a file with a lease. Opening a FIFO for
-// reading with O_CREAT does not wait for a writer; without O_CREAT the kernel opens it.
+// blockedOpen is a FIFO without a reader, which can't be opened yet. Opening a FIFO for reading with O_CREAT does not wait
+// for a writer; without O_CREAT the kernel opens it. Files with a lease give EAGAIN at once.
 type blockedOpen struct {
 	fd    int // opened with O_PATH
 	flags int
@@ -78,7 +78,7 @@ type blockedOpen struct {
 func (w *blockedOpen) retry() (fd int, ready bool, err error) {
 	const creation = unix.O_CREAT | unix.O_EXCL | unix.O_NOFOLLOW
 	fd, err = unix.Open(descriptorPath(w.fd), w.flags&^creation|emulatedOpenFlags, 0)
-	if err == unix.ENXIO || err == unix.EAGAIN {
+	if err == unix.ENXIO {
 		return -1, false, nil
 	}
 	if err == nil {
@@ -94,8 +94,8 @@ func (c *stoppedCall) modeArgument() int {
 	return c.flags + 1
 }
 
-// openPause is the pause between two attempts to open a file that blocks.
-const openPause = 5 * time.Millisecond
+// minOpenPause and maxOpenPause limit the pause between two attempts to open a file that blocks.
+const minOpenPause, maxOpenPause = 5 * time.Millisecond, 100 * time.Millisecond
 
 // emulateOpen opens the file of a call and gives it to the caller.
 func (l *mutationListener) emulateOpen(c *stoppedCall) (int, error) {
@@ -180,11 +180,8 @@ func controllingTerminal(proc string) uint64 {
 func (l *mutationListener) awaitOpen(c *stoppedCall, wait *blockedOpen) {
 	defer l.waiting.Done()
 	defer closeDescriptor(wait.fd)
-	for l.isWaiting(c.id) {
-		if l.retryOpen(c, wait) {
-			return
-		}
-		time.Sleep(openPause)
+	for pause := minOpenPause; l.isWaiting(c.id) && !l.retryOpen(c, wait); pause = min(2*pause, maxOpenPause) {
+		time.Sleep(pause)
 	}
 }
 

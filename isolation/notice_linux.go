@@ -22,51 +22,29 @@ type mutationListener struct {
 	notice   func(mutation.FileMutation) error
 	emulator *callEmulator
 	text     [unix.PathMax]byte
-	memory   threadMemoryFile
+	memory   threadMemory
 	waiting  sync.WaitGroup // for files that block
 	calls    *sync.Mutex    // held from the check of a call to its end; shared by all listeners of this process
 }
 
-// threadMemoryFile is the open memory file of the last inspected thread. Often the next call comes from the same thread.
-type threadMemoryFile struct {
-	thread uint32
-	fd     int // -1 for none
+// threadMemory is the open memory file of the thread whose call is inspected. It does not outlive the call: the thread
+// may execute another program, and the file would still show the memory of the first.
+type threadMemory struct {
+	fd int // -1 for none
 }
 
-// openThreadMemory opens a thread's memory in /proc. The file becomes unreadable when the program ends or executes
-// another.
-func (m *threadMemoryFile) openThreadMemory(thread uint32) (err error) {
-	if m.fd >= 0 && m.thread == thread {
-		return nil
-	}
-	m.closeMemory()
-	m.fd, err = unix.Open("/proc/"+strconv.Itoa(int(thread))+"/mem", unix.O_RDONLY|unix.O_CLOEXEC, 0)
-	if m.thread = thread; err != nil {
-		m.fd = -1
-		return fmt.Errorf("read a system call's arguments: %w", err)
-	}
-	return nil
-}
-
-// readAt reads from a thread's memory, and reopens the memory if the thread executes another program now.
-func (m *threadMemoryFile) readAt(thread uint32, into []byte, at uint64) (int, error) {
-	for again := m.fd >= 0 && m.thread == thread; ; again = false {
-		if err := m.openThreadMemory(thread); err != nil {
-			return 0, err
+func (m *threadMemory) readAt(thread uint32, into []byte, at uint64) (n int, err error) {
+	if m.fd < 0 {
+		if m.fd, err = unix.Open("/proc/"+strconv.Itoa(int(thread))+"/mem", unix.O_RDONLY|unix.O_CLOEXEC, 0); err != nil {
+			return 0, fmt.Errorf("read a system call's arguments: %w", err)
 		}
-		n, err := unix.Pread(m.fd, into, int64(at))
-		if n > 0 || !again {
-			return n, err
-		}
-		m.closeMemory() // it was another program's
 	}
+	return unix.Pread(m.fd, into, int64(at))
 }
 
-func (m *threadMemoryFile) closeMemory() {
-	if m.fd >= 0 {
-		_ = unix.Close(m.fd)
-		m.fd = -1
-	}
+func (m *threadMemory) closeMemory() {
+	closeDescriptor(m.fd)
+	m.fd = -1
 }
 
 // listenMutations applies the mutation filter to the calling thread and its children. It passes each change to notice
@@ -84,7 +62,7 @@ func listenMutations(notice func(mutation.FileMutation) error, restriction *thre
 		_ = notice(mutation.FileMutation{Err: fmt.Errorf("this machine does not tell of changes to files: %w", err)})
 		return nil
 	}
-	l := &mutationListener{fd: fd, notice: notice, emulator: emulator, memory: threadMemoryFile{fd: -1}, calls: calls}
+	l := &mutationListener{fd: fd, notice: notice, emulator: emulator, memory: threadMemory{fd: -1}, calls: calls}
 	runOnDisposableThread(l.serveCalls)
 	return nil
 }
@@ -150,7 +128,6 @@ func (l *mutationListener) serveCalls() {
 	if errors.Join(dropCapabilities(), unshareWorkingDir()) != nil {
 		l.emulator.grants = nil
 	}
-	defer l.memory.closeMemory()
 	defer l.emulator.domain.stopThread()
 	defer func() { _ = unix.Close(l.fd) }()
 	defer l.waiting.Wait()
@@ -229,7 +206,8 @@ func (l *mutationListener) handleCall(s *seccompNotification) (int, error) {
 	if c == nil {
 		return 0, errContinue
 	}
-	defer c.file.closeObject()
+	defer l.memory.closeMemory()
+	defer func() { c.file.closeObject() }()
 	if err := l.readMemory(c); err != nil {
 		return 0, err
 	}
@@ -251,7 +229,17 @@ func (l *mutationListener) handleCall(s *seccompNotification) (int, error) {
 	if !c.namesByMemory() {
 		return 0, errContinue
 	}
-	return l.emulateCall(c)
+	value, err := l.emulateCall(c)
+	l.reportFailure(c, err)
+	return value, err
+}
+
+// reportFailure reports that a call failed after its change was reported.
+func (l *mutationListener) reportFailure(c *stoppedCall, err error) {
+	var errno unix.Errno
+	if errors.As(err, &errno) {
+		_ = l.notice(mutation.FileMutation{Kind: mutation.Failed, Thread: int(c.thread)})
+	}
 }
 
 // newStoppedCall returns the call of a notification, or nil if it changes no file.
@@ -288,7 +276,9 @@ func (c *stoppedCall) checkProcFile() error {
 func (l *mutationListener) answerUnknown(c *stoppedCall, reason error) error {
 	var errno unix.Errno
 	switch {
-	case errors.Is(reason, errNoNamedFile):
+	case !l.isWaiting(c.id): // the caller was killed, which may be the reason
+		return errAnswered
+	case errors.Is(reason, errNoNamedFile) && !c.namesByMemory():
 		return errContinue
 	case errors.As(reason, &errno):
 		return l.emulator.explainFailure(c, errno)

@@ -99,9 +99,11 @@ func (n *fileName) resolveEntry(thread uint32, dir, text string) (err error) {
 	end := strings.TrimRight(text, "/")
 	at := strings.LastIndexByte(end, '/') + 1
 	n.base = text[at:]
-	if n.dir, _, err = resolveSymlinks(thread, dir, text[:at], true); err == nil {
-		n.path = pathpkg.Join(n.dir, n.base)
+	n.dir, _, err = resolveSymlinks(thread, dir, text[:at], true)
+	if errors.Is(err, errNoNamedFile) {
+		return errDeletedDir
 	}
+	n.path = pathpkg.Join(n.dir, n.base)
 	return err
 }
 
@@ -112,10 +114,14 @@ func (n *fileName) openObject(link string) (err error) {
 		return err
 	}
 	n.path, _, err = readMagicLink(descriptorPath(n.object))
-	if errors.Is(err, errNoNamedFile) {
-		return nil
+	if !errors.Is(err, errNoNamedFile) {
+		return err
 	}
-	return err
+	var stat unix.Stat_t
+	if unix.Fstat(n.object, &stat) != nil || stat.Nlink > 0 && stat.Mode&unix.S_IFMT == unix.S_IFREG {
+		return errOtherNames
+	}
+	return nil
 }
 
 func (n *fileName) closeObject() { closeDescriptor(n.object) }
@@ -130,6 +136,9 @@ func isOwnProcLink(thread uint32, path string) bool {
 	process, err := processIDOfThread(thread)
 	return err == nil && strings.HasPrefix(path, "/proc/"+process+"/") || strings.HasPrefix(path, "/proc/"+strconv.Itoa(int(thread))+"/")
 }
+
+// errOtherNames means that a file was opened by a name that is deleted, and has other names.
+var errOtherNames = errors.New("its name is deleted, and it has other names")
 
 // errDeletedDir means that a relative path begins at a deleted directory. Its ".." still leads to existing directories.
 var errDeletedDir = errors.New("its path begins at a deleted directory")

@@ -9,7 +9,8 @@ type FileMutation struct {
 	// including the last one if the call follows it. The change is made to these paths, whatever happens to the memory
 	// of the arguments.
 	Path, To string
-	// Thread is the thread that makes the change. Its next mutation follows when this one has succeeded or failed.
+	// Thread is the thread that makes the change. Its next mutation follows when this one has succeeded or failed; a Failed
+	// one follows at once if the change fails.
 	Thread int
 	// Dir says that the change creates a directory.
 	Dir bool
@@ -30,4 +31,5 @@ const (
 	Exchange              // Path and To are swapped
 	Link                  // To becomes a hard link of Path; Path is empty for an unnamed file
 	Attribute             // mode, owner, times or extended attributes are set
+	Failed                // the thread's last change failed
 )

@@ -21,6 +21,19 @@ type pendingSyscall struct {
 	to       *entryChange
 	object   *fileObject // the object that a rename moves or that the call opened
 	nameless bool        // it links a file without a name, which a descriptor may still change
+	marked   []fileMarks // objects that the announcement marked as changed
+}
+
+// fileMarks are the marks of an object before an announcement.
+type fileMarks struct {
+	object                    *fileObject
+	used, written, attributed bool
+}
+
+// markChanged marks an object as changed by a call, unless the call fails.
+func (c *pendingSyscall) markChanged(o *fileObject, written, attributed bool) {
+	c.marked = append(c.marked, fileMarks{o, o.used, o.Written, o.Attributed})
+	o.used, o.Written, o.Attributed = true, o.Written || written, o.Attributed || attributed
 }
 
 // expectedEntryEvent is an expected event at a name.
@@ -95,6 +108,21 @@ func (r *Recorder) forgetCall(thread int) {
 	}
 }
 
+// failCall forgets the last call of a thread, which failed.
+func (r *Recorder) failCall(thread int) {
+	c := r.calls[thread]
+	if c == nil {
+		return
+	}
+	for len(c.effects) > 0 {
+		c.dropEffect(0)
+	}
+	for _, m := range c.marked {
+		m.object.used, m.object.Written, m.object.Attributed = m.used, m.written, m.attributed
+	}
+	r.forgetCall(thread)
+}
+
 func (c *pendingSyscall) dropEffect(at int) {
 	e := c.effects[at].entry
 	c.effects = slices.Delete(c.effects, at, at+1)
@@ -135,6 +163,10 @@ func (r *Recorder) BeforeChange(m mutation.FileMutation) error {
 		return nil
 	}
 	r.processEvents()
+	if m.Kind == mutation.Failed {
+		r.failCall(m.Thread)
+		return nil
+	}
 	r.forgetCall(m.Thread)
 	switch m.Kind {
 	case mutation.Unseen:
@@ -184,13 +216,14 @@ func (r *Recorder) beforeAttribute(m mutation.FileMutation) {
 			at = append(at, c.from)
 		}
 	}
+	call := &pendingSyscall{kind: m.Kind, effects: []expectedEntryEvent{{e, attributed}}}
 	for _, one := range at {
 		if one.current != nil {
 			r.keepAttributes(one)
-			one.current.Attributed, one.current.used = true, true
+			call.markChanged(one.current, false, true)
 		}
 	}
-	r.expectEffects(m.Thread, &pendingSyscall{kind: m.Kind, effects: []expectedEntryEvent{{e, attributed}}})
+	r.expectEffects(m.Thread, call)
 }
 
 func (r *Recorder) beforeWrite(m mutation.FileMutation) {
@@ -206,7 +239,7 @@ func (r *Recorder) beforeWrite(m mutation.FileMutation) {
 		r.addObjectToJournal(o)
 	}
 	if o != nil {
-		o.used, o.Written = true, true
+		c.markChanged(o, true, false)
 		c.countWriter(o)
 	}
 	if e.current == nil || len(e.pending) > 0 {

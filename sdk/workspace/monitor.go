@@ -47,6 +47,7 @@ type ProtectionEnforcer struct {
 	probes     []string // test symlinks of git init, which it deletes again
 	moved      []string // moved directories and new repositories, to be rechecked
 	initialTop map[string]os.FileInfo
+	revert     []func() // forget what was noted about the last change
 	result     ProtectedChanges
 }
 
@@ -138,17 +139,35 @@ func newProtectedChangeRefusal(hit protect.ProtectedPath) error {
 func (c *ProtectionEnforcer) BeforeChange(m mutation.FileMutation) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.thread = m.Thread
+	if m.Kind == mutation.Failed {
+		c.forgetLastChange()
+		return c.passOn(m)
+	}
+	c.thread, c.revert = m.Thread, nil
+	if m.Kind == mutation.Link && paths.Within(c.files.policy.Workspace, m.Path) && !paths.Within(c.files.policy.Workspace, m.To) {
+		return syscall.EXDEV // changes by a name outside would not be checked; in a sandbox the kernel refuses it too
+	}
 	if c.files.HasProtectedFiles() {
 		if err := c.checkChange(m); err != nil {
 			c.recordRefusal(m, err)
 			return syscall.EPERM
 		}
 	}
-	if c.options.Next != nil {
-		return c.options.Next(m)
+	return c.passOn(m)
+}
+
+func (c *ProtectionEnforcer) passOn(m mutation.FileMutation) error {
+	if c.options.Next == nil {
+		return nil
 	}
-	return nil
+	return c.options.Next(m)
+}
+
+func (c *ProtectionEnforcer) forgetLastChange() {
+	for _, forget := range c.revert {
+		forget()
+	}
+	c.revert = nil
 }
 
 func (c *ProtectionEnforcer) recordRefusal(m mutation.FileMutation, err error) {
@@ -207,7 +226,19 @@ func (c *ProtectionEnforcer) permitsChange(hit protect.ProtectedPath, path strin
 	if c.options.Approved && hit.Ask && (len(c.options.Paths) == 0 || paths.WithinAny(c.options.Paths, path)) {
 		return true
 	}
-	return !hit.IsInGitDir() && hit.Top != c.files.policy.Workspace && c.wasCreated(hit.Top)
+	return !hit.IsInGitDir() && hit.Top != c.files.policy.Workspace && c.createdRepo(hit.Top)
+}
+
+// createdRepo reports whether the command created a repository: its top, and its git directory if there is one.
+// Somebody else may have created a repository in a directory that the command created.
+func (c *ProtectionEnforcer) createdRepo(top string) bool {
+	gitDir := filepath.Join(top, protect.GitDir)
+	if !c.created[top] || c.created[gitDir] {
+		return c.created[top]
+	}
+	_, exists := statFileType(gitDir)
+	known := c.judged[gitDir] // a file that names the git directory
+	return !exists || known != nil && known.created
 }
 
 // wasCreated reports whether the command created a directory or one of its parents.
@@ -232,13 +263,21 @@ func (c *ProtectionEnforcer) checkAndNoteNewEntry(path string, isDir bool) error
 			return newProtectedChangeRefusal(hit)
 		}
 	}
-	if completes && (filepath.Base(path) != protect.GitDir || !c.wasCreated(filepath.Dir(path))) {
+	if completes && (filepath.Base(path) != protect.GitDir || !c.createdRepo(filepath.Dir(path))) {
 		c.moved = append(c.moved, filepath.Dir(path))
 	}
 	if isDir && !c.wasRemoved(path) {
-		c.created[path] = true
+		c.notePath(c.created, path)
 	}
 	return nil
+}
+
+// notePath adds a path to the directories that the command created or removed, unless the change fails.
+func (c *ProtectionEnforcer) notePath(noted map[string]bool, path string) {
+	if !noted[path] {
+		noted[path] = true
+		c.revert = append(c.revert, func() { delete(noted, path) })
+	}
 }
 
 // wasRemoved reports whether the command removed a path or one of its parents.
@@ -253,11 +292,12 @@ func (c *ProtectionEnforcer) wasRemoved(path string) bool {
 
 func (c *ProtectionEnforcer) noteDirRemoved(path string) {
 	if !c.wasCreated(path) {
-		c.removed[path] = true
+		c.notePath(c.removed, path)
 	}
 	for at := range c.created {
 		if paths.Within(path, at) {
 			delete(c.created, at)
+			c.revert = append(c.revert, func() { c.created[at] = true })
 		}
 	}
 }
@@ -274,6 +314,7 @@ func (c *ProtectionEnforcer) rememberOriginalContent(hit protect.ProtectedPath, 
 	mode, _ := statFileType(path)
 	f := &riskCheckedFile{hit, text, c.files.inside.FindRiskyLines(hit, path, text), mode.Perm(), own, own && isGitThread(c.thread)}
 	c.judged[path] = f
+	c.revert = append(c.revert, func() { delete(c.judged, path) })
 	return f, nil
 }
 

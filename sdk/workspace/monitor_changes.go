@@ -33,7 +33,7 @@ func (c *ProtectionEnforcer) checkWrite(path string) error {
 		if known := c.judged[path]; known == nil || !known.created {
 			return newChangeRefusal(path, "it is not changed in place; use git, or write_file")
 		}
-	case hit.IsInGitDir() && hit.ContentRule != "gitlink" && !c.wasCreated(hit.Top):
+	case hit.IsInGitDir() && hit.ContentRule != "gitlink" && !c.createdRepo(hit.Top):
 		return newChangeRefusal(path, "it is not created in place; use git config, or write_file")
 	default:
 		if _, err := c.rememberOriginalContent(hit, path, true); err != nil {
@@ -96,7 +96,7 @@ func (c *ProtectionEnforcer) checkRemove(path string) error {
 // would lose their protection.
 func (c *ProtectionEnforcer) refuseGitDirRemoval(path string) error {
 	top := filepath.Dir(path)
-	if filepath.Base(path) != protect.GitDir || top == c.files.policy.Workspace || c.wasCreated(top) {
+	if filepath.Base(path) != protect.GitDir || top == c.files.policy.Workspace || c.createdRepo(top) {
 		return nil
 	}
 	hits, err := c.files.inside.FindProtectedInTree(top, top)
@@ -136,11 +136,16 @@ func (c *ProtectionEnforcer) checkRename(from, to string) error {
 		return err
 	}
 	c.moved = append(c.moved, to)
-	fresh := c.wasCreated(from) && !c.wasRemoved(to)
+	var fresh []string // directories that the command created, by their new names
+	for dir := range c.created {
+		if paths.Within(from, dir) && !c.wasRemoved(to) {
+			fresh = append(fresh, to+strings.TrimPrefix(dir, from))
+		}
+	}
 	c.noteDirRemoved(from)
 	c.noteDirRemoved(to)
-	if fresh {
-		c.created[to] = true
+	for _, dir := range fresh {
+		c.notePath(c.created, dir)
 	}
 	return nil
 }
@@ -236,7 +241,8 @@ func (c *ProtectionEnforcer) checkExchange(a, b string) error {
 	}
 	c.noteDirRemoved(a)
 	c.noteDirRemoved(b)
-	c.removed[a], c.removed[b] = true, true
+	c.notePath(c.removed, a)
+	c.notePath(c.removed, b)
 	c.moved = append(c.moved, trees...)
 	return nil
 }
@@ -260,7 +266,7 @@ func (c *ProtectionEnforcer) checkMetadataChange(path string) error {
 	mode, _ := statFileType(path)
 	hit, ok := c.files.inside.MatchWithType(path, mode)
 	if !ok || hit.ContentRule == "gitlink" && mode.IsDir() || hit.IsEditedInPlace() || hit.ContentRule == "index" ||
-		c.permitsChange(hit, path) || c.wasCreated(path) {
+		c.permitsChange(hit, path) || c.createdRepo(hit.Top) {
 		return nil
 	}
 	if known := c.judged[path]; known != nil && known.created {

@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"github.com/hashicorp/go-hclog"
+	"golang.org/x/sys/unix"
 
 	"github.com/picoclaw/picoclaw/host/run/internal/wire"
 	"github.com/picoclaw/picoclaw/internal/pty"
@@ -27,7 +28,10 @@ func Main() error {
 		return err
 	}
 	s := &supervisor{socket: socket}
-	if _, err = s.socket.Receive(&s.start); err == nil {
+	if err = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err == nil { // so that the program can't read this memory
+		_, err = s.socket.Receive(&s.start)
+	}
+	if err == nil {
 		err = s.runProgram()
 	}
 	if err != nil {

@@ -55,6 +55,7 @@ var verbs = map[string]func([]string) error{
 	"slowAll": slowAll,
 	"memory":  memory,
 	"sigio":   sigio,
+	"signals": signalParent,
 	"shared":  shared,
 	"ids":     func([]string) error { fmt.Println(os.Getuid(), os.Getpid()); return nil },
 }

@@ -62,7 +62,69 @@ var reported = map[string]struct {
 			"; echo 2 > gh/e/f",
 		protected: ".github/workflows",
 	},
+	"written_by_descriptor_of_deleted_name": {
+		setup: "echo 1 > f; echo 2 > g; chmod 600 g",
+		command: python + `
+for name in "f", "g":
+    os.link(name, "n"); fd = os.open("n", os.O_RDONLY); os.unlink("n"); path = "/proc/self/fd/%d" % fd
+    for change in (lambda: open(path, "w").write("evil"), lambda: os.fchmod(fd, 0o777), lambda: os.utime(fd, (1, 1)), lambda: os.setxattr(fd, b"user.x", b"1"),
+                   lambda: os.truncate(path, 0), lambda: os.chmod(path, 0o777), lambda: os.link(path, "alias", follow_symlinks=True)):
+        attempt(change)`,
+		protected: "a path that cannot be inspected",
+	},
+	"linked_to_home": {
+		setup: "echo 1 > f",
+		command: python + `
+for to in "HOME", "TMPDIR":
+    name = os.environ[to] + "/n"; attempt(lambda: os.link("f", name)); attempt(lambda: open(name, "w").write("evil")); attempt(lambda: os.chmod(name, 0o777))`,
+	},
+	"failed_calls_mark_nothing": {
+		setup: "mkdir D",
+		command: python + `
+attempt(lambda: os.open(".gitmodules", os.O_RDWR)); attempt(lambda: os.mkdir("D")); attempt(lambda: os.open("x.mine", os.O_RDWR))
+open("g", "w").write("1")`,
+		user: "echo mine > x.mine; echo mine > D/y.mine",
+	},
+	"replaced_directory_descriptor": {
+		setup: "git init -q a; mkdir -p .github/workflows",
+		command: python + `
+import threading
+pipe = os.pipe()[0]; hooks = os.open("a/.git/hooks", os.O_RDONLY); ended = False
+def flip():
+    while not ended: os.dup2(pipe, 9); os.dup2(hooks, 9)
+thread = threading.Thread(target=flip); thread.start()
+for n in range(2000):
+    open("evil", "w").write("evil")
+    attempt(lambda: os.rename("evil", "/proc/self/fd/9/pre-commit")); attempt(lambda: os.mkdir("/proc/self/fd/9/D"))
+ended = True; thread.join()`,
+		protected: "a", // any
+	},
+	"opened_after_lease": {
+		setup: "git init -q a; cp a/.git/config evil; printf '[core]\n\tfsmonitor = false\n' >> evil",
+		command: python + `
+import fcntl, signal, threading
+signal.signal(signal.SIGIO, signal.SIG_IGN); good = open("a/.git/config").read()
+for n in range(20):
+    open("f", "w").write(good); lease = os.open("f", os.O_RDONLY); fcntl.fcntl(lease, fcntl.F_SETLEASE, fcntl.F_RDLCK); got = []
+    def write():
+        try: got.append(os.open("f", os.O_WRONLY))
+        except OSError: pass
+    thread = threading.Thread(target=write); thread.start()
+    fcntl.fcntl(lease, fcntl.F_SETLEASE, fcntl.F_UNLCK); attempt(lambda: os.rename("f", "a/.git/config")); thread.join(); os.close(lease)
+    for fd in got: os.write(fd, open("evil", "rb").read()); os.close(fd)`,
+	},
 }
+
+// python begins a program whose attempts may fail.
+const python = `cat > a.py <<'P'
+import os
+def attempt(f):
+    try: f()
+    except OSError: pass
+exec(open("b.py").read())
+P
+cat > b.py <<'P'
+`
 
 func TestReportedUndoCases(t *testing.T) {
 	t.Parallel()
@@ -73,7 +135,11 @@ func TestReportedUndoCases(t *testing.T) {
 				a := clitest.NewAgent(t, isolated, "PICOCLAW_WORKSPACE_PROTECT_ENABLED=true")
 				a.RunBashDirectly(c.setup)
 				before, call := a.SnapshotWorkspace(), a.StartBatch()
-				ran := call(clitest.NewExecCall(c.command))
+				command := c.command
+				if strings.HasPrefix(command, python) {
+					command += "\nP\npython3 a.py"
+				}
+				ran := call(clitest.NewExecCall(command))
 				if got := strings.Join(ran.Structured.Protected, " "); !strings.HasPrefix(got, c.protected) || c.protected == "" && got != "" {
 					t.Errorf("protected: %q; want %q", got, c.protected)
 				}

@@ -64,34 +64,34 @@ func readJSON(t *testing.T, file string, into any) {
 	}
 }
 
-// compare runs the tests outside and inside, each in a copy of its own.
+// compare runs the tests outside and inside, both at the same path: built programs contain it.
 func (s suite) compare(t *testing.T) {
-	prepared := newPlace(t)
-	if out, err := prepared.bare(s.Prepare); err != nil {
+	p := newPlace(t)
+	prepared := filepath.Join(p.home, "prepared")
+	if out, err := p.bare(append(slices.Clone(s.Prepare), "cp -a . "+prepared)); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	places := []place{newPlace(t), newPlace(t)}
-	var results [2]map[string]string
-	for n, p := range places {
-		if out, err := prepared.bare([]string{"cp -a . " + p.workspace}); err != nil {
-			t.Fatalf("%v\n%s", err, out)
-		}
-		run := p.bare
-		if n == 1 {
-			run = p.inside
-		}
-		if out, err := run(s.Run); err != nil {
-			t.Fatalf("%v\n%s", err, out)
-		}
-		text, err := os.ReadFile(filepath.Join(p.workspace, "results.txt"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if results[n] = s.parse(string(text)); len(results[n]) < s.Least {
-			t.Fatalf("%d tests; at least %d were expected\n%s", len(results[n]), s.Least, text)
-		}
+	outside := s.run(t, p, p.bare)
+	if out, err := p.bare([]string{"find . -mindepth 1 -delete", "cp -a " + prepared + "/. ."}); err != nil {
+		t.Fatalf("%v\n%s", err, out)
 	}
-	s.report(t, results[0], results[1])
+	s.report(t, outside, s.run(t, p, p.inside))
+}
+
+func (s suite) run(t *testing.T, p place, start func(script []string) ([]byte, error)) map[string]string {
+	t.Helper()
+	if out, err := start(s.Run); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	text, err := os.ReadFile(filepath.Join(p.workspace, "results.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	results := s.parse(string(text))
+	if len(results) < s.Least {
+		t.Fatalf("%d tests; at least %d were expected\n%.2000s", len(results), s.Least, text)
+	}
+	return results
 }
 
 // parse returns the results of the tests by name.
