@@ -1,238 +1,71 @@
 package config
 
 import (
-	"slices"
+	_ "embed"
+	"strings"
 	"sync"
+
+	"github.com/go-json-experiment/json"
 )
 
-// keyTable returns the table of all keys; see [KnownKeys]. It has a second row for each key that agents can override.
-var keyTable = sync.OnceValue(func() []KeySpec { return slices.Concat(accessKeys, agentAndGatewayKeys()) })
+//go:embed keys.json
+var keysJSON []byte
 
-// accessKeys are the keys that configure the access of agents and plugins.
-var accessKeys = []KeySpec{
-	{Name: "agents.defaults.workspace", Type: StringType, Format: PathFormat, Default: "<home>/workspace", PerAgent: true,
-		Doc: "Workspace directory. Agents after the first default to <home>/workspace-<id>."},
-	{Name: "agents.defaults.restrict_to_workspace", Type: BoolType, Default: true, PerAgent: true,
-		Doc: "Confine files and commands to the workspace and the allow-lists in tools."},
-	{Name: "agents.defaults.allow_read_outside_workspace", Type: BoolType, Default: false, PerAgent: true,
-		Doc: "Allow reading and listing everywhere despite restrict_to_workspace."},
-	{Name: "agents.defaults.allow_root_workspace", Type: BoolType, Default: false, PerAgent: true,
-		Doc: "Allow / as a workspace. The agent can then change everything that your user can, including this configuration."},
+// keyTable returns the table of all keys, without the second rows of [KnownKeys].
+var keyTable = sync.OnceValue(func() []KeySpec {
+	var all struct {
+		Keys       []KeySpec `json:"keys"`
+		EventHooks []KeySpec `json:"event_hooks"` // for each event, which replaces "<event>"
+		HookGrants []KeySpec `json:"hook_grants"` // for each kind of hook, which replaces "<hook>"
+	}
+	if err := json.Unmarshal(keysJSON, &all, json.RejectUnknownMembers(true)); err != nil {
+		panic(err) // a test reads them
+	}
+	rows := append(all.Keys, expandKeys(all.HookGrants, "<hook>", "hooks.processes.<id>")...)
+	for _, event := range HookEventNames() {
+		rows = append(rows, expandKeys(all.EventHooks, "<event>", event)...)
+		rows = append(rows, expandKeys(all.HookGrants, "<hook>", "hooks."+event+"[].hooks[]")...)
+	}
+	for i := range rows {
+		rows[i].Default = typedDefault(rows[i])
+	}
+	return rows
+})
 
-	{Name: agentsKey, Alias: "list", Type: ObjectsType,
-		Doc: "The agents. The first is the default; without any there is one, main."},
-	{Name: "agents.agents[].id", Type: StringType, Format: IDFormat, Required: true, Unique: true,
-		Doc: "Unique name of the agent."},
-	{Name: "agents.agents[].plugins.enabled", Type: StringsType, Format: GlobFormat,
-		Doc: "Plugin ids or globs of the agent; all if empty."},
-	{Name: "agents.agents[].plugins.disabled", Type: StringsType, Format: GlobFormat,
-		Doc: "Plugin ids or globs that the agent does not have."},
-	{Name: "agents.agents[].modules", Type: ObjectsType,
-		Doc: "Restrict the agent to these actions of modules; all other tools are removed. tools.set is then module by default."},
-	{Name: "agents.agents[].modules[].module", Type: StringType, Values: []string{"filesystem"}, Required: true, Unique: true,
-		Doc: "Name of the module."},
-	{Name: "agents.agents[].modules[].actions", Type: StringsType,
-		Values: []string{"read", "write", "edit", "insert", "ls", "grep", "find", "mv", "cp", "rm", "mkdir", "file_stat",
-			"undo", "history"},
-		Doc: "Allowed actions; all if not set."},
-	{Name: "agents.agents[].modules[].constraints.paths", Type: StringsType, Format: TemplateFormat,
-		Doc: "Directories that confine every operation, besides all other rules; {{workspace}} is the agent's workspace."},
-	{Name: "agents.agents[].modules[].constraints.max_file_size", Type: SizeType, Default: "100MB",
-		Doc: "Maximum size of a file to read or write."},
+// expandKeys returns the rows with a placeholder replaced.
+func expandKeys(rows []KeySpec, placeholder, value string) (out []KeySpec) {
+	for _, row := range rows {
+		row.Name = strings.ReplaceAll(row.Name, placeholder, value)
+		row.Doc = strings.ReplaceAll(row.Doc, placeholder, value)
+		out = append(out, row)
+	}
+	return out
+}
 
-	{Name: "tools.set", Type: StringType, Values: []string{"picoclaw", "module", "all"}, Default: "picoclaw", PerAgent: true,
-		Doc: "Names of the built-in file tools."},
-	{Name: "tools.enabled", Type: StringsType, Format: GlobFormat, Default: []string{}, PerAgent: true,
-		Doc: "Tool names or globs that are offered, such as read_file or filesystem.*; all if empty."},
-	{Name: "tools.disabled", Type: StringsType, Format: GlobFormat, Default: []string{}, PerAgent: true,
-		Doc: "Tool names or globs that are not offered."},
-	{Name: "tools.deferred", Type: StringsType, Format: GlobFormat, Default: []string{}, PerAgent: true,
-		Doc: "Tool names or globs that MCP clients see only after a search with tools_search; they can always be called."},
-	{Name: "tools.resources", Type: StringsType, Format: GlobFormat, Default: []string{}, PerAgent: true,
-		Doc: "Names or globs of resources that MCP clients may read, such as notes.* or *; none if empty."},
-	{Name: "tools.prompts", Type: StringsType, Format: GlobFormat, Default: []string{}, PerAgent: true,
-		Doc: "Names or globs of prompts that MCP clients get; none if empty."},
-	{Name: "tools.sampling", Type: StringsType, Format: GlobFormat, Default: []string{}, PerAgent: true,
-		Doc: "Names or globs of tools that may send requests to the MCP client's model and ask for its roots; none if empty."},
-	{Name: "tools.allow_read_paths", Type: StringsType, Format: RegexpFormat, Default: []string{}, PerAgent: true,
-		Doc: "Paths outside the workspace that may be read: RE2, searched in absolute paths with symlinks resolved."},
-	{Name: "tools.allow_write_paths", Type: StringsType, Format: RegexpFormat, Default: []string{}, PerAgent: true,
-		Doc: "The same for writing, without reading."},
-	{Name: "tools.exec.enable_deny_patterns", Type: BoolType, Default: true, PerAgent: true,
-		Doc: "Enable the built-in rules against dangerous commands."},
-	{Name: "tools.exec.custom_deny_patterns", Type: StringsType, Format: RegexpFormat, Default: []string{}, PerAgent: true,
-		Doc: "Refuse commands that match, whatever else allows them."},
-	{Name: "tools.exec.custom_allow_patterns", Type: StringsType, Format: RegexpFormat, Default: []string{}, PerAgent: true,
-		Doc: "Lift soft built-in rules for a simple command that matches as a whole."},
-	{Name: "tools.exec.rules", Type: RulesType, Default: []map[string]any{}, PerAgent: true,
-		Doc: "Additional command rules in the format of the built-in ones, see guard.md. They apply if enable_deny_patterns is true."},
-	{Name: "tools.exec.profile", Type: StringType, Values: []string{"default", "seed_strict"}, Default: "default",
-		PerAgent: true,
-		Doc:      "Built-in rules: default decides by a command's effect; seed_strict also refuses every substitution and numeric chmod."},
-	{Name: "tools.exec.undoable_deletes", Type: BoolType, Default: false, PerAgent: true,
-		Doc: "Allow rm -rf and similar commands in the workspace if undo can restore the files."},
-	{Name: "tools.exec.timeout_seconds", Type: IntType, Min: 1, Max: 86400, Default: int64(60), PerAgent: true,
-		Doc: "Maximum run time of a command."},
-	{Name: "tools.exec.env", Type: StringsType, Format: VariableFormat, Default: []string{}, PerAgent: true,
-		Doc: "Host environment variables that commands get."},
-	{Name: "tools.exec.limits.processes", Type: IntType, Min: 0, Max: 1 << 20, Default: int64(1024), PerAgent: true,
-		Doc: "Maximum processes and threads of a command with its descendants; 0: no limit."},
-	{Name: "tools.exec.limits.memory", Type: SizeType, Default: "4GB", PerAgent: true,
-		Doc: "Maximum memory of a command with its descendants, and at most three quarters of the machine's memory."},
-	{Name: "tools.exec.limits.cpu_seconds", Type: IntType, Min: 0, Max: 1 << 31, Default: int64(0), PerAgent: true,
-		Doc: "Maximum CPU time of a command with its descendants; 0: no limit except the timeout."},
-	{Name: "tools.exec.limits.file_size", Type: SizeType, Default: "4GB", PerAgent: true,
-		Doc: "Maximum size of a file that a command writes."},
-	{Name: "tools.exec.limits.open_files", Type: IntType, Min: 16, Max: 1 << 20, Default: int64(8192), PerAgent: true,
-		Doc: "Maximum open file descriptors of each process of a command."},
-	{Name: "tools.cron.exec_timeout_minutes", Type: IntType, Min: 0, Max: 1440, Default: int64(5), PerAgent: true,
-		Doc: "Maximum run time of a job. With 0, budgets limit its turns, tools.exec.timeout_seconds its commands."},
-	{Name: "tools.undo.enabled", Type: BoolType, Default: true, PerAgent: true,
-		Doc: "Save replaced and deleted files in <home>/state/takeback/<agent>, so that undo can restore them."},
-	{Name: "tools.undo.max_size", Type: SizeType, Min: 1 << 20, Max: 1 << 50, Default: "2GiB", PerAgent: true,
-		Doc: "Maximum size of the undo history. A change larger than a quarter can't be undone."},
-	{Name: "tools.undo.max_age_days", Type: IntType, Min: 1, Max: 36500, Default: int64(30), PerAgent: true,
-		Doc: "Maximum age of the undo history."},
+// typedDefault returns a default that was read from JSON with the Go type of its key.
+func typedDefault(row KeySpec) any {
+	switch value := row.Default.(type) {
+	case float64:
+		if row.Type == IntType {
+			return int64(value)
+		}
+	case []any:
+		if row.Type == RulesType {
+			return []map[string]any{}
+		}
+		texts := make([]string, len(value))
+		for i, text := range value {
+			texts[i] = text.(string)
+		}
+		return texts
+	}
+	return row.Default
+}
 
-	{Name: "workspace.protect.enabled", Type: BoolType, Default: true,
-		Doc: "Protect files that the user's git, shell, editors and CI run or read unasked: see protected.md."},
-	{Name: "workspace.protect.deny", Type: StringsType, Format: WorkspacePathFormat, Default: []string{},
-		Doc: "Additional protected paths with everything below, relative to the top of a workspace and of each repository in it; * matches part of a name."},
-	{Name: "workspace.protect.ask", Type: StringsType, Format: WorkspacePathFormat, Default: []string{},
-		Doc: "Protected paths that may be changed with approval, including built-in ones."},
-	{Name: "workspace.protect.allow", Type: StringsType, Format: WorkspacePathFormat, Default: []string{},
-		Doc: "Built-in paths that are not protected."},
-
-	{Name: "isolation.enabled", Type: BoolType, Default: false,
-		Doc: "Start plugins in namespaces with their own mount view: see isolation.md."},
-	{Name: "isolation.network", Type: BoolType, Default: true, PerAgent: true,
-		Doc: "Let isolated processes with the network grant use the network."},
-	{Name: "network.allow", Type: StringsType, PerAgent: true,
-		Doc: "Hosts that processes with the network grant may reach: see network.md. If any network key is set, all other hosts are refused; otherwise processes use the host's network."},
-	{Name: "network.deny", Type: StringsType, PerAgent: true,
-		Doc: "Hosts that are always refused."},
-	{Name: "network.ask", Type: StringsType, PerAgent: true,
-		Doc: "Hosts that need approval."},
-	{Name: "network.methods", Type: ListsType, PerAgent: true,
-		Doc: "Allowed HTTP methods by host. picoclaw terminates TLS for these hosts."},
-	{Name: "network.from", Type: StringsType, Values: []string{"go", "npm", "pip", "apt", "git"}, PerAgent: true,
-		Doc: "Programs whose configured hosts are allowed too: module proxies, registries, indexes, package sources, git remotes."},
-	{Name: "network.hosts", Type: ListsType, PerAgent: true,
-		Doc: "Addresses for names that no resolver knows."},
-
-	{Name: "tools.mcp.servers", Type: MapType,
-		Doc: "MCP servers, offered once accepted with `picoclaw mcp trust NAME`: see servers.md. `picoclaw mcp add` needs no entry."},
-	{Name: "tools.mcp.servers.<id>.enabled", Type: BoolType, Default: true,
-		Doc: "Offer its tools."},
-	{Name: "tools.mcp.servers.<id>.command", Type: StringType,
-		Doc: "Program that starts the server: npx, uvx, node, python3 or another."},
-	{Name: "tools.mcp.servers.<id>.args", Type: StringsType,
-		Doc: "Arguments; {{workspace}} is the agent's workspace, {{state}} the server's own directory."},
-	{Name: "tools.mcp.servers.<id>.env", Type: TextsType,
-		Doc: "Environment variables of the server."},
-	{Name: "tools.mcp.servers.<id>.url", Type: StringType,
-		Doc: "URL of a server over HTTP, instead of a command."},
-	{Name: "tools.mcp.servers.<id>.headers", Type: TextsType,
-		Doc: "HTTP headers for the server; ${NAME} is the secret NAME."},
-	{Name: "tools.mcp.servers.<id>.files", Type: StringType, Format: PathFormat,
-		Doc: "Directory that the command needs; it is copied."},
-	{Name: "tools.mcp.servers.<id>.workspace", Type: StringType, Values: []string{"none", "ro", "rw"}, Default: "none",
-		Doc: "Access to the agent's workspace."},
-	{Name: "tools.mcp.servers.<id>.network", Type: StringsType,
-		Doc: "Hosts that the server may reach, as in network.allow; * for any."},
-	{Name: "tools.mcp.servers.<id>.secrets", Type: StringsType, Format: VariableFormat,
-		Doc: "Secrets that the server may use without seeing them."},
-	{Name: "tools.mcp.servers.<id>.programs", Type: StringsType,
-		Doc: "Additional programs that the server may start; * for any."},
-	{Name: "tools.mcp.servers.<id>.roots", Type: BoolType, Default: false,
-		Doc: "Send the workspace to the server as an MCP root."},
-	{Name: "tools.mcp.servers.<id>.claims", Type: TextsType,
-		Doc: "Claims by argument, such as read_file.path: read, write, list, delete, command or none."},
-	{Name: "tools.mcp.servers.<id>.agents", Type: StringsType,
-		Doc: "Agents that may use the server; all if not set."},
-
-	{Name: "secrets", Type: MapType, Format: VariableFormat,
-		Doc: "Secrets, by the variable that holds the placeholder: see network.md."},
-	{Name: "secrets.<id>.from.env", Type: StringType, Format: VariableFormat,
-		Doc: "Host environment variable with the value."},
-	{Name: "secrets.<id>.from.file", Type: StringType, Format: PathFormat,
-		Doc: "File with the value; surrounding white space is removed."},
-	{Name: "secrets.<id>.from.command", Type: StringsType,
-		Doc: "Program with arguments that prints the value; it runs in the host."},
-	{Name: "secrets.<id>.hosts", Type: StringsType, Required: true,
-		Doc: "Hosts that receive the value; network.allow must allow them too."},
-	{Name: "secrets.<id>.as.header", Type: StringType, Default: "Authorization",
-		Doc: "HTTP header for the value."},
-	{Name: "secrets.<id>.as.value", Type: StringType, Default: "Bearer {{secret}}",
-		Doc: "Value of the header; {{secret}} is the secret."},
-
-	{Name: "isolation.expose_paths", Type: ObjectsType,
-		Doc: "Host paths that isolated processes see; a later entry for the same target wins."},
-	{Name: "isolation.expose_paths[].source", Type: StringType, Format: PathFormat, Required: true,
-		Doc: "Path on the host."},
-	{Name: "isolation.expose_paths[].target", Type: StringType, Format: AbsoluteFormat,
-		Doc: "Path in the sandbox; the source if not set."},
-	{Name: "isolation.expose_paths[].mode", Type: StringType, Values: []string{"ro", "rw"},
-		Doc: "ro or rw; ro if not set."},
-
-	{Name: "audit.max_size", Type: SizeType, Default: "10MB",
-		Doc: "Size of logs/audit.jsonl at which it is rotated."},
-	{Name: "audit.max_files", Type: IntType, Min: 0, Max: 100_000, Default: int64(10),
-		Doc: "Rotated files to keep; 0 keeps all."},
-	{Name: "audit.sync", Type: StringType, Values: []string{"always", "interval"}, Default: "interval",
-		Doc: "When entries are synced to disk: always before the answer, or at an interval of one second."},
-	{Name: "audit.on_error", Type: StringType, Values: []string{"refuse", "continue"}, Default: "refuse",
-		Doc: "Behaviour if a call can't be logged: refuse makes no calls and withholds results; continue logs an error for each call."},
-	{Name: "audit.witness", Type: StringType, Format: WitnessFormat,
-		Doc: "Receiver of the audit log's position: a file on another machine's disk, or an http or https URL for a POST: see operators.md. Each log needs its own."},
-	{Name: "audit.witness_records", Type: IntType, Min: 1, Max: 1_000_000, Default: int64(100),
-		Doc: "Entries between notes to the witness."},
-	{Name: "audit.witness_seconds", Type: IntType, Min: 1, Max: 86400, Default: int64(60),
-		Doc: "Maximum seconds between an entry and the next note to the witness."},
-
-	{Name: "log.level", Type: StringType, Format: LowerFormat, Values: []string{"trace", "debug", "info", "warn", "error", "off"},
-		Default: "warn",
-		Doc:     "Minimum level of log messages on standard error; debug includes each call."},
-	{Name: "log.format", Type: StringType, Format: LowerFormat, Values: []string{"text", "json"}, Default: "text",
-		Doc: "Log format: text, or json with @timestamp, @level, @module and @message."},
-
-	{Name: "$schema", Type: StringType,
-		Doc: "Location of the JSON Schema of this file, for editors."},
-
-	{Name: "signatures.required", Type: BoolType, Default: false,
-		Doc: "Install only plugins whose archive is signed by one of the keys."},
-	{Name: "signatures.keys", Type: StringsType, Default: []string{},
-		Doc: "Public minisign keys, each as the second line of its .pub file."},
-
-	{Name: "fleet.trust", Type: StringsType, Default: []string{},
-		Doc: "Public minisign keys that may sign a fleet's configuration: see hub.md."},
-
-	{Name: "plugins", Type: MapType,
-		Doc: "Operator settings for each plugin, by id."},
-	{Name: "plugins.<id>.enabled", Type: BoolType, Default: true,
-		Doc: "Offer the plugin."},
-	{Name: "plugins.<id>.dev", Type: StringType, Format: PathFormat,
-		Doc: "Build directory to run the plugin from, for development."},
-	{Name: "plugins.<id>.grants.workspace", Type: StringType, Values: []string{"none", "ro", "rw"}, Default: "none",
-		Doc: "Access to the agent's workspace and allowed paths."},
-	{Name: "plugins.<id>.grants.exec", Type: BoolType, Default: false,
-		Doc: "Allow the plugin to start processes."},
-	{Name: "plugins.<id>.grants.network", Type: BoolType, Default: false,
-		Doc: "Allow the plugin to use the network."},
-	{Name: "plugins.<id>.grants.state", Type: BoolType, Default: false,
-		Doc: "Give the plugin a persistent directory for each agent in the home."},
-	{Name: "plugins.<id>.grants.takeback", Type: BoolType, Default: false,
-		Doc: "Give the plugin access to the undo history."},
-	{Name: "plugins.<id>.grants.env", Type: StringsType, Format: VariableFormat, Default: []string{},
-		Doc: "Host environment variables that the plugin gets."},
-	{Name: "plugins.<id>.grants.secrets", Type: StringsType, Format: VariableFormat, Default: []string{},
-		Doc: "Secrets that the plugin may use."},
-	{Name: "plugins.<id>.network.allow", Type: StringsType,
-		Doc: "Hosts that this plugin may reach, among those of the agent."},
-	{Name: "plugins.<id>.network.deny", Type: StringsType,
-		Doc: "Hosts that this plugin may not reach."},
-	{Name: "plugins.<id>.config", Type: FreeType,
-		Doc: "The plugin's own configuration, checked against its manifest."},
+// HookEventNames returns the names of the hook events, which are Claude Code's.
+func HookEventNames() []string {
+	return []string{"PreToolUse", "PostToolUse", "UserPromptSubmit", "SessionStart", "SessionEnd", "SubagentStop", "Stop",
+		"Notification"}
 }
 
 // bundledPluginGrants returns the grants of the bundled plugins as defaults, which operators see and can revoke.

@@ -25,34 +25,34 @@ const (
 	RulesType   KeyType = "list of rules"   // command rules, for [guard.ParseExecRules]
 )
 
-// KeySpec is a row in the table of known keys: the name, type, constraints, default and description of a key.
+// KeySpec is a row in the table of known keys, keys.json: the name, type, constraints, default and description of a key.
 type KeySpec struct {
 	// Name is the full name, with "[]" for a list element and "<id>" for an operator's id.
-	Name string
+	Name string `json:"name"`
 
 	// Alias is an alternative last part of Name; may be empty.
-	Alias string
+	Alias string `json:"alias"`
 
-	Type   KeyType
-	Format StringFormat // constraint on the string, or on each string in the list
-	Values []string     // allowed strings, if not empty
-	Min    int64        // limits of an integer or size; both 0 for none
-	Max    int64
+	Type   KeyType      `json:"type"`
+	Format StringFormat `json:"format"` // constraint on the string, or on each string in the list
+	Values []string     `json:"values"` // allowed strings, if not empty
+	Min    int64        `json:"min"`    // limits of an integer or size; both 0 for none
+	Max    int64        `json:"max"`
 
 	// Default is the built-in value: string, bool, int64, float64, []string or []map[string]any; nil for none.
-	Default any
+	Default any `json:"default"`
 
 	// Required says that the containing object must have the key.
-	Required bool
+	Required bool `json:"required"`
 
 	// Unique says that values must differ among the objects of a list.
-	Unique bool
+	Unique bool `json:"unique"`
 
 	// PerAgent says that agents can override the key.
-	PerAgent bool
+	PerAgent bool `json:"per_agent"`
 
 	// Doc describes the key in a sentence or two.
-	Doc string
+	Doc string `json:"doc"`
 }
 
 // NameInAgent returns the name of the key in an agent's settings, such as "tools.set" or "workspace"; empty if agents

@@ -90,12 +90,19 @@ func fieldNames(typ reflect.Type, name string, have map[string]bool) {
 }
 
 func TestKeyTable(t *testing.T) {
+	types := []KeyType{StringType, BoolType, IntType, NumberType, SizeType, StringsType, ObjectsType, MapType, FreeType,
+		ListsType, TextsType, RulesType}
+	formats := []StringFormat{"", PathFormat, AbsoluteFormat, TemplateFormat, RegexpFormat, GlobFormat, IDFormat,
+		VariableFormat, WorkspacePathFormat, LowerFormat, WitnessFormat, URLFormat}
 	names := map[string]bool{}
 	for _, row := range KnownKeys() {
 		if names[row.Name] {
 			t.Errorf("%s is there twice", row.Name)
 		}
 		names[row.Name] = true
+		if !slices.Contains(types, row.Type) || !slices.Contains(formats, row.Format) {
+			t.Errorf("%s has an unknown type or format", row.Name)
+		}
 		if !strings.HasSuffix(row.Doc, ".") {
 			t.Errorf("the documentation of %s is not a sentence", row.Name)
 		}
