@@ -5,6 +5,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -59,9 +60,7 @@ type Runtime struct {
 
 // OpenRuntime creates a runtime. It starts only the processes that [session.Open] starts.
 func OpenRuntime(o Options) (*Runtime, error) {
-	if o.Logger == nil {
-		o.Logger = hclog.NewNullLogger()
-	}
+	o.Logger = cmp.Or(o.Logger, hclog.NewNullLogger())
 	a := &Runtime{options: o, config: o.Config, mcpEndpoints: mcpEndpoints{version: o.Version, token: o.Token,
 		allowedHosts: o.Config.Gateway().AllowHosts, defaultAgent: o.Config.AgentIDs()[0], home: o.Config.Home(), log: o.Logger, endpoints: map[string]*mcpEndpoint{}}}
 	a.open = a.openMCPSession

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -45,10 +46,7 @@ func (o *ConsoleActions) Undo(ctx context.Context, agent, id string, dry, force 
 
 // ResultText returns the result of a call as text for people.
 func ResultText(r *session.Result) string {
-	text := r.Text
-	if text == "" {
-		text = string(r.Structured)
-	}
+	text := cmp.Or(r.Text, string(r.Structured))
 	if r.Err != nil {
 		text = strings.TrimLeft(text+"\n\n", "\n") + r.Err.AgentText()
 	}

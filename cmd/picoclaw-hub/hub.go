@@ -1,11 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -93,9 +95,7 @@ func addTenant(ctx context.Context, o *hubcmd.AddOptions) error {
 
 func addIdentity(ctx context.Context, o *hubcmd.AddOptions) error {
 	added, out := hub.Identity{Role: o.Role, Name: o.Name, Agents: o.Agents}, o.Out
-	if out == "" {
-		out = added.Name + ".fleet"
-	}
+	out = cmp.Or(out, added.Name+".fleet")
 	h, err := openHub(o.Factory)
 	if err != nil {
 		return err
@@ -137,12 +137,7 @@ func listIdentities(_ context.Context, o *hubcmd.ListOptions) error {
 	}
 	w := tabwriter.NewWriter(terminal.NewWriter(o.Out), 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "TENANT\tROLE\tNAME\tAGENTS\tADDED\tREVOKED")
-	var tenants []string
-	for name := range r.Tenants {
-		tenants = append(tenants, name)
-	}
-	slices.Sort(tenants)
-	for _, tenant := range tenants {
+	for _, tenant := range slices.Sorted(maps.Keys(r.Tenants)) {
 		for _, id := range r.Tenants[tenant].Identities {
 			revoked := ""
 			if id.Revoked != nil {

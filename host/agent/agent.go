@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -73,9 +74,7 @@ type Agent struct {
 
 // New returns an agent.
 func New(o Options) *Agent {
-	if o.Transcript == nil {
-		o.Transcript = NewTranscript()
-	}
+	o.Transcript = cmp.Or(o.Transcript, NewTranscript())
 	if o.Inbox == nil {
 		o.Inbox = func() []string { return nil }
 	}

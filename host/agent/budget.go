@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"fmt"
 	"sync"
 	"time"
@@ -19,13 +20,7 @@ type TokenPrices struct{ Input, Output, CacheRead, CacheWrite float64 }
 
 // Cost returns the cost of a usage.
 func (p TokenPrices) Cost(u TokenUsage) float64 {
-	read, write := p.CacheRead, p.CacheWrite
-	if read == 0 {
-		read = p.Input
-	}
-	if write == 0 {
-		write = p.Input
-	}
+	read, write := cmp.Or(p.CacheRead, p.Input), cmp.Or(p.CacheWrite, p.Input)
 	return (float64(u.Input)*p.Input + float64(u.CacheRead)*read + float64(u.CacheWrite)*write +
 		float64(u.Output)*p.Output) / 1e6
 }

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -127,12 +128,7 @@ func (t *turn) replaceWithSummary(at int) error {
 }
 
 func hasUserMessage(messages []Message, text string) bool {
-	for _, m := range messages {
-		if m.Role == User && m.Text == text {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(messages, func(m Message) bool { return m.Role == User && m.Text == text })
 }
 
 // Limits of the messages to summarise, and of the task text repeated next to the summary.

@@ -14,6 +14,7 @@
 package config
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -181,12 +182,8 @@ func decodeStruct(values map[string]any, out any) error {
 func mergeExposePaths(rules []isolation.ExposedPath) []isolation.ExposedPath {
 	out := make([]isolation.ExposedPath, 0, len(rules))
 	for _, rule := range rules {
-		if rule.Target == "" {
-			rule.Target = rule.Source
-		}
-		if rule.Mode == "" {
-			rule.Mode = "ro"
-		}
+		rule.Target = cmp.Or(rule.Target, rule.Source)
+		rule.Mode = cmp.Or(rule.Mode, "ro")
 		out = slices.DeleteFunc(out, func(earlier isolation.ExposedPath) bool { return earlier.Target == rule.Target })
 		out = append(out, rule)
 	}
@@ -233,14 +230,7 @@ func (c *Config) AgentIDs() []string {
 }
 
 // PluginIDs returns the sorted ids of the bundled plugins and of those with settings, which may not be installed.
-func (c *Config) PluginIDs() []string {
-	ids := make([]string, 0, len(c.plugins))
-	for id := range c.plugins {
-		ids = append(ids, id)
-	}
-	slices.Sort(ids)
-	return ids
-}
+func (c *Config) PluginIDs() []string { return slices.Sorted(maps.Keys(c.plugins)) }
 
 // Plugin returns the operator's settings for a plugin. A plugin without settings is enabled and has no grants.
 func (c *Config) Plugin(id string) Plugin {

@@ -2,6 +2,7 @@ package config
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -248,10 +249,7 @@ func (c *Config) defaultValues() map[string]any {
 
 // applyWorkspaceFlag applies --workspace, which overrides all layers.
 func (c *Config) applyWorkspaceFlag(options LoadOptions, environ environment) *Error {
-	id := options.Agent
-	if id == "" {
-		id = c.AgentIDs()[0]
-	}
+	id := cmp.Or(options.Agent, c.AgentIDs()[0])
 	i := c.agentIndex(id)
 	if i < 0 {
 		return c.unknownAgentError(id)

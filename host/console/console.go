@@ -9,6 +9,7 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"embed"
 	"fmt"
@@ -69,9 +70,7 @@ type Console struct {
 
 // New returns a console. Call FollowAuditLog to show calls.
 func New(o Options) *Console {
-	if o.Logger == nil {
-		o.Logger = hclog.NewNullLogger()
-	}
+	o.Logger = cmp.Or(o.Logger, hclog.NewNullLogger())
 	c := &Console{options: o, pages: map[string]*consolePage{}}
 	shared := template.Must(template.New("").Funcs(templateFuncs()).ParseFS(templates, "pages/layout.html", "pages/row.html"))
 	parse := func(name string) *template.Template {

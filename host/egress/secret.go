@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"golang.org/x/net/http/httpguts"
@@ -99,22 +100,14 @@ func compileSecret(s Secret) (compiledSecret, error) {
 
 // appliesToTarget reports whether a secret may be sent to a target.
 func (b *compiledSecret) appliesToTarget(t target) bool {
-	for _, e := range b.entries {
-		if e.matchesHost(t) && (t.port == e.port || e.port == 0 && t.port == 443) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(b.entries, func(e hostPattern) bool {
+		return e.matchesHost(t) && (t.port == e.port || e.port == 0 && t.port == 443)
+	})
 }
 
 // matchesHost reports whether a secret is for the host of a target, on any port.
 func (b *compiledSecret) matchesHost(t target) bool {
-	for _, e := range b.entries {
-		if e.matchesHost(t) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(b.entries, func(e hostPattern) bool { return e.matchesHost(t) })
 }
 
 // insertedHeaderValue returns the header value with the secret inserted into the template.

@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -139,9 +140,7 @@ func (f *Fleet) Move(ctx context.Context, agent, to string, say func(state strin
 			say("agent " + agent + " has gone on from " + to + " already")
 			return nil
 		case p.Worker == from && p.epoch > before.epoch:
-			if p.Why == "" {
-				p.Why = "the move was given up"
-			}
+			p.Why = cmp.Or(p.Why, "the move was given up")
 			return fmt.Errorf("agent %s stays with %s: %s", agent, from, p.Why)
 		}
 		a, err := f.order(ctx, from, order{Do: doTell, Agent: agent, Key: key})

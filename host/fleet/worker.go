@@ -87,9 +87,7 @@ func NewWorker(f *Fleet, o WorkerOptions) (*Worker, error) {
 	if !tokenPattern().MatchString(o.Name) {
 		return nil, fmt.Errorf("%q is no name of a worker: letters, digits, _ and -, at most 64", o.Name)
 	}
-	if o.Logger == nil {
-		o.Logger = hclog.NewNullLogger()
-	}
+	o.Logger = cmp.Or(o.Logger, hclog.NewNullLogger())
 	dir := filepath.Join(o.Home, "fleet")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err

@@ -51,9 +51,7 @@ func NewHooks(o HookOptions, log hclog.Logger) (*Hooks, error) {
 	if o.Enabled != nil && !*o.Enabled {
 		return nil, nil
 	}
-	if log == nil {
-		log = hclog.NewNullLogger()
-	}
+	log = cmp.Or(log, hclog.NewNullLogger())
 	h := &Hooks{log: log, failOpen: o.OnError == "open", groups: map[HookEvent][]*compiledHookGroup{}}
 	for e, groups := range o.groupsByEvent() {
 		for i, g := range groups {

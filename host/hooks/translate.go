@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -36,9 +37,7 @@ func (f *toolAlias) toClaudeInputs(raw json.RawMessage, dir string) ([]jsonObjec
 		i := slices.IndexFunc(parts, func(o jsonObject) bool { return bytes.Equal(o["file_path"], file) })
 		if i < 0 {
 			part := jsonObject{}
-			for name, value := range whole {
-				part[name] = value
-			}
+			maps.Copy(part, whole)
 			if file != nil {
 				part["file_path"] = file
 			}

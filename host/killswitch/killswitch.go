@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"sync"
@@ -116,9 +117,7 @@ func ReadStops(home string) StopsByAgent {
 	stopped := readStopFile(home)
 	localStops.Lock()
 	defer localStops.Unlock()
-	for agent, stop := range localStops.homes[home] {
-		stopped[agent] = stop
-	}
+	maps.Copy(stopped, localStops.homes[home])
 	return stopped
 }
 

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	jsonv1 "encoding/json"
 	"errors"
@@ -109,10 +110,7 @@ var errMissingCapability = errors.New("the client has not declared the capabilit
 
 // missingCapabilities returns the capabilities that questions need and the client lacks.
 func missingCapabilities(req *mcp.CallToolRequest, requests mcp.InputRequestMap) (missing []string) {
-	has := req.ClientCapabilities()
-	if has == nil {
-		has = &mcp.ClientCapabilities{}
-	}
+	has := cmp.Or(req.ClientCapabilities(), &mcp.ClientCapabilities{})
 	for _, request := range requests {
 		name, ok := "elicitation", clientSupportsForms(req)
 		switch request.(type) {
@@ -211,9 +209,7 @@ func newApprovalForm(q session.ApprovalQuestion) *mcp.ElicitParams {
 	var b strings.Builder
 	b.WriteString("The agent wants to call " + q.Tool + ", which needs your approval.\n")
 	reason, detail, _ := strings.Cut(q.Decision.Reason, "\n")
-	if detail == "" {
-		detail = reason
-	}
+	detail = cmp.Or(detail, reason)
 	b.WriteString("Reason: " + detail + " (rule " + q.Decision.Rule + ").\n")
 	if arguments, err := jsonv2.Marshal(q.Args, jsonv2.Deterministic(true)); err == nil {
 		b.WriteString("The whole call: " + string(arguments) + "\n")

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"maps"
@@ -169,9 +170,7 @@ func (ts *toolset) readResource(ctx context.Context, f session.ResourceOrPrompt,
 	}
 	result := &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{}}
 	for _, c := range resultContentBlocks(outcome.result) {
-		if c.URI == "" {
-			c.URI = req.Params.URI
-		}
+		c.URI = cmp.Or(c.URI, req.Params.URI)
 		result.Contents = append(result.Contents, &mcp.ResourceContents{URI: c.URI, MIMEType: c.MediaType, Text: c.Text, Blob: c.Data})
 	}
 	return result, nil

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -52,12 +53,8 @@ func (s *Server) NewHTTPHandler(o HTTPOptions) (http.Handler, error) {
 	if o.Token == "" {
 		return nil, errors.New("serving MCP over HTTP requires a token")
 	}
-	if o.MaxSessions == 0 {
-		o.MaxSessions = DefaultMaxSessions
-	}
-	if o.SessionIdle == 0 {
-		o.SessionIdle = DefaultSessionIdle
-	}
+	o.MaxSessions = cmp.Or(o.MaxSessions, DefaultMaxSessions)
+	o.SessionIdle = cmp.Or(o.SessionIdle, DefaultSessionIdle)
 	if o.ReadToken == nil {
 		o.ReadToken = func() (string, error) { return o.Token, nil }
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path"
@@ -365,11 +366,7 @@ func (f *packageSource) npmStartCommand(root *os.Root) (command []string, versio
 		}
 	}
 	if !ok {
-		var names []string
-		for name := range bins {
-			names = append(names, name)
-		}
-		slices.Sort(names)
+		names := slices.Sorted(maps.Keys(bins))
 		return nil, "", fmt.Errorf("the package %s has several programs (%s); choose one: npx -p %s PROGRAM", f.name,
 			strings.Join(names, ", "), f.spec)
 	}

@@ -2,6 +2,7 @@ package mcpservers
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -40,10 +41,7 @@ func ParseClientConfig(text []byte) (servers map[string]ServerSpec, failed map[s
 			if e.Disabled {
 				continue
 			}
-			spec := ServerSpec{Env: e.Env, URL: e.URL, Headers: e.Headers}
-			if spec.URL == "" {
-				spec.URL = e.HTTPURL
-			}
+			spec := ServerSpec{Env: e.Env, URL: cmp.Or(e.URL, e.HTTPURL), Headers: e.Headers}
 			var program string
 			if len(e.Command) > 0 && json.Unmarshal(e.Command, &program) != nil {
 				if err := json.Unmarshal(e.Command, &spec.Command); err != nil {

@@ -60,10 +60,7 @@ func buildManifest(id string, s *ServerSpec, info *ServerInfo, programs []string
 		return nil, fmt.Errorf("the name %s is too long for tool names; use at most %d characters", id, maxID)
 	}
 	b := &builtManifest{tools: map[string]acceptedToolDefinition{}, claims: map[string]string{}}
-	doc := info.Title
-	if doc == "" {
-		doc = info.Name
-	}
+	doc := cmp.Or(info.Title, info.Name)
 	b.manifest = &pluginpb.Manifest{
 		ID: id, Doc: fmt.Sprintf("The MCP server %s: %s", shortenLine(doc), s.SourceForDisplay()), FullNames: true,
 		Protocol: pluginpb.CurrentProtocol(),
@@ -184,9 +181,7 @@ func mergeTypeAlternatives(v any) {
 	case map[string]any:
 		if one := schemaOfAlternatives(v); one != nil {
 			delete(v, "anyOf")
-			for name, value := range one {
-				v[name] = value
-			}
+			maps.Copy(v, one)
 		}
 		for _, below := range v {
 			mergeTypeAlternatives(below)

@@ -7,6 +7,7 @@
 package mcpservers
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
@@ -111,9 +112,7 @@ func (s *ServerSpec) buildGrants(programs []string) pluginpb.Grant {
 		Workspace: s.Workspace, State: true, Exec: s.URL == "", Secrets: s.Secrets, Network: len(s.allowedHosts()) > 0,
 		Takeback: s.Workspace == pluginpb.ReadWriteWorkspace && s.URL == "",
 	}
-	if g.Workspace == "" {
-		g.Workspace = pluginpb.NoWorkspace
-	}
+	g.Workspace = cmp.Or(g.Workspace, pluginpb.NoWorkspace)
 	if g.Exec && !s.Browser && !slices.Contains(s.Programs, "*") {
 		g.Programs = slices.Compact(slices.Sorted(slices.Values(append(programs, s.Programs...))))
 	}
@@ -213,9 +212,7 @@ func decodeDefinition(text []byte) (*serverDefinition, error) {
 func FormatSpecDiff(name string, old, new ServerSpec) (string, error) {
 	var texts [2]string
 	for i, s := range []ServerSpec{old, new} {
-		if s.Workspace == "" {
-			s.Workspace = pluginpb.NoWorkspace
-		}
+		s.Workspace = cmp.Or(s.Workspace, pluginpb.NoWorkspace)
 		text, err := json.MarshalIndent(s, "", "  ")
 		if err != nil {
 			return "", err

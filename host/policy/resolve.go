@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -215,10 +216,7 @@ const defaultMaxFileSize = "100MB"
 
 func (p *Policy) addModuleConstraints(agent *config.AgentConfig) error {
 	for _, module := range agent.Modules {
-		size := module.Constraints.MaxFileSize
-		if size == "" {
-			size = defaultMaxFileSize
-		}
+		size := cmp.Or(module.Constraints.MaxFileSize, defaultMaxFileSize)
 		limit, err := config.ParseSize(size)
 		if err != nil {
 			return fmt.Errorf("max_file_size of module %s: %w", module.Module, err)

@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -72,9 +73,7 @@ func NewScheduler(o Options) *Scheduler {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	if o.Logger == nil {
-		o.Logger = hclog.NewNullLogger()
-	}
+	o.Logger = cmp.Or(o.Logger, hclog.NewNullLogger())
 	if o.Parallel <= 0 {
 		o.Parallel = 8
 	}

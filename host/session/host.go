@@ -14,6 +14,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -100,9 +101,7 @@ type callDependencies struct {
 
 // OpenHost reads the plugins and returns a host. It starts no processes.
 func OpenHost(o HostOptions) (*Host, error) {
-	if o.Logger == nil {
-		o.Logger = hclog.NewNullLogger()
-	}
+	o.Logger = cmp.Or(o.Logger, hclog.NewNullLogger())
 	dir := o.PluginDir
 	if dir == "" {
 		var err error
@@ -112,10 +111,7 @@ func OpenHost(o HostOptions) (*Host, error) {
 	}
 	h := &Host{config: o.Config, pluginDir: dir, logger: o.Logger, selfTest: o.SelfTest,
 		builtin: o.Builtin, hooks: o.Hooks, approvals: o.Approvals, onCallEnd: o.OnCallEnd, tracer: o.Tracer, witness: o.Witness,
-		shares: o.QuotaLedger}
-	if h.shares == nil {
-		h.shares = &quota.UsageLedger{}
-	}
+		shares: cmp.Or(o.QuotaLedger, &quota.UsageLedger{})}
 	h.stops.home = o.Config.Home().Path
 	if !o.Config.Home().Fallback {
 		h.store = store.NewStore(o.Config.Home().Path)

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -155,10 +156,7 @@ func (s *Session) instanceSpecForRun(spec ProgramRunSpec) *supervise.InstanceSpe
 
 // newRunNetwork returns the network of a run: the policy's hosts and those of the specification.
 func (s *Session) newRunNetwork(spec ProgramRunSpec) (*sandboxNetwork, error) {
-	reached := s.policy.NetworkRules()
-	if reached == nil {
-		reached = &policy.NetworkRules{}
-	}
+	reached := cmp.Or(s.policy.NetworkRules(), &policy.NetworkRules{})
 	reached.Allow = append(reached.Allow, spec.Hosts...)
 	n, err := s.host.openSharedNetwork(s, reached, spec.Name, pluginpb.Grant{})
 	if err != nil {

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"crypto/rand"
 	"fmt"
 	"slices"
@@ -77,9 +78,7 @@ func (h *Host) OpenPreviewSession(agent string, origin Origin) (*Session, error)
 func (h *Host) resolveAgentPolicy(agent string, resolve func(*config.Config, string) (*policy.Policy, error)) (*policy.Policy,
 	error) {
 	ids := h.config.AgentIDs()
-	if agent == "" {
-		agent = ids[0]
-	}
+	agent = cmp.Or(agent, ids[0])
 	if !slices.Contains(ids, agent) {
 		return nil, fmt.Errorf("there is no agent %q%s; the configuration has %s",
 			agent, suggest.DidYouMean(agent, ids), strings.Join(ids, ", "))

@@ -1,6 +1,7 @@
 package supervise
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -95,21 +96,11 @@ func (sl *sharedInstance) hasEnded() bool {
 
 // New returns a supervisor.
 func New(o Options) (*Supervisor, error) {
-	if o.StartTimeout == 0 {
-		o.StartTimeout = DefaultStartTimeout
-	}
-	if o.StopTimeout == 0 {
-		o.StopTimeout = DefaultStopTimeout
-	}
-	if o.HealthInterval == 0 {
-		o.HealthInterval = DefaultHealthInterval
-	}
-	if o.IdleTimeout == 0 {
-		o.IdleTimeout = DefaultIdleTimeout
-	}
-	if o.Logger == nil {
-		o.Logger = hclog.NewNullLogger()
-	}
+	o.StartTimeout = cmp.Or(o.StartTimeout, DefaultStartTimeout)
+	o.StopTimeout = cmp.Or(o.StopTimeout, DefaultStopTimeout)
+	o.HealthInterval = cmp.Or(o.HealthInterval, DefaultHealthInterval)
+	o.IdleTimeout = cmp.Or(o.IdleTimeout, DefaultIdleTimeout)
+	o.Logger = cmp.Or(o.Logger, hclog.NewNullLogger())
 	if o.OnStart == nil {
 		o.OnStart = func(string, time.Duration, error) {}
 	}

@@ -9,6 +9,7 @@
 package telemetry
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -61,9 +62,7 @@ func StartTelemetry(o Options) (*Telemetry, error) {
 	if o.Endpoint == "" && !o.Scraped {
 		return nil, nil
 	}
-	if o.Logger == nil {
-		o.Logger = hclog.NewNullLogger()
-	}
+	o.Logger = cmp.Or(o.Logger, hclog.NewNullLogger())
 	if o.Sample < 0 || o.Sample > 1 {
 		return nil, fmt.Errorf("telemetry.sample is %g; it is a part of the calls, from 0 to 1", o.Sample)
 	}

@@ -58,10 +58,5 @@ func flockRetry(file *os.File, how int) error {
 
 // IsUnsupported reports whether an error means that the file system has no locks.
 func IsUnsupported(err error) bool {
-	for _, known := range []error{unix.ENOLCK, unix.ENOTSUP, unix.ENOSYS, unix.EBADF} {
-		if errors.Is(err, known) {
-			return true
-		}
-	}
-	return false
+	return errors.Is(err, unix.ENOLCK) || errors.Is(err, unix.ENOTSUP) || errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EBADF)
 }

@@ -25,8 +25,7 @@ func newPathFailureError(doing, path string, err error) error {
 
 // newFailureError converts an error, except a refusal, to a message such as "failed to read file: file not found".
 func newFailureError(doing string, err error) error {
-	var own *sdk.Error
-	if errors.As(err, &own) {
+	if own, ok := errors.AsType[*sdk.Error](err); ok {
 		return own
 	}
 	if refused := workspace.FindRefusal(err); refused != nil {
@@ -81,8 +80,7 @@ func newFailureError(doing string, err error) error {
 
 // addMissingDirHint adds to an error how to write into a missing directory.
 func addMissingDirHint(err error, path string, create bool) error {
-	var own *sdk.Error
-	if !create && errors.As(err, &own) && own.Code == sdk.NotFound {
+	if own, ok := errors.AsType[*sdk.Error](err); ok && !create && own.Code == sdk.NotFound {
 		return own.WithHint("the directory of %s may be missing; create_dirs creates it", hiddentext.QuoteUnprintable(path))
 	}
 	return err

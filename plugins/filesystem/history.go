@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -81,10 +82,7 @@ func newHistoryTool(m *pluginState) sdk.Tool {
 			if err := m.requireHistory(&req.Environment); err != nil {
 				return historyOutput{}, err
 			}
-			limit := req.Args.Limit
-			if limit == 0 {
-				limit = 20
-			}
+			limit := cmp.Or(req.Args.Limit, 20)
 			out := historyOutput{Operations: []historyEntry{}}
 			extents := undo.UndoStatuses{}
 			err := m.store.EachOperation(func(op *undo.Operation) bool {

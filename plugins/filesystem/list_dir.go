@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io/fs"
@@ -27,10 +28,7 @@ type listDirInput struct {
 func newListDirTool() sdk.Tool {
 	return sdk.NewTool("list_dir", "List files and directories in a specified path.",
 		func(_ context.Context, req *sdk.Request[listDirInput]) (string, error) {
-			path := req.Args.Path
-			if path == "" {
-				path = "."
-			}
+			path := cmp.Or(req.Args.Path, ".")
 			return formatDirListing(req.Workspace, path, req.Args.After)
 		},
 		sdk.Traits{ReadOnly: true, Sets: []string{picoclawSet}, Permissions: []string{"fs.list"}, Risk: "low"})

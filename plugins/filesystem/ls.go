@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -44,9 +45,7 @@ func newLsTool() sdk.Tool {
 	return sdk.NewTool("ls", "List directory contents with type and size.",
 		func(ctx context.Context, req *sdk.Request[lsInput]) (lsOutput, error) {
 			in := req.Args
-			if in.Path == "" {
-				in.Path = "."
-			}
+			in.Path = cmp.Or(in.Path, ".")
 			if in.Pattern != "" && !doublestar.ValidatePattern(in.Pattern) {
 				return lsOutput{}, sdk.Errorf(sdk.InvalidArgument, "the pattern %q is not a valid glob", in.Pattern)
 			}

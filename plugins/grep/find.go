@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io/fs"
@@ -82,9 +83,7 @@ func newFindTool() sdk.Tool {
 	return sdk.NewTool("find", "Find files by glob pattern.",
 		func(ctx context.Context, req *sdk.Request[findInput]) (findOutput, error) {
 			in := req.Args
-			if in.Path == "" {
-				in.Path = "."
-			}
+			in.Path = cmp.Or(in.Path, ".")
 			limit, note := effectiveLimit(in.MaxResults)
 			if err := validateGlob("the pattern", in.Pattern); err != nil {
 				return findOutput{}, err

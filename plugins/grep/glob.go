@@ -1,6 +1,7 @@
 package main
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -116,11 +117,6 @@ func fileTypeGlobs(name string) ([]string, error) {
 	if globs, ok := all[name]; ok {
 		return globs, nil
 	}
-	names := make([]string, 0, len(all))
-	for known := range all {
-		names = append(names, known)
-	}
-	slices.Sort(names)
 	return nil, sdk.Errorf(sdk.InvalidArgument, "the file type %q is not known", name).
-		WithHint("known are %s; include takes any glob", strings.Join(names, ", "))
+		WithHint("known are %s; include takes any glob", strings.Join(slices.Sorted(maps.Keys(all)), ", "))
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -48,10 +49,7 @@ func newGrepTool(engines []searchEngine) sdk.Tool {
 			if err != nil {
 				return grepOutput{}, err
 			}
-			s := grepCall{grepQuery: q, engine: chooseEngine(engines, q), req: req, path: req.Args.Path}
-			if s.path == "" {
-				s.path = "."
-			}
+			s := grepCall{grepQuery: q, engine: chooseEngine(engines, q), req: req, path: cmp.Or(req.Args.Path, ".")}
 			return s.runGrep(ctx)
 		},
 		sdk.Traits{
@@ -88,10 +86,7 @@ type grepCall struct {
 
 func (s *grepCall) runGrep(ctx context.Context) (grepOutput, error) {
 	in := s.req.Args
-	out := grepOutput{Matches: []lineMatch{}, mode: in.Output, Gitignore: s.ignore}
-	if out.mode == "" {
-		out.mode = outputContent
-	}
+	out := grepOutput{Matches: []lineMatch{}, mode: cmp.Or(in.Output, outputContent), Gitignore: s.ignore}
 	var err error
 	if s.abs, err = s.req.Workspace.AbsPath(s.path); err != nil {
 		return grepOutput{}, err
@@ -111,10 +106,7 @@ func (s *grepCall) runGrep(ctx context.Context) (grepOutput, error) {
 		from.name = "" // of the file, relative to the searched path
 	}
 	var f pageCollector
-	timeout := time.Duration(in.Timeout) * time.Second
-	if timeout == 0 {
-		timeout = 30 * time.Second
-	}
+	timeout := cmp.Or(time.Duration(in.Timeout)*time.Second, 30*time.Second)
 	searching, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	if info.IsDir() {

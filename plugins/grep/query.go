@@ -199,12 +199,7 @@ func (q *grepQuery) includesFile(name string) bool {
 	if q.globs == nil {
 		return true
 	}
-	for _, glob := range q.globs {
-		if matchesGlob(glob, name) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(q.globs, func(glob string) bool { return matchesGlob(glob, name) })
 }
 
 // matchesGlob reports whether a glob matches a name: its last element, or the whole name if the glob has a slash.

@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -57,10 +58,7 @@ func (g *Guard) DecideCommand(c Command) (d Decision) {
 		return a.finalDecision()
 	}
 	a.addCustomDenyFinding(shell.SourceSpan{End: len(a.text), Line: 1, Column: 1}, nil, a.text)
-	dir := c.Dir
-	if dir == "" {
-		dir = g.workspaces[0]
-	}
+	dir := cmp.Or(c.Dir, g.workspaces[0])
 	if d := g.decidePathCached(&a.known, List, dir); d.Verdict == Allow {
 		dir = d.Path // absolute, and what the system will call it
 	} else {
@@ -114,12 +112,7 @@ func (a *commandAnalysis) matchesCustomAllow(argv []string) bool {
 }
 
 func matchesAnyPattern(patterns []*regexp.Regexp, s string) bool {
-	for _, re := range patterns {
-		if re.MatchString(s) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(patterns, func(re *regexp.Regexp) bool { return re.MatchString(s) })
 }
 
 // addCustomDenyFinding adds a finding if a custom deny pattern matches one of the texts.

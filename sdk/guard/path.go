@@ -242,12 +242,7 @@ func (g *Guard) isWhitelisted(a AccessKind, target string) bool {
 		}
 		patterns = g.readPaths
 	}
-	for _, re := range patterns {
-		if re.MatchString(target) {
-			return true
-		}
-	}
-	return false
+	return matchesAnyPattern(patterns, target)
 }
 
 // findPathProblem returns the reason that a path is invalid, or "".

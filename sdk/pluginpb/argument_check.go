@@ -2,6 +2,7 @@ package pluginpb
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -13,11 +14,7 @@ import (
 // validateValues validates values against the schema. Common mistakes at the top level have plain messages. Other
 // messages come from the schema library.
 func (r *ArgumentParser) validateValues(values map[string]any) error {
-	names := make([]string, 0, len(values))
-	for name := range values {
-		names = append(names, name)
-	}
-	slices.Sort(names)
+	names := slices.Sorted(maps.Keys(values))
 	for _, name := range names {
 		property := r.schema.Properties[name]
 		if property == nil {

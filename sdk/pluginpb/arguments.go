@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -52,12 +53,8 @@ func NewArgumentReader(input *jsonschema.Schema) (*ArgumentParser, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the input schema is not usable: %w", err)
 	}
-	r := &ArgumentParser{schema: input, resolved: resolved,
+	r := &ArgumentParser{schema: input, resolved: resolved, known: slices.Sorted(maps.Keys(input.Properties)),
 		shape: sync.OnceValue(func() *conversionSchema { return newConversionSchema(input, input) })}
-	for name := range input.Properties {
-		r.known = append(r.known, name)
-	}
-	slices.Sort(r.known)
 	return r, nil
 }
 

@@ -2,6 +2,7 @@ package pluginpb
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -68,12 +69,7 @@ func collectClaims(s *jsonschema.Schema, at []string, sites *[]ClaimedArgument) 
 		}
 		*sites = append(*sites, ClaimedArgument{Path: slices.Clone(at), Claim: claim})
 	}
-	names := make([]string, 0, len(s.Properties))
-	for name := range s.Properties {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 		if err := collectClaims(s.Properties[name], append(at, name), sites); err != nil {
 			return err
 		}

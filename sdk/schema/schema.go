@@ -3,6 +3,7 @@
 package schema
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -101,9 +102,7 @@ func annotateSchema(s *jsonschema.Schema, t reflect.Type) error {
 func annotateFields(s *jsonschema.Schema, t reflect.Type) error {
 	for _, f := range reflect.VisibleFields(t) {
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if name == "" {
-			name = f.Name
-		}
+		name = cmp.Or(name, f.Name)
 		prop := s.Properties[name]
 		if prop == nil {
 			continue // unexported, embedded or left out of the JSON
@@ -136,7 +135,7 @@ func applyTags(s *jsonschema.Schema, f reflect.StructField) error {
 		target.Extra = map[string]any{pluginpb.ClaimKey: text}
 	}
 	if text, ok := f.Tag.Lookup("enum"); ok {
-		for _, value := range strings.Split(text, ",") {
+		for value := range strings.SplitSeq(text, ",") {
 			s.Enum = append(s.Enum, value)
 		}
 	}

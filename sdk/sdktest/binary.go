@@ -1,6 +1,7 @@
 package sdktest
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -96,10 +97,7 @@ func (b Binary) Run(t *testing.T, cases ...Case) {
 }
 
 func findPicoclaw() (string, error) {
-	name := os.Getenv("PICOCLAW")
-	if name == "" {
-		name = "picoclaw"
-	}
+	name := cmp.Or(os.Getenv("PICOCLAW"), "picoclaw")
 	program, err := exec.LookPath(name)
 	if err == nil {
 		program, err = filepath.Abs(program)

@@ -104,8 +104,7 @@ func IsNoChangeError(err error) bool {
 
 // FailedFile returns the path that failed among several changes, as written by the caller. It returns "" if unknown.
 func FailedFile(err error) string {
-	var about *failedFileError
-	if errors.As(err, &about) {
+	if about, ok := errors.AsType[*failedFileError](err); ok {
 		return about.path
 	}
 	return ""

@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"cmp"
 	"errors"
 	"os"
 	"path/filepath"
@@ -52,9 +53,7 @@ func openByComponents(path string, flags int) (int, error) {
 		return -1, err
 	}
 	defer func() { _ = unix.Close(dir) }()
-	if rest == "" {
-		rest = "."
-	}
+	rest = cmp.Or(rest, ".")
 	if isSymlink(dir, rest) { // O_PATH would open the link itself
 		return -1, unix.ELOOP
 	}

@@ -2,10 +2,10 @@ package workspace
 
 import (
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -38,11 +38,7 @@ func (l *dirLocks) lockDirs(dirs []*os.File) (unlock func(), err error) {
 		}
 		byID[id] = dir
 	}
-	ids := make([]string, 0, len(byID))
-	for id := range byID {
-		ids = append(ids, id)
-	}
-	slices.SortFunc(ids, strings.Compare)
+	ids := slices.Sorted(maps.Keys(byID))
 	var undo []func()
 	unlock = func() {
 		for _, f := range slices.Backward(undo) {

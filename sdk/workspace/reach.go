@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/picoclaw/picoclaw/internal/paths"
@@ -170,12 +171,7 @@ func (w *Workspace) isWhitelisted(access guard.AccessKind, real string) bool {
 }
 
 func matchesAnyPattern(patterns []*regexp.Regexp, path string) bool {
-	for _, re := range patterns {
-		if re.MatchString(path) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(patterns, func(re *regexp.Regexp) bool { return re.MatchString(path) })
 }
 
 // isInAllowedPaths reports whether the policy's Paths contain a path. An empty Paths allows all.
@@ -213,8 +209,7 @@ func rewordRootError(err error, path string) error {
 
 // isEscapeError reports whether os.Root refused a path that leads outside. Package os does not export that error.
 func isEscapeError(err error) bool {
-	var p *fs.PathError
-	if errors.As(err, &p) {
+	if p, ok := errors.AsType[*fs.PathError](err); ok {
 		err = p.Err
 	}
 	return err.Error() == "path escapes from parent"

@@ -93,8 +93,7 @@ func (w *Workspace) removeDir(ctx context.Context, t *changeTarget) error {
 // explainRootChangeError replaces the error of moving or deleting an allowed directory itself by a refusal. It returns
 // other errors unchanged.
 func explainRootChangeError(err error, path string) error {
-	var what notRegularFileError
-	if errors.As(err, &what) && fs.FileMode(what).IsDir() {
+	if what, ok := errors.AsType[notRegularFileError](err); ok && fs.FileMode(what).IsDir() {
 		return newRefusal(path, "workspace.root", fmt.Sprintf("access denied: %s is the workspace itself", path))
 	}
 	return err

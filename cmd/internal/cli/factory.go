@@ -5,6 +5,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -65,13 +66,7 @@ func (f *Factory) HasExplicitConfigFile() bool {
 // NewLogger returns a logger with the level and format of the flags, or else of the configuration. It writes to
 // standard error, because standard output is for results.
 func (f *Factory) NewLogger(cfg *config.Config) (hclog.Logger, error) {
-	level, format := f.LogLevel, f.LogFormat
-	if level == "" {
-		level = cfg.Log().Level
-	}
-	if format == "" {
-		format = cfg.Log().Format
-	}
+	level, format := cmp.Or(f.LogLevel, cfg.Log().Level), cmp.Or(f.LogFormat, cfg.Log().Format)
 	// Plugins log as the host does; they read the variable.
 	if err := os.Setenv("PICOCLAW_LOG_LEVEL", level); err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"sync"
@@ -92,10 +93,7 @@ func (p *Progress) redrawLoop() {
 
 // drawLine draws the line unless the display is paused.
 func (p *Progress) drawLine() {
-	width := p.out.Width()
-	if width == 0 {
-		width = 80
-	}
+	width := cmp.Or(p.out.Width(), 80)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.paused > 0 {

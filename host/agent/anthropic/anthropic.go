@@ -3,6 +3,7 @@
 package anthropic
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 
@@ -31,9 +32,7 @@ type Model struct {
 
 // New returns a model.
 func New(o Options) (*Model, error) {
-	if o.BaseURL == "" {
-		o.BaseURL = DefaultBaseURL
-	}
+	o.BaseURL = cmp.Or(o.BaseURL, DefaultBaseURL)
 	header := map[string]string{"Anthropic-Version": protocolVersion}
 	if o.Key != "" {
 		header["X-Api-Key"] = o.Key

@@ -70,9 +70,7 @@ func (a *replyAssembler) endCall(id, text string, failed bool) {
 // buildReply returns the reply after the program has succeeded.
 func (a *replyAssembler) buildReply() (*agent.ModelReply, error) {
 	a.usage.Calls = a.callCount
-	if a.stop == "" {
-		a.stop = agent.StopEnded
-	}
+	a.stop = cmp.Or(a.stop, agent.StopEnded)
 	text := strings.Join(a.texts, "\n\n")
 	return &agent.ModelReply{Message: agent.Message{Role: agent.Assistant, Text: text}, Usage: a.usage, Stop: a.stop}, nil
 }

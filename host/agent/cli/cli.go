@@ -128,8 +128,7 @@ func (c *ProgramModel) Generate(ctx context.Context, r agent.ModelRequest, onTex
 
 // explainKeyError adds a hint about the configuration of the secret, if the provider rejected the key.
 func (c *ProgramModel) explainKeyError(err error) error {
-	var failed *agent.ModelError
-	if errors.As(err, &failed) && c.options.Secret == c.vendor.keyVariable && c.vendor.secretFormat != "" &&
+	if failed, ok := errors.AsType[*agent.ModelError](err); ok && c.options.Secret == c.vendor.keyVariable && c.vendor.secretFormat != "" &&
 		(failed.Status == http.StatusUnauthorized || strings.Contains(failed.Message, "API key")) {
 		failed.Message += fmt.Sprintf("; is secrets.%s.as %s, as %s sends it?", c.options.Secret, c.vendor.secretFormat, c.vendor.program)
 	}

@@ -2,6 +2,7 @@ package openai
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -216,9 +217,7 @@ func (a *replyAssembler) addCallPiece(raw json.RawMessage) error {
 	if piece.Index != nil {
 		a.callsByIndex[*piece.Index] = c
 	}
-	if c.id == "" {
-		c.id = piece.ID
-	}
+	c.id = cmp.Or(c.id, piece.ID)
 	if c.name != name {
 		c.name += name
 	}

@@ -4,6 +4,7 @@
 package openai
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"strings"
@@ -28,9 +29,7 @@ type Model struct {
 
 // New returns a model.
 func New(o Options) (*Model, error) {
-	if o.BaseURL == "" {
-		o.BaseURL = DefaultBaseURL
-	}
+	o.BaseURL = cmp.Or(o.BaseURL, DefaultBaseURL)
 	header := map[string]string{}
 	if o.Key != "" {
 		header["Authorization"] = "Bearer " + o.Key

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -78,9 +79,7 @@ func NewManifest(p Plugin) (*pluginpb.Manifest, error) {
 
 		FullNames: p.FullNames,
 	}
-	if m.Grants.Workspace == "" {
-		m.Grants.Workspace = pluginpb.NoWorkspace
-	}
+	m.Grants.Workspace = cmp.Or(m.Grants.Workspace, pluginpb.NoWorkspace)
 	if p.Config != nil {
 		s, err := schema.InferConfig(p.Config)
 		if err != nil {

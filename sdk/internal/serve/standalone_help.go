@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -56,10 +57,7 @@ func printToolHelp(w io.Writer, spec *pluginpb.ToolSpec) error {
 
 // describeArgument returns the type, limits and meaning of an argument.
 func describeArgument(name string, input, p *jsonschema.Schema) []string {
-	kind := p.Type
-	if kind == "" {
-		kind = strings.Join(p.Types, " or ")
-	}
+	kind := cmp.Or(p.Type, strings.Join(p.Types, " or "))
 	if slices.Contains(input.Required, name) {
 		kind += ", required"
 	}

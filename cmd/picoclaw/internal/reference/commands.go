@@ -2,6 +2,7 @@ package reference
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -86,12 +87,7 @@ func sharedFlags(commands []*cobra.Command) []*pflag.Flag {
 }
 
 func containsFlag(flags []*pflag.Flag, name string) bool {
-	for _, f := range flags {
-		if f.Name == name {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(flags, func(f *pflag.Flag) bool { return f.Name == name })
 }
 
 // writeCommand writes the section of a command: synopsis, purpose and flags.
@@ -147,12 +143,7 @@ func writeFlags(b *strings.Builder, cmd *cobra.Command, shared []*pflag.Flag) {
 }
 
 func isSharedFlag(f *pflag.Flag, shared []*pflag.Flag) bool {
-	for _, s := range shared {
-		if f.Name == s.Name && f.Usage == s.Usage {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(shared, func(s *pflag.Flag) bool { return f.Name == s.Name && f.Usage == s.Usage })
 }
 
 // formatFlag returns the list item about a flag.

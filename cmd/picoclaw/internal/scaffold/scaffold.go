@@ -7,6 +7,7 @@
 package scaffold
 
 import (
+	"cmp"
 	"embed"
 	"errors"
 	"fmt"
@@ -52,9 +53,7 @@ func (p PluginSpec) Create() (names []string, err error) {
 	if err = p.Validate(); err != nil {
 		return nil, err
 	}
-	if p.Module == "" {
-		p.Module = "example.com/" + p.ID
-	}
+	p.Module = cmp.Or(p.Module, "example.com/"+p.ID)
 	parent := filepath.Dir(p.Dir)
 	if err = os.MkdirAll(parent, 0o755); err != nil {
 		return nil, err

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -149,12 +150,7 @@ func (c *toolTester) testConcurrentCalls(ctx context.Context) {
 
 // answeringTools returns the sorted names of the tools that answered an earlier call.
 func (c *toolTester) answeringTools() []string {
-	var names []string
-	for name := range c.samples {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
+	return slices.Sorted(maps.Keys(c.samples))
 }
 
 // sampleArguments returns minimal arguments that fit a tool's schema.

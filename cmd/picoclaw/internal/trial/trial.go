@@ -4,6 +4,7 @@
 package trial
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -55,9 +56,7 @@ type pluginTrial struct {
 
 // TestPlugin checks a plugin package and calls its tools. Faults of the plugin are findings, not errors.
 func TestPlugin(ctx context.Context, o TrialOptions) (found []Finding, err error) {
-	if o.Logger == nil {
-		o.Logger = hclog.NewNullLogger()
-	}
+	o.Logger = cmp.Or(o.Logger, hclog.NewNullLogger())
 	dir, err := os.MkdirTemp("", "picoclaw-trial-")
 	if err != nil {
 		return nil, err

@@ -5,6 +5,7 @@
 package getopt
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -201,10 +202,8 @@ func (a *ParsedArgs) addOption(opt ParsedOption) { a.Options = append(a.Options,
 // HasOption reports whether one of the options is present, also abbreviated.
 func (a ParsedArgs) HasOption(names ...string) bool {
 	for _, opt := range a.Options {
-		for _, name := range names {
-			if opt.HasName(name) {
-				return true
-			}
+		if slices.ContainsFunc(names, opt.HasName) {
+			return true
 		}
 	}
 	return false

@@ -1,6 +1,7 @@
 package programs
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/getopt"
@@ -24,9 +25,7 @@ const anyProgramName = "*"
 // belong to the verb or the program.
 func parseProgramCall(name string, texts []string) programCall {
 	c := programCall{name: name, texts: texts, entry: loadTable()[name]}
-	if c.entry == nil {
-		c.entry = loadTable()[anyProgramName]
-	}
+	c.entry = cmp.Or(c.entry, loadTable()[anyProgramName])
 	for from := 0; ; {
 		spec := c.entry.optionSpec()
 		if len(c.entry.verbs) == 0 {
@@ -227,9 +226,7 @@ func resolveRelativePaths(uses []ArgumentUse) []ArgumentUse {
 		case Path, Read, Write, List, Delete, Script:
 			u.Text = joinPath(dir, u.Text)
 		case Command:
-			if u.Dir == "" {
-				u.Dir = dir
-			}
+			u.Dir = cmp.Or(u.Dir, dir)
 		}
 	}
 	return uses

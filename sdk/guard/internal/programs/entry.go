@@ -1,6 +1,7 @@
 package programs
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -75,9 +76,7 @@ var kindsByName = map[string]ArgumentKind{
 // parseOperandRoles parses the field Operands into roles, and prepares the option spec.
 func (e *programEntry) parseOperandRoles() {
 	e.verbs = map[string]*programEntry{}
-	if e.Operands == "" {
-		e.Operands = "path..."
-	}
+	e.Operands = cmp.Or(e.Operands, "path...")
 	for word := range strings.FieldsSeq(e.Operands) {
 		name, repeat := strings.CutSuffix(word, "...")
 		e.roles = append(e.roles, operandRole{kindsByName[name], repeat})
@@ -99,12 +98,8 @@ func (e *programEntry) cloneWithoutVerbs() *programEntry {
 // inheritFields sets empty fields of a verb from its parent.
 func (e *programEntry) inheritFields(parent *programEntry) {
 	e.parent = parent
-	if e.Lang == "" {
-		e.Lang = parent.Lang
-	}
-	if e.Handler == "" {
-		e.Handler = parent.Handler
-	}
+	e.Lang = cmp.Or(e.Lang, parent.Lang)
+	e.Handler = cmp.Or(e.Handler, parent.Handler)
 	if e.Style == "" && parent.Style != "stop" {
 		e.Style = parent.Style
 	}

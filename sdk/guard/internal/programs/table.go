@@ -1,6 +1,7 @@
 package programs
 
 import (
+	"cmp"
 	"embed"
 	"encoding/json"
 	"fmt"
@@ -49,9 +50,7 @@ func indexEntries(list []*programEntry) map[string]*programEntry {
 			continue
 		}
 		for name := range strings.FieldsSeq(e.Program) {
-			if e.firstName == "" {
-				e.firstName = name
-			}
+			e.firstName = cmp.Or(e.firstName, name)
 			m[name] = e
 		}
 		for name := range strings.FieldsSeq(e.Alias) {

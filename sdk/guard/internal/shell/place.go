@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"cmp"
 	"path/filepath"
 	"strings"
 
@@ -110,10 +111,7 @@ func (in *Interpreter) interpretCd(c *SimpleCommand, st *shellState, args []stri
 	target := ""
 	switch {
 	case len(operands) == 0:
-		target = st.Get("HOME").String()
-		if target == "" {
-			target = Unknown
-		}
+		target = cmp.Or(st.Get("HOME").String(), Unknown)
 	case operands[0] == "-":
 		if target = st.oldDir; target == "" {
 			target = "/" + Unknown // the previous directory of the shell

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -146,9 +147,7 @@ func showAgent(f *cli.Factory, id string, output cli.OutputFormat) error {
 	if err != nil {
 		return err
 	}
-	if id == "" {
-		id = cfg.AgentIDs()[0]
-	}
+	id = cmp.Or(id, cfg.AgentIDs()[0])
 	agent, err := cfg.ResolveAgent(id)
 	if err != nil {
 		return cli.StartError(err) // as for --agent: no host has such an agent

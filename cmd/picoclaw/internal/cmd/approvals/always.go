@@ -1,6 +1,7 @@
 package approvals
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -96,9 +97,7 @@ func findAllowPatternSetting(cfg *config.Config, agent string) (key, file string
 			key = s.Key
 		}
 	}
-	if file == "" {
-		file = filepath.Join(cfg.Home().Path, "config.json")
-	}
+	file = cmp.Or(file, filepath.Join(cfg.Home().Path, "config.json"))
 	if ext := filepath.Ext(file); ext != ".json" && ext != ".jsonc" {
 		return "", "", fmt.Errorf("%s is not JSON", file)
 	}

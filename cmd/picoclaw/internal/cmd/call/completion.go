@@ -1,6 +1,7 @@
 package call
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 	"slices"
@@ -88,9 +89,7 @@ func completeFiles(dir, typed, prefix string) []cobra.Completion {
 	if !filepath.IsAbs(parent) {
 		at = filepath.Join(dir, parent)
 	}
-	if at == "" {
-		at = "."
-	}
+	at = cmp.Or(at, ".")
 	entries, err := os.ReadDir(at)
 	if err != nil {
 		return nil

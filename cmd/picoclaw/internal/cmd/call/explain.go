@@ -128,10 +128,7 @@ type reasonSpan struct {
 // newExplanation describes a decision; a call that cannot be parsed is denied.
 func newExplanation(d guard.Decision, e *session.Error) decisionExplanation {
 	if e != nil {
-		rule := e.Rule
-		if rule == "" {
-			rule = e.Code
-		}
+		rule := cmp.Or(e.Rule, e.Code)
 		return decisionExplanation{Decision: guard.Deny.String(), Rule: rule, Reason: e.Message, Hint: e.Hint}
 	}
 	out := decisionExplanation{Decision: d.Verdict.String(), Rule: d.Rule, Reason: d.Reason, Hint: d.Hint,

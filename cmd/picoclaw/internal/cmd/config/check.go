@@ -274,10 +274,7 @@ func (o *CheckOptions) printResult(result checkResult) error {
 		fmt.Fprintln(out, out.Paint(terminal.Doubt, "warning:"), f.text)
 	}
 	if result.OK {
-		what := result.File
-		if what == "" {
-			what = "the built-in configuration"
-		}
+		what := cmp.Or(result.File, "the built-in configuration")
 		fmt.Fprintf(out, "%s %s, agents: %s\n", out.Paint(terminal.Good, "ok:"), what, strings.Join(result.Agents, ", "))
 	}
 	return nil

@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -66,10 +67,7 @@ type newPluginResult struct {
 }
 
 func (o *NewOptions) createPlugin() error {
-	dir := o.dir
-	if dir == "" {
-		dir = o.id
-	}
+	dir := cmp.Or(o.dir, o.id)
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return cli.FailedError(err)

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"text/template"
@@ -221,10 +222,8 @@ func (m *initResult) printSummary(out *terminal.Writer) {
 		fmt.Fprintf(out, "%-11s %s%s\n", out.Paint(terminal.Bold, name+":"), value, note)
 	}
 	state := func(path string) string {
-		for _, file := range m.created {
-			if file == path {
-				return "created"
-			}
+		if slices.Contains(m.created, path) {
+			return "created"
 		}
 		return "existing"
 	}
