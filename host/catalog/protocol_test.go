@@ -40,8 +40,8 @@ func TestPluginOfOlderProtocolIsAProblem(t *testing.T) {
 	lock := store.LockFile{Version: 1, Plugins: map[string]*store.InstalledPlugin{}}
 	for id, program := range map[string]string{"installed": "", "server": "mcp"} {
 		sum := sha256.Sum256(writePlugin(t, s.VersionDir(id, "1.0.0"), id, 1))
-		lock.Plugins[id] = &store.InstalledPlugin{Version: "1.0.0", Binary: id, Program: program,
-			Files: map[string]string{pluginpb.ManifestFile: hex.EncodeToString(sum[:]), id: "0"}}
+		lock.Plugins[id] = &store.InstalledPlugin{PluginVersion: store.PluginVersion{Version: "1.0.0", Binary: id,
+			Program: program, Files: map[string]string{pluginpb.ManifestFile: hex.EncodeToString(sum[:]), id: "0"}}}
 	}
 	data, err := json.Marshal(lock)
 	if err != nil {

@@ -139,7 +139,7 @@ func (c *Catalog) addInstalledPlugin(from PluginSources, id string, pin *store.I
 	if known := c.findPlugin(id); known != nil {
 		return fmt.Errorf("plugin %s is built in and can't be replaced", id)
 	}
-	m, err := s.ReadManifest(id, pin)
+	m, err := s.ReadManifest(id, &pin.PluginVersion)
 	if err != nil {
 		return err
 	}

@@ -66,7 +66,7 @@ func (s *Inventory) newServerInfo(id string, pin *store.InstalledPlugin) ServerI
 		out.State, out.Why = BrokenState, err.Error()
 		return out
 	}
-	text, err := s.Store.ReadVerifiedFile(id, pin, mcpservers.DefinitionFile)
+	text, err := s.Store.ReadVerifiedFile(id, &pin.PluginVersion, mcpservers.DefinitionFile)
 	if err != nil {
 		return fail(err)
 	}
@@ -75,12 +75,12 @@ func (s *Inventory) newServerInfo(id string, pin *store.InstalledPlugin) ServerI
 		return fail(err)
 	}
 	out.Server, out.Package, out.Tools = spec.SourceForDisplay(), fetched, names
-	old, err := s.Store.ReadManifest(id, pin)
+	old, err := s.Store.ReadManifest(id, &pin.PluginVersion)
 	if err != nil {
 		return fail(err)
 	}
 	if pin.Waiting != nil {
-		next, readErr := s.Store.ReadWaitingManifest(id, pin)
+		next, readErr := s.Store.ReadManifest(id, pin.Waiting)
 		if readErr != nil {
 			return fail(readErr)
 		}
@@ -151,8 +151,8 @@ func (s *Inventory) readUnacceptedTools(id string) []byte {
 }
 
 // ApprovedSpec returns the settings with which the operator added a server.
-func (s *Inventory) ApprovedSpec(name string, pin *store.InstalledPlugin) (mcpservers.ServerSpec, error) {
-	text, err := s.Store.ReadVerifiedFile(name, pin, mcpservers.DefinitionFile)
+func (s *Inventory) ApprovedSpec(name string, v *store.PluginVersion) (mcpservers.ServerSpec, error) {
+	text, err := s.Store.ReadVerifiedFile(name, v, mcpservers.DefinitionFile)
 	if err != nil {
 		return mcpservers.ServerSpec{}, err
 	}
@@ -166,15 +166,14 @@ func (s *Inventory) ApprovedSpec(name string, pin *store.InstalledPlugin) (mcpse
 // SpecDiff returns the difference between the settings of a server's active version and of the version that waits for
 // approval; empty for plugins that are no servers.
 func (s *Inventory) SpecDiff(name string, pin *store.InstalledPlugin) (string, error) {
-	next := &store.InstalledPlugin{Version: pin.Waiting.Version, Files: pin.Waiting.Files}
-	if pin.Files[mcpservers.DefinitionFile] == "" || next.Files[mcpservers.DefinitionFile] == "" {
+	if pin.Files[mcpservers.DefinitionFile] == "" || pin.Waiting.Files[mcpservers.DefinitionFile] == "" {
 		return "", nil
 	}
-	before, err := s.ApprovedSpec(name, pin)
+	before, err := s.ApprovedSpec(name, &pin.PluginVersion)
 	if err != nil {
 		return "", err
 	}
-	now, err := s.ApprovedSpec(name, next)
+	now, err := s.ApprovedSpec(name, pin.Waiting)
 	if err != nil {
 		return "", err
 	}

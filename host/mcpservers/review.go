@@ -121,11 +121,11 @@ func RebuildWithGrants(s *store.Store, id string, pin *store.InstalledPlugin, sp
 	if err := spec.Validate(); err != nil {
 		return nil, err
 	}
-	manifest, err := s.ReadManifest(id, pin)
+	manifest, err := s.ReadManifest(id, &pin.PluginVersion)
 	if err != nil {
 		return nil, err
 	}
-	text, err := s.ReadVerifiedFile(id, pin, DefinitionFile)
+	text, err := s.ReadVerifiedFile(id, &pin.PluginVersion, DefinitionFile)
 	if err != nil {
 		return nil, err
 	}

@@ -40,7 +40,8 @@ func TestFailedCallOfServerNamesMissingGrants(t *testing.T) {
 		"[Errno 2] No such file or directory: '/workspace/missing'":                             "",
 	} {
 		p := &catalog.Plugin{Manifest: &pluginpb.Manifest{ID: "s"},
-			Pin: &store.InstalledPlugin{Program: "mcp", Grants: pluginpb.Grant{Programs: []string{"python3"}}}}
+			Pin: &store.InstalledPlugin{PluginVersion: store.PluginVersion{Program: "mcp"},
+				Grants: pluginpb.Grant{Programs: []string{"python3"}}}}
 		r := &Result{Err: &Error{Message: message}}
 		if r.addMissingGrantHints(p, nil); (r.Text != "") != (want != "") || !strings.Contains(r.Text, want) ||
 			strings.Count(r.Text, "--network") > 1 {
@@ -56,8 +57,8 @@ func TestFailedCallOfServerNamesMissingGrants(t *testing.T) {
 
 func TestRefusedHostsOfServerAreNamedAsGrants(t *testing.T) {
 	t.Parallel()
-	p := &catalog.Plugin{Manifest: &pluginpb.Manifest{ID: "s"}, Pin: &store.InstalledPlugin{Program: "mcp",
-		Grants: pluginpb.Grant{Network: true, Hosts: []string{"a.test", "localhost:5432"}}}}
+	p := &catalog.Plugin{Manifest: &pluginpb.Manifest{ID: "s"}, Pin: &store.InstalledPlugin{
+		PluginVersion: store.PluginVersion{Program: "mcp"}, Grants: pluginpb.Grant{Network: true, Hosts: []string{"a.test", "localhost:5432"}}}}
 	refused := []string{
 		"network: refused b.test; setting network.allow", "network: refused a.test:22, which is allowed on port 80; setting network.allow",
 		"network: refused 10.0.0.5:8080; setting network.allow; for this call or another that ran at the same time",

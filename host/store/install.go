@@ -21,26 +21,22 @@ import (
 // operator must have approved it.
 func (s *Store) InstallPackage(p *StagedPackage) error {
 	return s.moveIntoStore(p, func(l *LockFile) {
-		l.Plugins[p.Manifest.ID] = &InstalledPlugin{
-			Version: p.Manifest.Version, Binary: p.Binary, Program: p.Program, Files: p.Files, Data: p.Data, Grants: p.Manifest.Grants,
-			Agents: p.Agents, Declared: p.Declared, Source: p.Source, Signer: p.Signer, Installed: time.Now().UTC().Truncate(time.Second),
-		}
+		l.Plugins[p.Manifest.ID] = newInstalledPlugin(p.PluginVersion, p.Manifest)
 	})
 }
 
 // AddWaitingVersion adds a package to the store as the waiting version of an installed plugin.
 func (s *Store) AddWaitingVersion(p *StagedPackage) error {
-	return s.moveIntoStore(p, func(l *LockFile) {
-		l.Plugins[p.Manifest.ID].Waiting = &PendingVersion{
-			Version: p.Manifest.Version, Binary: p.Binary, Program: p.Program, Files: p.Files, Data: p.Data,
-			Agents: p.Agents, Declared: p.Declared, Source: p.Source, Signer: p.Signer,
-		}
-	})
+	return s.moveIntoStore(p, func(l *LockFile) { l.Plugins[p.Manifest.ID].Waiting = &p.PluginVersion })
+}
+
+func newInstalledPlugin(v PluginVersion, m *pluginpb.Manifest) *InstalledPlugin {
+	return &InstalledPlugin{PluginVersion: v, Grants: m.Grants, Installed: time.Now().UTC().Truncate(time.Second)}
 }
 
 // moveIntoStore moves the files of a package into the store, and changes the lock file under the same lock.
 func (s *Store) moveIntoStore(p *StagedPackage, change func(*LockFile)) error {
-	id, version := p.Manifest.ID, p.Manifest.Version
+	id, version := p.Manifest.ID, p.Version
 	return s.updateLockFile(func(l *LockFile) error {
 		to := s.VersionDir(id, version)
 		if pin := l.Plugins[id]; pin != nil && pin.Version == version &&
@@ -73,14 +69,11 @@ func (s *Store) ActivateWaitingVersion(id string) (*InstalledPlugin, error) {
 		if pin == nil || pin.Waiting == nil {
 			return fmt.Errorf("no version of plugin %s waits", id)
 		}
-		m, err := s.readVerifiedManifest(id, pin.Waiting.Version, pin.Waiting.Files)
+		m, err := s.ReadManifest(id, pin.Waiting)
 		if err != nil {
 			return err
 		}
-		w := pin.Waiting
-		*pin = InstalledPlugin{Version: w.Version, Binary: w.Binary, Program: w.Program, Files: w.Files, Data: w.Data,
-			Grants: m.Grants, Agents: w.Agents, Declared: w.Declared, Source: w.Source, Signer: w.Signer,
-			Installed: time.Now().UTC().Truncate(time.Second)}
+		*pin = *newInstalledPlugin(*pin.Waiting, m)
 		return nil
 	})
 	return pin, err
@@ -142,30 +135,21 @@ func removeTree(dir string) error {
 	return nil
 }
 
-// ReadManifest returns the verified manifest of a plugin's active version.
-func (s *Store) ReadManifest(id string, pin *InstalledPlugin) (*pluginpb.Manifest, error) {
-	return s.readVerifiedManifest(id, pin.Version, pin.Files)
-}
-
-// ReadWaitingManifest returns the verified manifest of a plugin's waiting version.
-func (s *Store) ReadWaitingManifest(id string, pin *InstalledPlugin) (*pluginpb.Manifest, error) {
-	return s.readVerifiedManifest(id, pin.Waiting.Version, pin.Waiting.Files)
-}
-
-func (s *Store) readVerifiedManifest(id, version string, files map[string]string) (*pluginpb.Manifest, error) {
-	path := filepath.Join(s.VersionDir(id, version), pluginpb.ManifestFile)
+// ReadManifest returns the verified manifest of a version of a plugin.
+func (s *Store) ReadManifest(id string, v *PluginVersion) (*pluginpb.Manifest, error) {
+	path := filepath.Join(s.VersionDir(id, v.Version), pluginpb.ManifestFile)
 	data, err := readLimitedFile(path, maxManifestBytes)
 	if err != nil {
 		return nil, fmt.Errorf("plugin %s: %w; install it again, or remove it with `picoclaw plugin remove %s`", id, err, id)
 	}
-	if hashBytes(data) != files[pluginpb.ManifestFile] {
+	if hashBytes(data) != v.Files[pluginpb.ManifestFile] {
 		return nil, newChangedFileError(id, pluginpb.ManifestFile)
 	}
 	m, err := pluginpb.ParseManifest(data)
 	if err != nil {
 		return nil, fmt.Errorf("plugin %s: %w", id, err)
 	}
-	if m.ID != id || m.Version != version {
+	if m.ID != id || m.Version != v.Version {
 		return nil, newChangedFileError(id, pluginpb.ManifestFile)
 	}
 	return m, nil

@@ -29,33 +29,25 @@ type LockFile struct {
 	Off     []DisableRule               `json:"off,omitempty"` // disabled tools
 }
 
-// InstalledPlugin is the active version of a plugin, with the grants and agents that the operator approved.
+// InstalledPlugin is the active version of a plugin, with the grants that the operator approved.
 type InstalledPlugin struct {
-	Version   string            `json:"version"`
-	Binary    string            `json:"binary"`             // the program's path in the version's directory
-	Program   string            `json:"program,omitempty"`  // bundled program to run instead
-	Files     map[string]string `json:"files"`              // SHA-256 of every file by slash-separated path
-	Data      string            `json:"data,omitempty"`     // SHA-256 of everything below data/
-	Agents    []string          `json:"agents,omitempty"`   // all if empty
-	Grants    pluginpb.Grant    `json:"grants"`             // given by the operator
-	Source    string            `json:"source"`             // where it was installed from
-	Declared  string            `json:"declared,omitempty"` // digest of its configuration section; empty without one
-	Signer    string            `json:"signer,omitempty"`   // id of the signing key
-	Installed time.Time         `json:"installed"`
-	Waiting   *PendingVersion   `json:"waiting,omitempty"`
+	PluginVersion
+	Grants    pluginpb.Grant `json:"grants"` // given by the operator
+	Installed time.Time      `json:"installed"`
+	Waiting   *PluginVersion `json:"waiting,omitempty"` // another version, which waits for approval
 }
 
-// PendingVersion is another version of an installed plugin, which waits for approval.
-type PendingVersion struct {
+// PluginVersion is a version of a plugin in the store.
+type PluginVersion struct {
 	Version  string            `json:"version"`
-	Binary   string            `json:"binary"`
-	Program  string            `json:"program,omitempty"`
-	Agents   []string          `json:"agents,omitempty"`
-	Files    map[string]string `json:"files"`
-	Data     string            `json:"data,omitempty"`
-	Declared string            `json:"declared,omitempty"`
-	Source   string            `json:"source"`
-	Signer   string            `json:"signer,omitempty"`
+	Binary   string            `json:"binary"`             // program for this machine, relative to the version's directory
+	Program  string            `json:"program,omitempty"`  // id of a bundled program to run instead
+	Files    map[string]string `json:"files"`              // SHA-256 of every file outside data/ by slash-separated path
+	Data     string            `json:"data,omitempty"`     // SHA-256 of all data; empty if none
+	Agents   []string          `json:"agents,omitempty"`   // approved agents; all if empty
+	Source   string            `json:"source"`             // where it was installed from
+	Declared string            `json:"declared,omitempty"` // digest of its configuration section; empty without one
+	Signer   string            `json:"signer,omitempty"`   // id of the signing key
 }
 
 // newLockFile returns an empty lock file in memory.

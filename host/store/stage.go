@@ -27,15 +27,8 @@ const (
 // StagedPackage is a plugin to install. Its files are in the store's staging directory, so that the inspected files are
 // the installed ones. Call Discard if it is not installed.
 type StagedPackage struct {
+	PluginVersion
 	Manifest *pluginpb.Manifest
-	Binary   string            // program for this machine, relative to the directory
-	Program  string            // id of a bundled program to run instead
-	Files    map[string]string // SHA-256 of every file outside data/
-	Data     string            // SHA-256 of all data; empty if none
-	Agents   []string          // all if empty
-	Source   string
-	Declared string // digest of its configuration section; empty without one
-	Signer   string // id of the signing key; may be empty
 
 	dir string
 }
@@ -78,7 +71,7 @@ func (s *Store) StagePackageFunc(source string, fill func(*StagedPackage) error)
 	if err != nil {
 		return nil, err
 	}
-	p := &StagedPackage{Source: source, dir: dir}
+	p := &StagedPackage{PluginVersion: PluginVersion{Source: source}, dir: dir}
 	err = fill(p)
 	if err == nil {
 		err = p.loadManifest()
@@ -119,8 +112,8 @@ func (p *StagedPackage) loadManifest() error {
 	if err = p.Manifest.Protocol.Check(); err != nil {
 		return err
 	}
-	if !isSafePathElement(p.Manifest.Version) {
-		return fmt.Errorf("its version %q is no version, such as 1.2.0", p.Manifest.Version)
+	if p.Version = p.Manifest.Version; !isSafePathElement(p.Version) {
+		return fmt.Errorf("its version %q is no version, such as 1.2.0", p.Version)
 	}
 	if p.Files, p.Data, err = hashPackageFiles(p.dir); err != nil {
 		return err

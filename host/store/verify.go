@@ -129,13 +129,13 @@ func copyVerifiedFile(root *os.Root, name, to, want string) error {
 	return nil
 }
 
-// ReadVerifiedFile returns a verified file of an installed plugin.
-func (s *Store) ReadVerifiedFile(id string, pin *InstalledPlugin, name string) ([]byte, error) {
-	data, err := readLimitedFile(filepath.Join(s.VersionDir(id, pin.Version), filepath.FromSlash(name)), maxManifestBytes)
+// ReadVerifiedFile returns a verified file of a version of a plugin.
+func (s *Store) ReadVerifiedFile(id string, v *PluginVersion, name string) ([]byte, error) {
+	data, err := readLimitedFile(filepath.Join(s.VersionDir(id, v.Version), filepath.FromSlash(name)), maxManifestBytes)
 	if err != nil {
 		return nil, fmt.Errorf("plugin %s: %w; install it again", id, err)
 	}
-	if hashBytes(data) != pin.Files[name] {
+	if hashBytes(data) != v.Files[name] {
 		return nil, newChangedFileError(id, name)
 	}
 	return data, nil

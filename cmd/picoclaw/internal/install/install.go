@@ -80,7 +80,7 @@ func (o *Options) PrintResult(r InstallResult) error {
 func (o *Options) UpdatePlugin(s *PluginInventory, p *store.StagedPackage, pin *store.InstalledPlugin) error {
 	id := p.Manifest.ID
 	r := InstallResult{ID: id, Version: p.Manifest.Version, Previous: pin.Version}
-	old, err := s.Store.ReadManifest(id, pin)
+	old, err := s.Store.ReadManifest(id, &pin.PluginVersion)
 	if err != nil {
 		return cli.FailedError(err)
 	}
@@ -131,11 +131,11 @@ func (o *Options) AcceptWaitingVersion(s *PluginInventory, id string, pin *store
 	if pin.Waiting == nil {
 		return cli.FailedError(fmt.Errorf("no new version of plugin %s is pending; name its directory or archive", id))
 	}
-	old, err := s.Store.ReadManifest(id, pin)
+	old, err := s.Store.ReadManifest(id, &pin.PluginVersion)
 	if err != nil {
 		return cli.FailedError(err)
 	}
-	next, err := s.Store.ReadWaitingManifest(id, pin)
+	next, err := s.Store.ReadManifest(id, pin.Waiting)
 	if err != nil {
 		return cli.FailedError(err)
 	}

@@ -65,7 +65,7 @@ func (o *GrantOptions) changeGrants() error {
 	if w := pin.Waiting; w != nil && w.Data != pin.Data {
 		return cli.FailedError(fmt.Errorf("version %s of %s is pending and would be lost; accept it first with `picoclaw mcp update %s`", w.Version, o.name, o.name))
 	}
-	approved, err := s.ApprovedSpec(o.name, pin)
+	approved, err := s.ApprovedSpec(o.name, &pin.PluginVersion)
 	if err != nil {
 		return cli.FailedError(err)
 	}

@@ -169,7 +169,7 @@ func printAcceptedGrantsAndTools(s *install.PluginInventory, out *terminal.Write
 	for _, text := range inventory.ExplainGrants(pin.Grants) {
 		fmt.Fprintf(out, "            %s\n", terminal.CleanLine(text))
 	}
-	m, err := s.Store.ReadManifest(server.Name, pin)
+	m, err := s.Store.ReadManifest(server.Name, &pin.PluginVersion)
 	if err != nil {
 		return
 	}

@@ -76,7 +76,7 @@ func (o *sharedServerOptions) rebuildAndInstallServer(ctx context.Context) error
 	pin, err := findServerLockEntry(s, name)
 	var approved mcpservers.ServerSpec
 	if err == nil {
-		if approved, err = s.ApprovedSpec(name, pin); err != nil {
+		if approved, err = s.ApprovedSpec(name, &pin.PluginVersion); err != nil {
 			return cli.FailedError(err)
 		}
 	}
