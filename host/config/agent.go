@@ -75,7 +75,7 @@ func (c *Config) resolveAgentAt(i int) (*AgentConfig, error) {
 		Modules:       entry.Modules,
 		Plugins:       entry.Plugins,
 	}
-	a.Isolation.Enabled = c.isolation
+	a.Isolation.Enabled = c.sections.Isolation.Enabled
 	a.Isolation.ExposePaths = slices.Clone(c.exposed)
 	a.settings = c.agentSettings(i)
 	c.chooseWorkspace(a, i)

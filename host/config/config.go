@@ -30,63 +30,56 @@ import (
 
 // Config is a checked, immutable configuration for concurrent use. Callers own the values that methods return.
 type Config struct {
-	home      Home
-	file      string
-	central   string
-	agents    []map[string]any // own settings of each agent; never empty
-	plugins   map[string]Plugin
-	exposed   []isolation.ExposedPath
-	isolation bool // isolation.enabled
-	audit     Audit
-	log       Log
-	signed    PluginSignatures
-	protect   FileProtection
-	secrets   map[string]Secret
-	servers   map[string]MCPServer
-	models    []Model
-	gateway   Gateway
-	fleet     Fleet
-	approvals Approvals
-	telemetry Telemetry
-	hooks     json.RawMessage
-	shared    map[string]any     // settings for all agents that an agent can override
-	settings  map[string]Setting // explicit settings by key as written
+	home     Home
+	file     string
+	central  string
+	agents   []map[string]any // own settings of each agent; never empty
+	plugins  map[string]Plugin
+	exposed  []isolation.ExposedPath
+	sections sections
+	secrets  map[string]Secret
+	servers  map[string]MCPServer
+	hooks    json.RawMessage
+	shared   map[string]any     // settings for all agents that an agent can override
+	settings map[string]Setting // explicit settings by key as written
 
 	flagWorkspace Setting // from --workspace; may be zero
 	flagAgent     int     // index of its agent
 }
 
+// sections are the sections that are decoded as they are.
+type sections struct {
+	Isolation Isolation        `koanf:"isolation"`
+	Audit     Audit            `koanf:"audit"`
+	Log       Log              `koanf:"log"`
+	Signed    PluginSignatures `koanf:"signatures"`
+	Models    []Model          `koanf:"model_list"`
+	Gateway   Gateway          `koanf:"gateway"`
+	Fleet     Fleet            `koanf:"fleet"`
+	Approvals Approvals        `koanf:"approvals"`
+	Telemetry Telemetry        `koanf:"telemetry"`
+	Workspace struct {
+		Protect FileProtection `koanf:"protect"`
+	} `koanf:"workspace"`
+}
+
 // decodeMergedLayers sets the fields of the configuration from the merged layers.
 func (c *Config) decodeMergedLayers(merged map[string]any) *Error {
 	var all struct {
-		Isolation Isolation                 `koanf:"isolation"`
-		Plugins   map[string]map[string]any `koanf:"plugins"`
-		Audit     Audit                     `koanf:"audit"`
-		Log       Log                       `koanf:"log"`
-		Signed    PluginSignatures          `koanf:"signatures"`
-		Secrets   map[string]map[string]any `koanf:"secrets"`
-		Models    []Model                   `koanf:"model_list"`
-		Gateway   Gateway                   `koanf:"gateway"`
-		Fleet     Fleet                     `koanf:"fleet"`
-		Approvals Approvals                 `koanf:"approvals"`
-		Telemetry Telemetry                 `koanf:"telemetry"`
-		Hooks     map[string]any            `koanf:"hooks"`
-		Tools     struct {
+		sections `koanf:",squash"`
+		Plugins  map[string]map[string]any `koanf:"plugins"`
+		Secrets  map[string]map[string]any `koanf:"secrets"`
+		Hooks    map[string]any            `koanf:"hooks"`
+		Tools    struct {
 			MCP struct {
 				Servers map[string]map[string]any `koanf:"servers"`
 			} `koanf:"mcp"`
 		} `koanf:"tools"`
-		Workspace struct {
-			Protect FileProtection `koanf:"protect"`
-		} `koanf:"workspace"`
 	}
 	if err := decodeStruct(merged, &all); err != nil {
 		return &Error{Problem: err.Error(), err: err}
 	}
-	c.approvals, c.telemetry = all.Approvals, all.Telemetry
-	c.isolation, c.audit, c.log, c.signed = all.Isolation.Enabled, all.Audit, all.Log, all.Signed
-	c.protect = all.Workspace.Protect
-	c.models, c.gateway, c.fleet = all.Models, all.Gateway, all.Fleet
+	c.sections = all.sections
 	var err error
 	if c.hooks, err = json.Marshal(all.Hooks); err != nil {
 		return &Error{Key: "hooks", Problem: err.Error(), err: err}
@@ -200,19 +193,19 @@ func (c *Config) FilePath() string { return c.file }
 func (c *Config) FleetConfigFilePath() string { return c.central }
 
 // IsolationEnabled reports whether isolation.enabled is true.
-func (c *Config) IsolationEnabled() bool { return c.isolation }
+func (c *Config) IsolationEnabled() bool { return c.sections.Isolation.Enabled }
 
 // Audit returns the audit settings.
-func (c *Config) Audit() Audit { return c.audit }
+func (c *Config) Audit() Audit { return c.sections.Audit }
 
 // Log returns the log settings.
-func (c *Config) Log() Log { return c.log }
+func (c *Config) Log() Log { return c.sections.Log }
 
 // PluginSignatures returns the settings for plugin signatures.
-func (c *Config) PluginSignatures() PluginSignatures { return c.signed }
+func (c *Config) PluginSignatures() PluginSignatures { return c.sections.Signed }
 
 // FileProtection returns the settings for protected files.
-func (c *Config) FileProtection() FileProtection { return c.protect }
+func (c *Config) FileProtection() FileProtection { return c.sections.Workspace.Protect }
 
 // Secrets returns the secrets by name.
 func (c *Config) Secrets() map[string]Secret { return maps.Clone(c.secrets) }

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	koanfmaps "github.com/knadh/koanf/maps"
 	"github.com/knadh/koanf/v2"
 
 	"github.com/picoclaw/picoclaw/internal/smallfile"
@@ -110,7 +111,7 @@ func (c *Config) readLayers(options LoadOptions) []*Error {
 	if faults := c.mergeLayers(central, document, environ); len(faults) > 0 {
 		return faults
 	}
-	c.isolation = c.isolation || options.Isolated
+	c.sections.Isolation.Enabled = c.sections.Isolation.Enabled || options.Isolated
 	if options.Workspace != "" {
 		if err := c.applyWorkspaceFlag(options, environ); err != nil {
 			return []*Error{err}
@@ -226,24 +227,15 @@ func (l memoryLayer) ReadBytes() ([]byte, error) {
 
 // defaultValues returns the defaults of all keys that are not in lists or objects by id.
 func (c *Config) defaultValues() map[string]any {
-	out := map[string]any{"plugins": bundledPluginGrants()}
+	flat := map[string]any{}
 	for _, row := range keyTable() {
-		if row.Default == nil || strings.ContainsAny(row.Name, "[<") {
-			continue
+		if row.Default != nil && !strings.ContainsAny(row.Name, "[<") {
+			flat[row.Name] = row.Default
 		}
-		parts := splitKeyName(row.Name)
-		m := out
-		for _, part := range parts[:len(parts)-1] {
-			next, ok := m[part].(map[string]any)
-			if !ok {
-				next = map[string]any{}
-				m[part] = next
-			}
-			m = next
-		}
-		m[parts[len(parts)-1]] = row.Default
 	}
-	out["agents"].(map[string]any)["defaults"].(map[string]any)["workspace"] = c.defaultWorkspacePath("workspace")
+	flat[defaultsPrefix+"workspace"] = c.defaultWorkspacePath("workspace")
+	out := koanfmaps.Unflatten(flat, ".")
+	out["plugins"] = bundledPluginGrants()
 	return out
 }
 

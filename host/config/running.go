@@ -102,28 +102,28 @@ type Telemetry struct {
 }
 
 // Models returns the language models in order.
-func (c *Config) Models() []Model { return slices.Clone(c.models) }
+func (c *Config) Models() []Model { return slices.Clone(c.sections.Models) }
 
 // Gateway returns the gateway settings.
-func (c *Config) Gateway() Gateway { return c.gateway }
+func (c *Config) Gateway() Gateway { return c.sections.Gateway }
 
 // Fleet returns the fleet settings.
 func (c *Config) Fleet() Fleet {
-	f := c.fleet
+	f := c.sections.Fleet
 	f.Trust = slices.Clone(f.Trust)
 	return f
 }
 
 // Approvals returns the settings for approval requests.
 func (c *Config) Approvals() Approvals {
-	a := c.approvals
+	a := c.sections.Approvals
 	a.Origins = slices.Clone(a.Origins)
 	return a
 }
 
 // Telemetry returns the telemetry settings.
 func (c *Config) Telemetry() Telemetry {
-	t := c.telemetry
+	t := c.sections.Telemetry
 	t.Headers = maps.Clone(t.Headers)
 	return t
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -22,7 +23,9 @@ func (s *Store) VerifyPlugin(id string, pin *InstalledPlugin) []error {
 		return []error{fmt.Errorf("plugin %s: %w", id, err)}
 	}
 	var problems []error
-	for _, name := range slices.Sorted(distinctKeys(pin.Files, found)) {
+	all := maps.Clone(found)
+	maps.Copy(all, pin.Files)
+	for _, name := range slices.Sorted(maps.Keys(all)) {
 		if found[name] != pin.Files[name] {
 			problems = append(problems, newChangedFileError(id, name))
 		}
@@ -59,21 +62,6 @@ func (s *Store) VerifyProgram(id string, pin *InstalledPlugin) error {
 		return newChangedFileError(id, pin.Binary)
 	}
 	return nil
-}
-
-func distinctKeys(a, b map[string]string) func(func(string) bool) {
-	return func(yield func(string) bool) {
-		for name := range a {
-			if !yield(name) {
-				return
-			}
-		}
-		for name := range b {
-			if _, twice := a[name]; !twice && !yield(name) {
-				return
-			}
-		}
-	}
 }
 
 // CopyVerifiedFiles copies a plugin's files to a private directory, and checks the copies against files, the hashes in
