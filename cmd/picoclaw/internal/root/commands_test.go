@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/picoclaw/picoclaw/cmd/internal/cli"
+	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/clients"
 )
 
 // Every command says what it does, shows how, and describes its flags.
@@ -44,4 +45,32 @@ func TestEveryCommandHelps(t *testing.T) {
 		}
 	}
 	look(NewRootCommand(&cli.Factory{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard}))
+}
+
+func TestHelpSectionsBelongToCommands(t *testing.T) {
+	root := NewRootCommand(&cli.Factory{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard})
+	for line := range strings.Lines(helpText) {
+		name, isHeading := strings.CutPrefix(strings.TrimSpace(line), "== ")
+		if !isHeading || name == "picoclaw" {
+			continue
+		}
+		if cmd, _, err := root.Find(strings.Fields(name)); err != nil || cli.SubcommandPath(cmd) != name {
+			t.Errorf("there is no command %s (%v)", name, err)
+		}
+	}
+}
+
+func TestHelpOfInitNamesClients(t *testing.T) {
+	root := NewRootCommand(&cli.Factory{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard})
+	cmd, _, err := root.Find([]string{"init"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ids []string
+	for _, c := range clients.AllClients() {
+		ids = append(ids, c.ID)
+	}
+	if !strings.HasSuffix(cmd.Long, "Clients:\n"+strings.Join(ids, ", ")+".") {
+		t.Errorf("the help of init does not name the clients %s", ids)
+	}
 }

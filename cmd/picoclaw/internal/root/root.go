@@ -4,7 +4,6 @@ package root
 import (
 	"context"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -36,16 +35,6 @@ import (
 func NewRootCommand(f *cli.Factory) *cobra.Command {
 	root := cli.ConfigureRoot(f, &cobra.Command{
 		Short: "Let an AI agent work on this machine without trusting it",
-		Long: "Give an AI agent tools for files, search, commands and plugins, under a policy. The guard decides " +
-			"on every call, the workspace and a kernel sandbox confine it, and the audit log records it.",
-		Example: strings.Trim(`
-  picoclaw init                                   set up picoclaw
-  picoclaw tools                                  list the tools of an agent
-  picoclaw call read_file path=go.mod             call a tool
-  picoclaw explain exec command='rm -rf build'    explain a decision
-  picoclaw undo                                   undo the last change
-  picoclaw audit --denied                         list refused calls
-  picoclaw mcp                                    serve tools over MCP`, "\n"),
 	})
 	root.SetHelpCommand(newHelpCommand(root))
 
@@ -66,6 +55,7 @@ func NewRootCommand(f *cli.Factory) *cobra.Command {
 	add("setup", "Setup commands:", setup.NewCmdInit(f, examine, nil), doctor.NewCmdDoctor(f, nil), config.NewCmdConfig(f),
 		agent.NewCmdAgents(f, nil), plugin.NewCmdPlugin(f), completion.NewCmdCompletion(f, nil), versioncmd.NewCmdVersion(f, nil))
 	root.AddCommand(docs.NewCmdDocs(f, nil), doctor.NewCmdSelfTest(f, nil), run.NewCmdSupervisor(f, nil), run.NewCmdTerminalInit(f, nil))
+	addHelp(root)
 	disableFileCompletion(root)
 	return root
 }
@@ -73,9 +63,8 @@ func NewRootCommand(f *cli.Factory) *cobra.Command {
 // newHelpCommand returns the hidden command help, for users who do not know --help.
 func newHelpCommand(root *cobra.Command) *cobra.Command {
 	return &cobra.Command{
-		Use:     "help [COMMAND]",
-		Short:   "Show the help of a command",
-		Example: "  picoclaw help\n  picoclaw help call",
+		Use:   "help [COMMAND]",
+		Short: "Show the help of a command",
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 			return completeSubcommands(root, args)
 		},

@@ -41,22 +41,6 @@ func NewCmdAgent(f *cli.Factory, runF func(*Options) error) *cobra.Command {
 		Use:        "agent",
 		SuggestFor: []string{"chat", "ask"},
 		Short:      "Run an agent: a conversation, or one task with -m",
-		Long: `Run an agent with its configured model (model_list, agents.defaults.model) and
-its tools.
-
-Every tool call passes the guard, the sandbox and the audit log. Without -m this
-is a conversation: Ctrl-C ends a turn, Ctrl-D quits, and decisions that need
-approval are asked here. With -m the agent does one task and prints its final
-answer.
-
-Conversations are saved in the home, below sessions. The same session name
-continues a conversation.`,
-		Example: strings.Trim(`
-  picoclaw agent
-  picoclaw agent -m 'what does this repository do?'
-  picoclaw agent -s review --agent reader -m - < task.md
-  picoclaw agent -m 'fix the tests' --output json
-  picoclaw agent sessions`, "\n"),
 		Args: func(cmd *cobra.Command, args []string) error {
 			if o.once = cmd.Flags().Changed("message"); o.output == cli.JSON && !o.once {
 				return cli.UsageErrorf("--output json needs a task: add -m TASK")

@@ -28,11 +28,10 @@ type AgentsOptions struct {
 func NewCmdAgents(f *cli.Factory, runF func(*AgentsOptions) error) *cobra.Command {
 	o := &AgentsOptions{Factory: f}
 	cmd := &cobra.Command{
-		Use:     "agents",
-		Short:   "List agents",
-		Example: "  picoclaw agents\n  picoclaw agents show main",
-		Args:    cli.NoArguments,
-		RunE:    func(*cobra.Command, []string) error { return listAgents(f, o.output) },
+		Use:   "agents",
+		Short: "List agents",
+		Args:  cli.NoArguments,
+		RunE:  func(*cobra.Command, []string) error { return listAgents(f, o.output) },
 	}
 	f.AddOutputFlag(cmd, &o.output)
 	cmd.AddCommand(NewCmdAgentsShow(f, nil))
@@ -129,11 +128,8 @@ type AgentsShowOptions struct {
 func NewCmdAgentsShow(f *cli.Factory, runF func(*AgentsShowOptions) error) *cobra.Command {
 	o := &AgentsShowOptions{Factory: f}
 	cmd := &cobra.Command{
-		Use:   "show [ID]",
-		Short: "Show an agent's permissions and the settings behind them",
-		Example: strings.Trim(`
-  picoclaw agents show
-  picoclaw agents show guest --output json`, "\n"),
+		Use:               "show [ID]",
+		Short:             "Show an agent's permissions and the settings behind them",
 		Args:              cli.NoArgumentsOr(cli.OneArgumentWithNoun(&o.id, "the id of one agent")),
 		ValidArgsFunction: f.CompleteAgents,
 		RunE:              func(*cobra.Command, []string) error { return showAgent(o.Factory, o.id, o.output) },

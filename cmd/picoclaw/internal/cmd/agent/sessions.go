@@ -45,12 +45,10 @@ type SessionsOptions struct {
 func NewCmdSessions(f *cli.Factory, runF func(*SessionsOptions) error) *cobra.Command {
 	o := &SessionsOptions{Factory: f}
 	cmd := &cobra.Command{
-		Use:     "sessions",
-		Short:   "List an agent's sessions, most recently used first",
-		Long:    "List the saved conversations of an agent. A session is a file of JSON lines in the home, below sessions.",
-		Example: "  picoclaw agent sessions\n  picoclaw agent sessions --agent reader --output json",
-		Args:    cli.NoArguments,
-		RunE:    func(*cobra.Command, []string) error { return o.listSessions() },
+		Use:   "sessions",
+		Short: "List an agent's sessions, most recently used first",
+		Args:  cli.NoArguments,
+		RunE:  func(*cobra.Command, []string) error { return o.listSessions() },
 	}
 	f.AddAgentFlag(cmd, &o.id, "the agent (default: the first one)")
 	f.AddOutputFlag(cmd, &o.output)
@@ -91,12 +89,10 @@ type ForgetOptions struct {
 func NewCmdForget(f *cli.Factory, runF func(*ForgetOptions) error) *cobra.Command {
 	o := &ForgetOptions{Factory: f}
 	cmd := &cobra.Command{
-		Use:     "forget SESSION",
-		Short:   "Delete a session",
-		Long:    "Delete a saved conversation. The agent's calls stay in the audit log.",
-		Example: "  picoclaw agent forget cli:default",
-		Args:    cli.OneArgument(&o.session, "name the session to delete; `picoclaw agent sessions` lists them"),
-		RunE:    func(*cobra.Command, []string) error { return o.deleteSession() },
+		Use:   "forget SESSION",
+		Short: "Delete a session",
+		Args:  cli.OneArgument(&o.session, "name the session to delete; `picoclaw agent sessions` lists them"),
+		RunE:  func(*cobra.Command, []string) error { return o.deleteSession() },
 	}
 	f.AddAgentFlag(cmd, &o.agent, "the agent (default: the first one)")
 	return cli.OverrideRunFunc(cmd, o, runF)

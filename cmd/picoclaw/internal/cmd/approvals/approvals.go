@@ -28,11 +28,8 @@ func NewCmdApprovals(f *cli.Factory, runF func(*Options) error) *cobra.Command {
 		Use:        "approvals",
 		SuggestFor: []string{"approve", "allow", "pending"},
 		Short:      "List and answer approval requests",
-		Long: `List calls that need approval and whose client can't ask for it. They wait for approvals.wait_seconds and are then
-refused. An answer applies to this one call.`,
-		Example: "  picoclaw approvals\n  picoclaw approvals --output json",
-		Args:    cli.NoArguments,
-		RunE:    func(*cobra.Command, []string) error { return v.listRequests() },
+		Args:       cli.NoArguments,
+		RunE:       func(*cobra.Command, []string) error { return v.listRequests() },
 	}
 	f.AddOutputFlag(cmd, &v.output)
 	cmd.AddCommand(NewCmdList(f, nil), NewCmdShow(f, nil), NewCmdAllow(f, nil), NewCmdDeny(f, nil))
@@ -42,11 +39,10 @@ refused. An answer applies to this one call.`,
 func NewCmdList(f *cli.Factory, runF func(*Options) error) *cobra.Command {
 	v := &Options{Factory: f}
 	cmd := &cobra.Command{
-		Use:     "list",
-		Short:   "List approval requests",
-		Example: "  picoclaw approvals list\n  picoclaw approvals list --output json",
-		Args:    cli.NoArguments,
-		RunE:    func(*cobra.Command, []string) error { return v.listRequests() },
+		Use:   "list",
+		Short: "List approval requests",
+		Args:  cli.NoArguments,
+		RunE:  func(*cobra.Command, []string) error { return v.listRequests() },
 	}
 	f.AddOutputFlag(cmd, &v.output)
 	return cli.OverrideRunFunc(cmd, v, runF)
@@ -57,7 +53,6 @@ func NewCmdShow(f *cli.Factory, runF func(*Options) error) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "show ID",
 		Short:             "Show an approval request with the whole call",
-		Example:           "  picoclaw approvals show 5kq2mzra",
 		Args:              v.oneIDArgument(),
 		ValidArgsFunction: cli.NewFirstArgumentCompleter(v.completeIDs),
 		RunE:              func(*cobra.Command, []string) error { return v.showRequest(v.id) },
@@ -75,11 +70,8 @@ type AllowOptions struct {
 func NewCmdAllow(f *cli.Factory, runF func(*AllowOptions) error) *cobra.Command {
 	v := &AllowOptions{Options: Options{Factory: f}}
 	cmd := &cobra.Command{
-		Use:   "allow ID",
-		Short: "Approve a call once",
-		Long: `Approve one call. With --always, also show the setting that allows such calls from now on, and write it if you
-confirm.`,
-		Example:           "  picoclaw approvals allow 5kq2mzra\n  picoclaw approvals allow 5kq2mzra --always",
+		Use:               "allow ID",
+		Short:             "Approve a call once",
 		Args:              v.oneIDArgument(),
 		ValidArgsFunction: cli.NewFirstArgumentCompleter(v.completeIDs),
 		RunE:              func(*cobra.Command, []string) error { return v.runAllow() },
@@ -107,7 +99,6 @@ func NewCmdDeny(f *cli.Factory, runF func(*DenyOptions) error) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "deny ID",
 		Short:             "Deny a call",
-		Example:           "  picoclaw approvals deny 5kq2mzra --why 'ask on Monday'",
 		Args:              v.oneIDArgument(),
 		ValidArgsFunction: cli.NewFirstArgumentCompleter(v.completeIDs),
 		RunE:              func(*cobra.Command, []string) error { return v.runDeny() },

@@ -33,19 +33,7 @@ func NewCmdAudit(f *cli.Factory, runF func(*Options) error) *cobra.Command {
 		Use:        "audit",
 		SuggestFor: []string{"log", "logs"},
 		Short:      "Show the audit log",
-		Long: `Show the calls of agents, latest last: time, origin, tool, decision, rule,
-duration and arguments.
-
-The audit log is $PICOCLAW_HOME/logs/audit.jsonl with rotated files beside it
-(audit.max_size, audit.max_files). Secrets are redacted and long values
-shortened.`,
-		Example: strings.Trim(`
-  picoclaw audit --denied --since 24h
-  picoclaw audit --agent main --tool exec --follow
-  picoclaw audit --limit 0 --output json | jq .args.path
-  picoclaw audit stats --since 7d
-  picoclaw audit verify`, "\n"),
-		RunE: func(cmd *cobra.Command, _ []string) error { return o.runAudit(cmd.Context()) },
+		RunE:       func(cmd *cobra.Command, _ []string) error { return o.runAudit(cmd.Context()) },
 	}
 	addFilterFlags(f, cmd, &o.filter)
 	f.AddOutputFlag(cmd, &o.output)

@@ -23,12 +23,7 @@ func NewCmdExport(f *cli.Factory, runF func(*ExportOptions) error) *cobra.Comman
 	cmd := &cobra.Command{
 		Use:   "export",
 		Short: "Export the audit log",
-		Long: `Write the audit log to standard output: jsonl (JSON Lines without the hash chain), csv, ocsf (API Activity 6003 of the
-Open Cybersecurity Schema Framework 1.3) or cef (Common Event Format).`,
-		Example: strings.Trim(`
-  picoclaw audit export --format csv > calls.csv
-  picoclaw audit export --format ocsf --since 24h`, "\n"),
-		RunE: func(*cobra.Command, []string) error { return o.exportLog() },
+		RunE:  func(*cobra.Command, []string) error { return o.exportLog() },
 	}
 	addFilterFlags(f, cmd, &o.filter)
 	cmd.Flags().StringVar(&o.format, "format", "jsonl", "`format`: "+strings.Join(audit.ExportFormats(), ", "))

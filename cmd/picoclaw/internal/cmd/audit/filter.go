@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -59,12 +58,7 @@ func NewCmdStats(f *cli.Factory, runF func(*Options) error) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "stats",
 		Short: "Summarise calls by tool",
-		Long: `Show for each tool the number of calls, refusals and failures, and the median (p50) and 99th percentile (p99) of the
-duration.`,
-		Example: strings.Trim(`
-  picoclaw audit stats
-  picoclaw audit stats --agent main --since 7d --output json`, "\n"),
-		RunE: func(*cobra.Command, []string) error { return o.showStats() },
+		RunE:  func(*cobra.Command, []string) error { return o.showStats() },
 	}
 	addFilterFlags(f, cmd, &o.filter)
 	f.AddOutputFlag(cmd, &o.output)

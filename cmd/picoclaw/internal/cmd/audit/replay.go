@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -75,15 +74,7 @@ func NewCmdReplay(f *cli.Factory, runF func(*ReplayOptions) error) *cobra.Comman
 	cmd := &cobra.Command{
 		Use:   "replay",
 		Short: "Test a configuration against logged calls",
-		Long: `Decide the logged calls again with the configuration in --config, without making them, and show those with another
-decision. The exit code is 1 if there are any.
-
-Decisions use today's files and no hooks. Calls whose arguments were shortened or redacted can't be decided exactly;
-they are counted separately, and marked ~ if their decision differs.`,
-		Example: strings.Trim(`
-  picoclaw --config new.json audit replay --since 24h
-  picoclaw --config new.json audit replay --agent main --output json`, "\n"),
-		RunE: func(*cobra.Command, []string) error { return o.runReplay() },
+		RunE:  func(*cobra.Command, []string) error { return o.runReplay() },
 	}
 	addFilterFlags(f, cmd, &o.filter)
 	f.AddOutputFlag(cmd, &o.output)

@@ -26,19 +26,8 @@ func NewCmdVerify(f *cli.Factory, runF func(*VerifyOptions) error) *cobra.Comman
 	cmd := &cobra.Command{
 		Use:   "verify",
 		Short: "Verify the hash chain of the audit log",
-		Long: `Verify the hash chain of the audit log, and report the first entry that was changed, removed, inserted or moved. The exit
-code is then 1.
-
-Someone who can write the files could rewrite all of them, or truncate the log. To detect this, save the printed head where
-neither agents nor the host can write, and pass it later with --head. Or pass the receiver of audit.witness with --witness,
-which also distinguishes truncation from rewriting; a URL must answer a GET with the lines it received.`,
-		Example: strings.Trim(`
-  picoclaw audit verify
-  picoclaw audit verify --output json | jq -r .head > head
-  picoclaw audit verify --head "$(cat head)"
-  picoclaw audit verify --witness /mnt/elsewhere/witness.jsonl`, "\n"),
-		Args: cli.NoArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error { return o.runVerify(cmd.Context()) },
+		Args:  cli.NoArguments,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return o.runVerify(cmd.Context()) },
 	}
 	f.AddOutputFlag(cmd, &o.output)
 	cmd.Flags().StringVar(&o.head, "head", "",

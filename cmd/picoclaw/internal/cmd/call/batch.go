@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -35,15 +34,6 @@ func NewCmdBatch(f *cli.Factory, runF func(*BatchOptions) error) *cobra.Command 
 	cmd := &cobra.Command{
 		Use:   "batch",
 		Short: "Call tools from JSON lines on standard input",
-		Long: `Read lines such as
-{"id":1,"tool":"read_file","args":{"path":"go.mod"},"agent":"main"} and write
-one line of JSON with the same id for each. A failed call has an error in its
-answer and does not change the exit code.
-
-With --jobs 1 answers keep the order of the calls.`,
-		Example: strings.Trim(`
-  picoclaw batch < calls.jsonl > answers.jsonl
-  ls | jq -Rc '{tool: "file_stat", args: {path: .}}' | picoclaw batch --jobs 4`, "\n"),
 		Args: func(cmd *cobra.Command, args []string) error {
 			if o.jobs < 1 || o.jobs > 256 {
 				return cli.UsageErrorf("--jobs %d: want 1 to 256", o.jobs)

@@ -41,22 +41,6 @@ func NewCmdCall(f *cli.Factory, runF func(*Options) error) *cobra.Command {
 		Use:        "call TOOL [key=value ...]",
 		SuggestFor: []string{"run", "exec"},
 		Short:      "Call a tool",
-		Long: `Call a tool as the agent would, and print its result. The tool's schema types the values. In a text argument (not a
-path or command), @FILE reads a file, - reads standard input, and @@ is a literal @. Repeat a key for a list, or use
-JSON.
-
-An error is one line that begins with [ERROR]. Lines that begin with | have details, rule: names the rule that refused
-the call, and hint: says what to do.
-
-Exit codes: 0 success, 1 the tool failed or was refused, 2 wrong command line or arguments, 3 picoclaw can't start.`,
-		Example: strings.Trim(`
-  picoclaw call read_file path=go.mod
-  picoclaw call exec command='go test ./...' timeout=120
-  picoclaw call --fleet tls://hub.lan:4222 --agent site read_file path=go.mod
-  picoclaw call write_file path=notes.md content=@draft.md
-  date | picoclaw call append_file path=log.txt content=-
-  picoclaw call write_file --json '{"path":"a.txt","content":"hello\n"}'
-  cat args.json | picoclaw call edit_file --json - --output json`, "\n"),
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return cli.UsageErrorf("name a tool; `picoclaw tools` lists them")

@@ -33,14 +33,8 @@ type ExplainOptions struct {
 func NewCmdExplain(f *cli.Factory, runF func(*ExplainOptions) error) *cobra.Command {
 	o := &ExplainOptions{Factory: f, arguments: callArguments{stdin: f.In}}
 	cmd := &cobra.Command{
-		Use:   "explain TOOL [key=value ...] | explain PATH | explain network HOST",
-		Short: "Explain the decision on a call, a path or a host",
-		Example: strings.Trim(`
-  picoclaw explain read_file path=/etc/hosts
-  picoclaw explain exec --json '{"command":"rm -rf build"}' --output json
-  picoclaw explain --batch < calls.jsonl
-  picoclaw explain /etc/hosts
-  picoclaw explain network api.example.com`, "\n"),
+		Use:               "explain TOOL [key=value ...] | explain PATH | explain network HOST",
+		Short:             "Explain the decision on a call, a path or a host",
 		Args:              o.parseArguments,
 		ValidArgsFunction: completeCall(f),
 		RunE:              func(*cobra.Command, []string) error { return o.runExplain() },

@@ -41,20 +41,8 @@ func NewCmdREPL(f *cli.Factory, runF func(*REPLOptions) error) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "repl",
 		Short: "Call tools interactively, with history and completion",
-		Long: `Read calls in the format of ` + "`picoclaw call`" + ` and print their results, in one session whose plugins keep running. Tab completes tools and arguments, the arrow keys
-browse the history, Ctrl-C cancels a call, Ctrl-D quits.
-
-Quotes and backslashes work as in a shell. Decisions that
-need approval are asked here.
-
-The history is in $PICOCLAW_HOME/repl_history, readable only by you, without lines that begin with a space or look
-like they contain a secret. From a file or a pipe, each line is a call, and the exit code is 1 if one failed.`,
-		Example: strings.Trim(`
-  picoclaw repl
-  picoclaw repl --agent reader
-  echo 'list_dir path=.' | picoclaw repl`, "\n"),
-		Args: cli.NoArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error { return r.runREPL(cmd.Context()) },
+		Args:  cli.NoArguments,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return r.runREPL(cmd.Context()) },
 	}
 	f.AddAgentFlag(cmd, &r.agent, "the agent to call for (default: the first one)")
 	return cli.OverrideRunFunc(cmd, r, runF)

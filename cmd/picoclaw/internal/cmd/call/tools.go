@@ -2,7 +2,6 @@ package call
 
 import (
 	"cmp"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -26,14 +25,8 @@ func NewCmdTools(f *cli.Factory, runF func(*ToolsOptions) error) *cobra.Command 
 		Use:        "tools",
 		SuggestFor: []string{"list", "ls"},
 		Short:      "List the tools that an agent may call",
-		Long: `List the tools that an agent may call. RISK is the plugin author's rating of a wrong call. --output json adds the
-schemas and hints that MCP clients get.`,
-		Example: strings.Trim(`
-  picoclaw tools
-  picoclaw tools --agent reader
-  picoclaw tools --output json | jq '.[] | select(.name == "exec").input'`, "\n"),
-		Args: cli.NoArguments,
-		RunE: func(*cobra.Command, []string) error { return o.listTools() },
+		Args:       cli.NoArguments,
+		RunE:       func(*cobra.Command, []string) error { return o.listTools() },
 	}
 	f.AddAgentFlag(cmd, &o.agent, "the agent whose tools to list (default: the first one)")
 	f.AddOutputFlag(cmd, &o.output)

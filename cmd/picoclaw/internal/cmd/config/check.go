@@ -31,17 +31,8 @@ func NewCmdCheck(f *cli.Factory, runF func(*CheckOptions) error) *cobra.Command 
 	cmd := &cobra.Command{
 		Use:   "check",
 		Short: "Check the configuration",
-		Long: `Check the file and the variables, resolve the policy of every agent, and report
-every error with its line, key and remedy. The exit code is 0 without errors and
-3 with errors, since a host would not start.
-
-Warnings report settings that are valid but probably unintended, such as the
-name of a tool that does not exist.`,
-		Example: strings.Trim(`
-  picoclaw config check
-  picoclaw config check --config new.json --output json`, "\n"),
-		Args: cli.NoArguments,
-		RunE: func(*cobra.Command, []string) error { return o.runCheck() },
+		Args:  cli.NoArguments,
+		RunE:  func(*cobra.Command, []string) error { return o.runCheck() },
 	}
 	f.AddOutputFlag(cmd, &o.output)
 	return cli.OverrideRunFunc(cmd, o, runF)

@@ -3,7 +3,6 @@ package config
 
 import (
 	"encoding/json"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -15,16 +14,6 @@ func NewCmdConfig(f *cli.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "config",
 		Short: "Show and check the configuration",
-		Long: `The configuration is $PICOCLAW_HOME/config.json (JSON with comments) or
-config.yaml.
-
-It overrides the built-in defaults; PICOCLAW_* variables override it.
-PICOCLAW_HOME is ~/.picoclaw by default; --config and PICOCLAW_CONFIG name
-another file.`,
-		Example: strings.Trim(`
-  picoclaw config show                  every setting and where it comes from
-  picoclaw config check                 everything that is wrong, with its line
-  picoclaw config schema > schema.json  for an editor's completion`, "\n"),
 	}
 	return cli.NewGroupCommand(cmd, NewCmdShow(f, nil), NewCmdCheck(f, nil), NewCmdSchema(f, nil))
 }
@@ -37,13 +26,8 @@ func NewCmdSchema(f *cli.Factory, runF func(*SchemaOptions) error) *cobra.Comman
 	return cli.OverrideRunFunc(&cobra.Command{
 		Use:   "schema",
 		Short: "Print the JSON Schema of the configuration file, for editors",
-		Long: `Print the JSON Schema of the configuration file. An editor that finds it in a "$schema" key at the top of the file
-completes and checks keys.`,
-		Example: strings.Trim(`
-  picoclaw config schema > ~/.picoclaw/config.schema.json
-  # then in config.json:  "$schema": "./config.schema.json"`, "\n"),
-		Args: cli.NoArguments,
-		RunE: func(*cobra.Command, []string) error { return o.printSchema() },
+		Args:  cli.NoArguments,
+		RunE:  func(*cobra.Command, []string) error { return o.printSchema() },
 	}, o, runF)
 }
 

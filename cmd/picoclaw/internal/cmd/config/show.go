@@ -28,14 +28,8 @@ type ShowOptions struct {
 func NewCmdShow(f *cli.Factory, runF func(*ShowOptions) error) *cobra.Command {
 	o := &ShowOptions{Factory: f}
 	cmd := &cobra.Command{
-		Use:   "show [KEY ...]",
-		Short: "Show the effective settings and where each comes from",
-		Long: `Show the value of every key and its origin: built-in default, a line of the file, a variable or a flag. A KEY selects
-all keys with that prefix. Secrets are hidden.`,
-		Example: strings.Trim(`
-  picoclaw config show
-  picoclaw config show tools.exec isolation
-  picoclaw config show --changed --agent reader --output json`, "\n"),
+		Use:               "show [KEY ...]",
+		Short:             "Show the effective settings and where each comes from",
 		ValidArgsFunction: completeKeys,
 		Args: func(_ *cobra.Command, args []string) error {
 			o.keys = args

@@ -23,14 +23,8 @@ func NewCmdConsole(f *cli.Factory, runF func(*Options) error) *cobra.Command {
 		Use:        "console",
 		SuggestFor: []string{"dashboard", "web", "ui"},
 		Short:      "Print a link to the gateway's web console",
-		Long: `Print a link to the web console of the running gateway (enable it with
-gateway.console). The link works once, within a minute.
-
-The console shows calls, approval requests and more; with --operate it can also
-answer requests and undo changes.`,
-		Example: "  picoclaw console\n  picoclaw console --operate",
-		Args:    cli.NoArguments,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return o.printLink(cmd.Context()) },
+		Args:       cli.NoArguments,
+		RunE:       func(cmd *cobra.Command, _ []string) error { return o.printLink(cmd.Context()) },
 	}
 	cmd.Flags().BoolVar(&o.operate, "operate", false, "allow actions, not only viewing")
 	return cli.OverrideRunFunc(cmd, o, runF)

@@ -28,21 +28,8 @@ func NewCmdAdd(f *cli.Factory, runF func(*AddOptions) error) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "add NAME",
 		Short: "Add a job that sends a message to an agent or runs a command",
-		Long: `Add a job that runs once (--at, --in), at an interval (--every), or on a
-schedule (--cron). The guard decides on a command now and at each run, as for
-exec.
-
-A command that needs approval is refused, since nobody is there to approve it.
-
-When clocks go forward, a time that is skipped runs at the change. When clocks
-go back, a time that occurs twice runs the first time. An asterisk for the hour
-follows elapsed time.`,
-		Example: strings.Trim(`
-  picoclaw cron add standup --cron '0 9 * * *' --tz UTC --message 'Plan today.'
-  picoclaw cron add tea --in 4m --message 'Tell me that the tea is ready.'
-  picoclaw cron add space --every 6h --command 'df -h .' --timeout 1m`, "\n"),
-		Args: cli.OneArgumentWithNoun(&v.spec.Name, "a name for the job"),
-		RunE: func(*cobra.Command, []string) error { return v.addJob() },
+		Args:  cli.OneArgumentWithNoun(&v.spec.Name, "a name for the job"),
+		RunE:  func(*cobra.Command, []string) error { return v.addJob() },
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&v.at, "at", "", "run once at a `time`: 15:04, 2006-01-02 15:04, or 2006-01-02T15:04:05Z")

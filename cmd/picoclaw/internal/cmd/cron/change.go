@@ -20,10 +20,9 @@ func NewCmdEnable(f *cli.Factory, on bool, runF func(*Options) error) *cobra.Com
 		verb, short = "enable", "Enable a job"
 	}
 	cmd := &cobra.Command{
-		Use:     verb + " JOB",
-		Short:   short,
-		Example: "  picoclaw cron " + verb + " standup",
-		Args:    v.oneJobArgument(),
+		Use:   verb + " JOB",
+		Short: short,
+		Args:  v.oneJobArgument(),
 		RunE: func(*cobra.Command, []string) error {
 			return v.callStoreAndPrintJob(func(s *schedule.Store, job string) (schedule.Job, error) {
 				return s.UpdateJob(job, time.Now(), func(j *schedule.Job) { j.Enabled = on })
@@ -66,7 +65,6 @@ func NewCmdRemove(f *cli.Factory, runF func(*RemoveOptions) error) *cobra.Comman
 		Use:               "remove JOB",
 		Aliases:           []string{"rm"},
 		Short:             "Remove a job; a current run continues to its end",
-		Example:           "  picoclaw cron remove standup",
 		Args:              v.oneJobArgument(),
 		RunE:              func(*cobra.Command, []string) error { return v.removeJob() },
 		ValidArgsFunction: cli.NewFirstArgumentCompleter(v.completeJobs),
@@ -89,7 +87,6 @@ func NewCmdShow(f *cli.Factory, runF func(*ShowOptions) error) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "show JOB",
 		Short:             "Show a job and its last run",
-		Example:           "  picoclaw cron show standup",
 		Args:              v.oneJobArgument(),
 		RunE:              func(*cobra.Command, []string) error { return v.runShow() },
 		ValidArgsFunction: cli.NewFirstArgumentCompleter(v.completeJobs),

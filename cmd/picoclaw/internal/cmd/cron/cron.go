@@ -23,13 +23,6 @@ func NewCmdCron(f *cli.Factory) *cobra.Command {
 		Use:        "cron",
 		SuggestFor: []string{"schedule", "jobs"},
 		Short:      "Manage the scheduled jobs of agents",
-		Long: `A job sends an agent a message or runs a command as the agent, once or
-repeatedly. Jobs run while the gateway runs.
-
-Missed one-off and interval jobs run once when the gateway returns; missed cron
-jobs are skipped; --missed changes that. schedule/AGENT/HEARTBEAT.md in the home
-says what the agent does at each heartbeat.`,
-		Example: "  picoclaw cron list\n  picoclaw cron add standup --cron '0 9 * * 1-5' --message 'Sum up yesterday.'",
 	}, NewCmdList(f, nil), NewCmdAdd(f, nil), NewCmdShow(f, nil), NewCmdRemove(f, nil), NewCmdEnable(f, true, nil),
 		NewCmdEnable(f, false, nil),
 		NewCmdLog(f, nil))

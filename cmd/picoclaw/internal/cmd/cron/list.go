@@ -27,11 +27,10 @@ type ListOptions struct{ Options }
 func NewCmdList(f *cli.Factory, runF func(*ListOptions) error) *cobra.Command {
 	v := &ListOptions{Options: Options{Factory: f}}
 	cmd := &cobra.Command{
-		Use:     "list",
-		Short:   "List an agent's jobs and their next runs",
-		Example: "  picoclaw cron list\n  picoclaw cron list --agent reader --output json",
-		Args:    cli.NoArguments,
-		RunE:    func(*cobra.Command, []string) error { return v.listJobs() },
+		Use:   "list",
+		Short: "List an agent's jobs and their next runs",
+		Args:  cli.NoArguments,
+		RunE:  func(*cobra.Command, []string) error { return v.listJobs() },
 	}
 	v.addFlags(cmd)
 	return cli.OverrideRunFunc(cmd, v, runF)
@@ -84,11 +83,8 @@ type LogOptions struct {
 func NewCmdLog(f *cli.Factory, runF func(*LogOptions) error) *cobra.Command {
 	v := &LogOptions{Options: Options{Factory: f}}
 	cmd := &cobra.Command{
-		Use:   "log [JOB]",
-		Short: "Show results of an agent's jobs and heartbeats, or of one job",
-		Long: `Show finished runs, oldest first, with their result (ok, error, timeout or skipped) and output. The job heartbeat is
-the heartbeat.`,
-		Example:           "  picoclaw cron log\n  picoclaw cron log heartbeat --limit 5\n  picoclaw cron log --output json",
+		Use:               "log [JOB]",
+		Short:             "Show results of an agent's jobs and heartbeats, or of one job",
 		Args:              cli.NoArgumentsOr(v.oneJobArgument()),
 		RunE:              func(*cobra.Command, []string) error { return v.showLog() },
 		ValidArgsFunction: cli.NewFirstArgumentCompleter(v.completeJobs),

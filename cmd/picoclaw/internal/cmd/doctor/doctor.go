@@ -27,11 +27,8 @@ func NewCmdDoctor(f *cli.Factory, runF func(*Options) error) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Check which protections work on this machine",
-		Long: `Build the configured sandbox and attack it from inside. For each protection, report whether it is on, off or
-impossible on this machine, why, and how to change that. The exit code is 1 if a configured protection does not hold.`,
-		Example: "  picoclaw doctor\n  picoclaw doctor --agent reader --output json",
-		Args:    cli.NoArguments,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return o.reportProtections(cmd.Context()) },
+		Args:  cli.NoArguments,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return o.reportProtections(cmd.Context()) },
 	}
 	f.AddAgentFlag(cmd, &o.agent, "the agent whose protections to check (default: the first one)")
 	f.AddOutputFlag(cmd, &o.output)

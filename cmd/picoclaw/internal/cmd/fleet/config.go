@@ -37,13 +37,6 @@ func NewCmdConfig(f *cli.Factory) *cobra.Command {
 	return cli.NewGroupCommand(&cobra.Command{
 		Use:   "config",
 		Short: "Manage the shared configuration of a fleet",
-		Long: `Workers accept a configuration that is signed with a minisign key in their
-fleet.trust, has no errors, and does not have a lower number than the current
-one.
-
-It ranks below the worker's own configuration file, and can't contain fleet and
-secrets.`,
-		Example: "  picoclaw fleet config push --help",
 	}, NewCmdConfigPush(f, nil), NewCmdConfigRollback(f, nil), NewCmdConfigShow(f, nil))
 }
 
@@ -76,17 +69,8 @@ func NewCmdConfigPush(f *cli.Factory, runF func(*ConfigOptions) error) *cobra.Co
 	cmd := &cobra.Command{
 		Use:   "push FILE",
 		Short: "Publish a configuration to the fleet",
-		Long: `Sign a configuration (JSON with comments) with a minisign key and publish it to
-the fleet.
-
-Without --key, a signature FILE.minisig is required, with the tenant and the
-next number in its trusted comment: minisign -Sm FILE -t 'picoclaw tenant:main
-serial:3'.`,
-		Example: strings.Trim(`
-  picoclaw fleet config push fleet.json --key minisign.key --fleet ops.fleet
-  picoclaw fleet config push fleet.json --fleet ops.fleet`, "\n"),
-		Args: cli.OneArgumentWithNoun(&o.source, "the name of one configuration file"),
-		RunE: func(cmd *cobra.Command, _ []string) error { return o.pushConfig(cmd.Context()) },
+		Args:  cli.OneArgumentWithNoun(&o.source, "the name of one configuration file"),
+		RunE:  func(cmd *cobra.Command, _ []string) error { return o.pushConfig(cmd.Context()) },
 	}
 	o.addFlags(cmd, true)
 	return cli.OverrideRunFunc(cmd, o, runF)
@@ -198,17 +182,8 @@ func NewCmdConfigRollback(f *cli.Factory, runF func(*ConfigOptions) error) *cobr
 	cmd := &cobra.Command{
 		Use:   "rollback",
 		Short: "Publish an earlier configuration again",
-		Long: `Sign the previous configuration, or the one in --to, again and publish it under
-the next number.
-
-Numbers never decrease, so that nobody can replay an old configuration.
-Configurations that this key did not sign are skipped, or refused if --to names
-one.`,
-		Example: strings.Trim(`
-  picoclaw fleet config rollback --key minisign.key --fleet ops.fleet
-  picoclaw fleet config rollback --to 3 --key minisign.key --fleet ops.fleet`, "\n"),
-		Args: cli.NoArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error { return o.rollbackConfig(cmd.Context()) },
+		Args:  cli.NoArguments,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return o.rollbackConfig(cmd.Context()) },
 	}
 	o.addFlags(cmd, true)
 	cmd.Flags().Uint64Var(&o.serial, "to", 0, "serial `number` to restore (default: the one before the latest)")
@@ -249,12 +224,10 @@ func (o *ConfigOptions) rollbackConfig(ctx context.Context) error {
 func NewCmdConfigShow(f *cli.Factory, runF func(*ConfigOptions) error) *cobra.Command {
 	o := &ConfigOptions{Factory: f}
 	cmd := &cobra.Command{
-		Use:     "show",
-		Short:   "Show the fleet's configurations",
-		Long:    "List the configurations of the fleet, latest last. With --serial, print one.",
-		Example: "  picoclaw fleet config show --fleet ops.fleet\n  picoclaw fleet config show --serial 3 --fleet ops.fleet",
-		Args:    cli.NoArguments,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return o.showConfigs(cmd.Context()) },
+		Use:   "show",
+		Short: "Show the fleet's configurations",
+		Args:  cli.NoArguments,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return o.showConfigs(cmd.Context()) },
 	}
 	o.addFlags(cmd, false)
 	cmd.Flags().Uint64Var(&o.serial, "serial", 0, "serial `number` of the configuration (default: the latest)")

@@ -19,8 +19,7 @@ import (
 type Options struct{ membership.FleetFlags }
 
 func NewCmdFleet(f *cli.Factory) *cobra.Command {
-	cmd := &cobra.Command{Use: "fleet", Short: "Show and manage a fleet",
-		Example: "  picoclaw fleet status --help\n  picoclaw fleet config --help"}
+	cmd := &cobra.Command{Use: "fleet", Short: "Show and manage a fleet"}
 	return cli.NewGroupCommand(cmd, NewCmdStatus(f, nil), NewCmdWhere(f, nil), NewCmdDrain(f, nil), NewCmdMove(f, nil), NewCmdConfig(f))
 }
 
@@ -33,12 +32,10 @@ type StatusOptions struct {
 func NewCmdStatus(f *cli.Factory, runF func(*StatusOptions) error) *cobra.Command {
 	o := &StatusOptions{Options: Options{membership.FleetFlags{Factory: f}}}
 	cmd := &cobra.Command{
-		Use:     "status",
-		Short:   "Show the workers of a fleet and their agents",
-		Long:    "Show live workers, and the worker of each agent. The exit code is 1 if an\nagent's worker is gone.\n\nThe epoch increases each time that an agent is placed. CONFIG is the number of\nthe fleet configuration that a worker has.",
-		Example: "  picoclaw fleet status --fleet tls://nats.example.com:4222\n  picoclaw fleet status --output json",
-		Args:    cli.NoArguments,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return o.showStatus(cmd.Context(), o.output) },
+		Use:   "status",
+		Short: "Show the workers of a fleet and their agents",
+		Args:  cli.NoArguments,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return o.showStatus(cmd.Context(), o.output) },
 	}
 	o.AddFlags(cmd, "NATS `address` or identity file of the fleet (default: fleet.url)")
 	f.AddOutputFlag(cmd, &o.output)
@@ -131,11 +128,10 @@ type WhereOptions struct {
 func NewCmdWhere(f *cli.Factory, runF func(*WhereOptions) error) *cobra.Command {
 	o := &WhereOptions{Options: Options{membership.FleetFlags{Factory: f}}}
 	cmd := &cobra.Command{
-		Use:     "where AGENT",
-		Short:   "Show the worker of an agent",
-		Example: "  picoclaw fleet where main",
-		Args:    cli.OneArgumentWithNoun(&o.agent, "the name of one agent; `picoclaw fleet status` lists them"),
-		RunE:    func(cmd *cobra.Command, _ []string) error { return o.showWorker(cmd.Context()) },
+		Use:   "where AGENT",
+		Short: "Show the worker of an agent",
+		Args:  cli.OneArgumentWithNoun(&o.agent, "the name of one agent; `picoclaw fleet status` lists them"),
+		RunE:  func(cmd *cobra.Command, _ []string) error { return o.showWorker(cmd.Context()) },
 	}
 	o.AddFlags(cmd, "NATS `address` or identity file of the fleet (default: fleet.url)")
 	return cli.OverrideRunFunc(cmd, o, runF)

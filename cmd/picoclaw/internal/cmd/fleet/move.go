@@ -41,14 +41,8 @@ func NewCmdDrain(f *cli.Factory, runF func(*DrainOptions) error) *cobra.Command 
 	cmd := &cobra.Command{
 		Use:   "drain WORKER",
 		Short: "Move all agents off a worker",
-		Long: `Stop new calls on a worker, end running ones after gateway.drain_seconds, and
-release its agents to other workers that have them in their configuration.
-
-Workspaces stay on the machine; use picoclaw fleet move to take them along. The
-worker takes no agents until it restarts.`,
-		Example: "  picoclaw fleet drain build1 --fleet ops.fleet",
-		Args:    cli.OneArgumentWithNoun(&o.worker, "the name of one worker; `picoclaw fleet status` lists them"),
-		RunE:    func(cmd *cobra.Command, _ []string) error { return o.drainWorker(cmd.Context()) },
+		Args:  cli.OneArgumentWithNoun(&o.worker, "the name of one worker; `picoclaw fleet status` lists them"),
+		RunE:  func(cmd *cobra.Command, _ []string) error { return o.drainWorker(cmd.Context()) },
 	}
 	o.AddFlags(cmd, "NATS `address` or an admin's identity file (default: fleet.url)")
 	return cli.OverrideRunFunc(cmd, o, runF)
@@ -78,18 +72,6 @@ func NewCmdMove(f *cli.Factory, runF func(*MoveOptions) error) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "move AGENT WORKER",
 		Short: "Move an agent and its workspace to another worker",
-		Long: `Stop new calls of the agent, end running ones after gateway.drain_seconds, and
-copy its workspace to another worker, where the workspace must be empty.
-
-The other worker verifies the copy and takes the agent; then the original is
-removed. After a failure the agent stays where it was. If you interrupt this
-command, the move continues.
-
-Files, directories and links are moved, with their permissions and times:
-setuid, setgid and sticky bits are dropped, and links get new times. What else
-is in a workspace (sockets, pipes), or more than 8 GiB, is refused. The
-workspace has to be the agent's alone.`,
-		Example: "  picoclaw fleet move site build2 --fleet ops.fleet",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 2 {
 				return cli.UsageErrorf("%s takes the names of an agent and a worker; `picoclaw fleet status` lists them", cli.SubcommandPath(cmd))

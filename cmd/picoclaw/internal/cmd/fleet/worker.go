@@ -35,18 +35,8 @@ func NewCmdWorker(f *cli.Factory, runF func(*WorkerOptions) error) *cobra.Comman
 	cmd := &cobra.Command{
 		Use:   "worker",
 		Short: "Serve this machine's agents to a fleet",
-		Long: `Serve all agents of the configuration, in the foreground, to the gateways of a fleet, over a NATS server. This machine
-decides on every call with its own policy, guard, approvals, sandbox and audit log; gateways can't change that.
-
-A worker that starts before its hub waits for it. An agent is placed on one worker at a time. This worker takes an agent
-from another worker that stopped, or was silent for some seconds, with the workspace that this machine has.
-
-SIGHUP reloads the configuration for new calls. SIGTERM and SIGINT stop the worker: new calls are refused, and running ones
-may continue for gateway.drain_seconds.`,
-		Example: "  picoclaw worker --fleet build1.fleet\n" +
-			"  picoclaw worker --fleet tls://nats.example.com:4222 --credentials worker.creds\n  picoclaw worker",
-		Args: cli.NoArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error { return o.runWorker(cmd.Context()) },
+		Args:  cli.NoArguments,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return o.runWorker(cmd.Context()) },
 	}
 	o.AddFlags(cmd, "NATS `address` or identity file of the fleet (default: fleet.url)")
 	cmd.Flags().StringVar(&o.Name, "name", "",

@@ -53,24 +53,8 @@ func NewCmdGateway(f *cli.Factory, runF func(*Options) error) *cobra.Command {
 		Use:        "gateway",
 		SuggestFor: []string{"daemon", "serve"},
 		Short:      "Run scheduled jobs, and serve all agents over MCP",
-		Long: `Run the daemon of this home in the foreground: heartbeats and jobs of all
-agents, and HTTP at gateway.host and gateway.port.
-
-/health reports liveness, /ready whether calls can be made, /metrics metrics.
-/mcp serves the first agent over MCP, /mcp/AGENT another one; clients send the
-agent's token (picoclaw gateway token) as a bearer token.
-
-SIGTERM and SIGINT stop it: new calls are refused, and running ones may continue
-for gateway.drain_seconds. SIGHUP reloads the configuration like picoclaw
-gateway reload: running work keeps its policy, and an invalid configuration
-changes nothing.
-
-With --fleet, serve the agents of a fleet, without schedules: each call goes to
-the agent's worker, which decides on it. MCP roots do not narrow such sessions,
-since the directories are on other machines.`,
-		Example: "  picoclaw gateway\n  picoclaw gateway --port 0 --log-level info\n  picoclaw gateway --fleet tls://nats.example.com:4222",
-		Args:    cli.NoArguments,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return o.runGateway(cmd.Context()) },
+		Args:       cli.NoArguments,
+		RunE:       func(cmd *cobra.Command, _ []string) error { return o.runGateway(cmd.Context()) },
 	}
 	o.fleet.AddFlags(cmd, "serve a fleet's agents: NATS `address` or identity file")
 	cmd.Flags().StringVar(&o.host, "host", "", "serve at this `address` (default: gateway.host)")
@@ -267,12 +251,10 @@ type TokenOptions struct {
 func NewCmdToken(f *cli.Factory, runF func(*TokenOptions) error) *cobra.Command {
 	o := &TokenOptions{Factory: f}
 	cmd := &cobra.Command{
-		Use:     "token",
-		Short:   "Show an agent's token for MCP clients",
-		Long:    "Show an agent's token; create it if there is none. To replace a token, write another into its file in\n<home>/tokens.",
-		Example: "  picoclaw gateway token\n  picoclaw gateway token --agent reader",
-		Args:    cli.NoArguments,
-		RunE:    func(*cobra.Command, []string) error { return o.printToken() },
+		Use:   "token",
+		Short: "Show an agent's token for MCP clients",
+		Args:  cli.NoArguments,
+		RunE:  func(*cobra.Command, []string) error { return o.printToken() },
 	}
 	f.AddAgentFlag(cmd, &o.agent, "the agent (default: the first one)")
 	cmd.Flags().BoolVar(&o.isFleet, "fleet", false, "token of an agent of the fleet")

@@ -3,7 +3,6 @@ package gateway
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -22,12 +21,10 @@ type StatusOptions struct {
 func NewCmdStatus(f *cli.Factory, runF func(*StatusOptions) error) *cobra.Command {
 	o := &StatusOptions{Factory: f}
 	cmd := &cobra.Command{
-		Use:     "status",
-		Short:   "Show whether the gateway runs, and whether it is ready",
-		Long:    "Show the gateway's address, failed checks, and the configurations in use: after a reload, running work keeps the earlier\none. The exit code is 1 if no gateway runs, or it is not ready.",
-		Example: "  picoclaw gateway status\n  picoclaw gateway status --output json",
-		Args:    cli.NoArguments,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return o.runStatus(cmd.Context()) },
+		Use:   "status",
+		Short: "Show whether the gateway runs, and whether it is ready",
+		Args:  cli.NoArguments,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return o.runStatus(cmd.Context()) },
 	}
 	f.AddOutputFlag(cmd, &o.output)
 	return cli.OverrideRunFunc(cmd, o, runF)
@@ -90,12 +87,8 @@ func NewCmdReload(f *cli.Factory, runF func(*ReloadOptions) error) *cobra.Comman
 	return cli.OverrideRunFunc(&cobra.Command{
 		Use:   "reload",
 		Short: "Have the gateway read its configuration again",
-		Long: strings.Trim(`
-Check the configuration and reload it; an invalid one changes nothing. Running sessions and turns keep their policy until
-they end. A changed address needs a restart.`, "\n"),
-		Example: "  picoclaw gateway reload",
-		Args:    cli.NoArguments,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return o.runReload(cmd.Context()) },
+		Args:  cli.NoArguments,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return o.runReload(cmd.Context()) },
 	}, o, runF)
 }
 

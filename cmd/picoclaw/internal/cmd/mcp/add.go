@@ -43,22 +43,6 @@ func NewCmdAdd(f *cli.Factory, runF func(*AddOptions) error) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "add NAME [flags] -- COMMAND [ARGUMENT...]",
 		Short: "Add an MCP server's tools, confined and pinned",
-		Long: `Download the server, start it once in an empty sandbox, show its tools and
-suspicious descriptions, ask for confirmation, and install it as a plugin. From
-then on exactly this version runs, with the rights granted here.
-
-Its tools are called NAME.TOOL. A tool whose definition changes later is
-quarantined.
-
-COMMAND is as in the server's documentation: npx PACKAGE, uvx PACKAGE, node
-FILE, python3 FILE or a program. In its arguments, {{workspace}} is the agent's
-workspace and {{state}} the server's own directory. For a server over HTTP use
---url; ${NAME} in its headers is the secret NAME, which --secret grants.`,
-		Example: strings.Trim(`
-  picoclaw mcp add everything -- npx -y @modelcontextprotocol/server-everything
-  picoclaw mcp add git --workspace rw -- uvx mcp-server-git
-  picoclaw mcp add wiki --url https://mcp.deepwiki.com/mcp
-  picoclaw mcp add api --url https://x.test --secret KEY --header 'Key: ${KEY}'`, "\n"),
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return cli.UsageErrorf("name the server, and its command behind --, such as: picoclaw mcp add everything -- npx -y @modelcontextprotocol/server-everything")

@@ -23,9 +23,6 @@ func NewCmdGrant(f *cli.Factory, revoke bool, runF func(*GrantOptions) error) *c
 	cmd := &cobra.Command{
 		Use:   "grant NAME",
 		Short: "Grant an MCP server more access",
-		Long: `Grant an installed server hosts, secrets, programs or the workspace, without downloading or starting it. Show the
-change and ask first.`,
-		Example: "  picoclaw mcp grant weather --network api.weather.gov\n  picoclaw mcp grant kube --program kubectl --workspace ro",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if err := oneServerArgument(&o.name)(cmd, args); err != nil {
 				return err
@@ -41,8 +38,6 @@ change and ask first.`,
 	o.addGrantFlags(cmd, "")
 	if revoke {
 		cmd.Use, cmd.Short = "revoke NAME", "Revoke an MCP server's access"
-		cmd.Long = "Revoke grants of an installed server. Show the change and ask first. Running calls continue to their end."
-		cmd.Example = "  picoclaw mcp revoke weather --network api.weather.gov"
 	}
 	o.AddFlags(cmd)
 	return cli.OverrideRunFunc(cmd, o, runF)

@@ -26,15 +26,8 @@ func NewCmdImport(f *cli.Factory, runF func(*ImportOptions) error) *cobra.Comman
 	cmd := &cobra.Command{
 		Use:   "import FILE",
 		Short: "Add the MCP servers of a client's settings",
-		Long: `Read the servers in a client's settings ("mcpServers" or "servers", JSON with
-comments) and add each new, enabled one as mcp add does. The flags apply to
-every server.
-
-Names become lower case. ${workspaceFolder} becomes {{workspace}}; a server with
-another variable is skipped.`,
-		Example: "  picoclaw mcp import ~/.config/Claude/claude_desktop_config.json\n  picoclaw mcp import .vscode/mcp.json --workspace ro",
-		Args:    cli.OneArgument(&o.file, "name the file with the client's settings"),
-		RunE:    func(cmd *cobra.Command, _ []string) error { return o.importServers(cmd.Context()) },
+		Args:  cli.OneArgument(&o.file, "name the file with the client's settings"),
+		RunE:  func(cmd *cobra.Command, _ []string) error { return o.importServers(cmd.Context()) },
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&o.spec.Workspace, "workspace", "none", "access to the agent's workspace: none, ro or rw")

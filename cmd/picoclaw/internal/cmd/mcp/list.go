@@ -61,11 +61,10 @@ type ListOptions struct {
 func NewCmdList(f *cli.Factory, runF func(*ListOptions) error) *cobra.Command {
 	o := &ListOptions{Factory: f}
 	cmd := &cobra.Command{
-		Use:     "list",
-		Short:   "List MCP servers and unaccepted changes",
-		Example: "  picoclaw mcp list\n  picoclaw mcp list --output json",
-		Args:    cli.NoArguments,
-		RunE:    func(*cobra.Command, []string) error { return o.listServers() },
+		Use:   "list",
+		Short: "List MCP servers and unaccepted changes",
+		Args:  cli.NoArguments,
+		RunE:  func(*cobra.Command, []string) error { return o.listServers() },
 	}
 	f.AddOutputFlag(cmd, &o.output)
 	return cli.OverrideRunFunc(cmd, o, runF)
@@ -120,7 +119,6 @@ func NewCmdShow(f *cli.Factory, runF func(*ShowOptions) error) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "show NAME",
 		Short:             "Show an MCP server's grants and tools",
-		Example:           "  picoclaw mcp show everything",
 		Args:              oneServerArgument(&o.name),
 		RunE:              func(*cobra.Command, []string) error { return o.showServer() },
 		ValidArgsFunction: completeServers(f),

@@ -9,7 +9,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -34,17 +33,6 @@ func NewCmdMCP(f *cli.Factory, runF func(*Options) error) *cobra.Command {
 		Use:        "mcp",
 		SuggestFor: []string{"serve", "server", "start"},
 		Short:      "Serve an agent's tools over the Model Context Protocol",
-		Long: `Serve an agent's tools over stdio to the MCP client that starts this command. Logs go to standard error. picoclaw init
-adds this command to clients' settings.
-
-With --http, serve streamable HTTP instead, until stopped. Clients on this machine must send the token as a bearer
-token. The token is created once in mcp-token in the home, readable only by its owner; --token-file names another
-file. Only one such server runs per home.`,
-		Example: strings.Trim(`
-  picoclaw mcp
-  picoclaw mcp --agent reader --workspace ~/projects/site
-  claude mcp add picoclaw -- picoclaw mcp
-  picoclaw mcp --http 127.0.0.1:8765`, "\n"),
 		Args: func(cmd *cobra.Command, args []string) error {
 			if err := cli.NoArguments(cmd, args); err != nil {
 				return err

@@ -25,12 +25,9 @@ type RemoveOptions struct {
 func NewCmdRemove(f *cli.Factory, runF func(*RemoveOptions) error) *cobra.Command {
 	o := &RemoveOptions{Options: install.Options{Factory: f}}
 	cmd := &cobra.Command{
-		Use:     "remove NAME",
-		Aliases: []string{"rm"},
-		Short:   "Remove an MCP server",
-		Long: `Remove an MCP server and its state, which a later server of that name would see. If there are state files, ask first;
---keep keeps them.`,
-		Example:           "  picoclaw mcp remove everything",
+		Use:               "remove NAME",
+		Aliases:           []string{"rm"},
+		Short:             "Remove an MCP server",
 		Args:              oneServerArgument(&o.name),
 		RunE:              func(*cobra.Command, []string) error { return o.removeServer() },
 		ValidArgsFunction: completeServers(f),

@@ -19,11 +19,8 @@ type UpdateOptions struct{ sharedServerOptions }
 func NewCmdUpdate(f *cli.Factory, runF func(*UpdateOptions) error) *cobra.Command {
 	o := &UpdateOptions{sharedServerOptions{Options: install.Options{Factory: f, Verb: "mcp trust"}}}
 	cmd := &cobra.Command{
-		Use:   "update NAME",
-		Short: "Update an MCP server",
-		Long: `Download the newest version that the command allows and inspect it as mcp add does. Without changes in tools and
-grants it replaces the current version; otherwise show the changes and ask first.`,
-		Example:           "  picoclaw mcp update everything",
+		Use:               "update NAME",
+		Short:             "Update an MCP server",
 		Args:              oneServerArgument(&o.name),
 		ValidArgsFunction: completeServers(f),
 		RunE:              func(cmd *cobra.Command, _ []string) error { return o.rebuildAndInstallServer(cmd.Context()) },
@@ -38,12 +35,8 @@ type TrustOptions struct{ sharedServerOptions }
 func NewCmdTrust(f *cli.Factory, runF func(*TrustOptions) error) *cobra.Command {
 	o := &TrustOptions{sharedServerOptions: sharedServerOptions{Options: install.Options{Factory: f, Verb: "mcp trust"}}}
 	cmd := &cobra.Command{
-		Use:   "trust NAME",
-		Short: "Accept an MCP server's changed tools",
-		Long: `Show the changes of a server since it was accepted, ask, and accept them: a downloaded new version, or else the
-server's current tool definitions. A server from the configuration (tools.mcp.servers) is inspected for the first
-time.`,
-		Example:           "  picoclaw mcp trust everything",
+		Use:               "trust NAME",
+		Short:             "Accept an MCP server's changed tools",
 		Args:              oneServerArgument(&o.name),
 		ValidArgsFunction: completeServers(f),
 		RunE:              func(cmd *cobra.Command, _ []string) error { return o.trustServer(cmd.Context()) },

@@ -30,14 +30,8 @@ func NewCmdCheck(f *cli.Factory, runF func(*CheckOptions) error) *cobra.Command 
 	cmd := &cobra.Command{
 		Use:   "check DIR|ARCHIVE",
 		Short: "Test a plugin against the plugin contract",
-		Long: `Check the package, then run the plugin in a sandbox with a temporary home and
-workspace: it must start, match its plugin.json, answer every tool within its
-schema, also with cancelled and concurrent calls, and stop when asked.
-
-The plugin runs with all grants that it requests.`,
-		Example: "  picoclaw plugin check wordcount/bin/wordcount\n  picoclaw plugin check --strict wordcount-1.0.0.tar.gz --output json",
-		Args:    cli.OneArgument(&o.source, "name one directory or archive (.tar.gz, .tgz or .zip) of a plugin"),
-		RunE:    func(cmd *cobra.Command, _ []string) error { return o.checkPlugin(cmd.Context()) },
+		Args:  cli.OneArgument(&o.source, "name one directory or archive (.tar.gz, .tgz or .zip) of a plugin"),
+		RunE:  func(cmd *cobra.Command, _ []string) error { return o.checkPlugin(cmd.Context()) },
 	}
 	cmd.Flags().BoolVar(&o.strict, "strict", false, "treat warnings as failures")
 	f.AddOutputFlag(cmd, &o.output)

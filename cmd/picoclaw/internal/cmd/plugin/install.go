@@ -27,14 +27,8 @@ func NewCmdInstall(f *cli.Factory, runF func(*InstallOptions) error) *cobra.Comm
 	cmd := &cobra.Command{
 		Use:   "install DIR|ARCHIVE",
 		Short: "Install a plugin from a directory or an archive",
-		Long: `Show a plugin's tools and requested grants, ask, and copy it into the store in
-the home. Nothing of it runs.
-
-The lock file, picoclaw.lock, records the digest of each of its files and its
-grants.`,
-		Example: "  picoclaw plugin install wordcount/bin/wordcount\n  picoclaw plugin install wordcount-1.0.0.tar.gz --yes",
-		Args:    cli.OneArgument(&o.source, "name one directory or archive (.tar.gz, .tgz or .zip) of a plugin"),
-		RunE:    func(*cobra.Command, []string) error { return o.installPlugin() },
+		Args:  cli.OneArgument(&o.source, "name one directory or archive (.tar.gz, .tgz or .zip) of a plugin"),
+		RunE:  func(*cobra.Command, []string) error { return o.installPlugin() },
 	}
 	o.AddFlags(cmd)
 	return cli.OverrideRunFunc(cmd, o, runF)
@@ -121,9 +115,6 @@ func NewCmdUpdate(f *cli.Factory, runF func(*UpdateOptions) error) *cobra.Comman
 	cmd := &cobra.Command{
 		Use:   "update DIR|ARCHIVE|ID",
 		Short: "Update an installed plugin from a directory or an archive, or accept a version that waits",
-		Long: `A version with the same tools and grants replaces the current one. Otherwise show the changes and ask; until you
-accept them, the new version waits in the store and the old one runs.`,
-		Example: "  picoclaw plugin update wordcount-1.1.0.tar.gz\n  picoclaw plugin update wordcount",
 		Args: cli.OneArgument(&o.source,
 			"name one directory or archive of an installed plugin, or one whose new version waits"),
 		ValidArgsFunction: completePlugins(f),

@@ -20,11 +20,10 @@ type ListOptions struct {
 func NewCmdList(f *cli.Factory, runF func(*ListOptions) error) *cobra.Command {
 	o := &ListOptions{Factory: f}
 	cmd := &cobra.Command{
-		Use:     "list",
-		Short:   "List plugins",
-		Example: "  picoclaw plugin list\n  picoclaw plugin list --output json",
-		Args:    cli.NoArguments,
-		RunE:    func(*cobra.Command, []string) error { return o.listPlugins() },
+		Use:   "list",
+		Short: "List plugins",
+		Args:  cli.NoArguments,
+		RunE:  func(*cobra.Command, []string) error { return o.listPlugins() },
 	}
 	f.AddOutputFlag(cmd, &o.output)
 	return cli.OverrideRunFunc(cmd, o, runF)
@@ -77,7 +76,6 @@ func NewCmdInfo(f *cli.Factory, runF func(*InfoOptions) error) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "info ID",
 		Short:             "Show a plugin's origin, grants and tools",
-		Example:           "  picoclaw plugin info filesystem",
 		Args:              onePluginArgument(&o.id),
 		ValidArgsFunction: completePlugins(f),
 		RunE:              func(*cobra.Command, []string) error { return o.showInfo() },

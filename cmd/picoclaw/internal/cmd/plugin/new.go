@@ -31,14 +31,6 @@ func NewCmdNew(f *cli.Factory, runF func(*NewOptions) error) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "new NAME",
 		Short: "Begin a plugin: a Go module that builds and passes its own tests",
-		Long: `Create a plugin with one tool, its tests, a README and a Makefile. NAME is the
-plugin's id: lower-case letters, digits, '-' and '_'.
-
-A released picoclaw uses the SDK of that release; a development build uses the
-sources it was built from.`,
-		Example: strings.Trim(`
-  picoclaw plugin new wordcount && cd wordcount && make test
-  picoclaw plugin new wordcount --dir plugins/wc --module github.com/me/wc`, "\n"),
 		Args: func(_ *cobra.Command, args []string) error {
 			switch len(args) {
 			case 0:

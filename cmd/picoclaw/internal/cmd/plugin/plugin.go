@@ -10,9 +10,8 @@ import (
 
 func NewCmdPlugin(f *cli.Factory) *cobra.Command {
 	return cli.NewGroupCommand(&cobra.Command{
-		Use:     "plugin",
-		Short:   "Install, inspect, enable and create plugins",
-		Example: "  picoclaw plugin list\n  picoclaw plugin new linecount",
+		Use:   "plugin",
+		Short: "Install, inspect, enable and create plugins",
 	}, NewCmdList(f, nil), NewCmdInfo(f, nil), NewCmdInstall(f, nil), NewCmdUpdate(f, nil), NewCmdEnable(f, true, nil),
 		NewCmdEnable(f, false, nil),
 		NewCmdRemove(f, nil), NewCmdVerify(f, nil), NewCmdReset(f, nil), NewCmdNew(f, nil), NewCmdCheck(f, nil))

@@ -18,21 +18,13 @@ type EnableOptions struct {
 // NewCmdEnable returns `picoclaw plugin enable`, or `disable` if on is false.
 func NewCmdEnable(f *cli.Factory, on bool, runF func(*EnableOptions) error) *cobra.Command {
 	o := &EnableOptions{Factory: f}
-
 	verb, short := "disable", "Disable a plugin, or one of its tools, for all agents or one"
-	long := `Disable plugins or tools at once, also in running hosts: disabled tools are neither listed nor started, and MCP clients are
-notified.`
 	if on {
 		verb, short = "enable", "Enable a plugin or tool again"
-		long = `Enable plugins or tools at once, also in running hosts. Tools that the configuration disables stay disabled. With '*', create a
-new picoclaw.lock if it is missing or damaged.`
 	}
 	cmd := &cobra.Command{
-		Use:   verb + " ID|GLOB",
-		Short: short,
-		Long:  long,
-		Example: "  picoclaw plugin " + verb + " grep\n  picoclaw plugin " + verb +
-			" shell --agent guest\n  picoclaw plugin " + verb + " filesystem --tool 'rm*'",
+		Use:               verb + " ID|GLOB",
+		Short:             short,
 		Args:              onePluginArgument(&o.off.Plugin),
 		ValidArgsFunction: completePlugins(f),
 		RunE: func(*cobra.Command, []string) error {

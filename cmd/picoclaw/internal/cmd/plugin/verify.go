@@ -25,8 +25,6 @@ func NewCmdRemove(f *cli.Factory, runF func(*RemoveOptions) error) *cobra.Comman
 	cmd := &cobra.Command{
 		Use:               "remove ID",
 		Short:             "Remove an installed plugin",
-		Long:              "Remove a plugin with all its versions. Its state for agents, below <home>/state, stays.",
-		Example:           "  picoclaw plugin remove wordcount",
 		Args:              onePluginArgument(&o.id),
 		ValidArgsFunction: completePlugins(f),
 		RunE:              func(*cobra.Command, []string) error { return o.removePlugin() },
@@ -74,7 +72,6 @@ func NewCmdVerify(f *cli.Factory, runF func(*VerifyOptions) error) *cobra.Comman
 	cmd := &cobra.Command{
 		Use:               "verify [ID]",
 		Short:             "Verify the files of installed plugins",
-		Example:           "  picoclaw plugin verify",
 		Args:              cli.NoArgumentsOr(onePluginArgument(&o.id)),
 		ValidArgsFunction: completePlugins(f),
 		RunE:              func(*cobra.Command, []string) error { return o.verifyPlugins() },
@@ -145,8 +142,6 @@ func NewCmdReset(f *cli.Factory, runF func(*ResetOptions) error) *cobra.Command 
 	cmd := &cobra.Command{
 		Use:               "reset ID",
 		Short:             "Reset the crash count of a plugin",
-		Long:              `After three crashes within five minutes, a plugin is no longer started for that agent. This command resets the count.`,
-		Example:           "  picoclaw plugin reset wordcount",
 		Args:              onePluginArgument(&o.id),
 		ValidArgsFunction: completePlugins(f),
 		RunE:              func(*cobra.Command, []string) error { return o.resetCrashes() },

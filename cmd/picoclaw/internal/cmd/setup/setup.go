@@ -36,30 +36,6 @@ func NewCmdInit(f *cli.Factory, examine func(context.Context) error, runF func(*
 	cmd := &cobra.Command{
 		Use:   "init",
 		Short: "Set up picoclaw, and add it to MCP clients",
-		Long: `Create the home (PICOCLAW_HOME, or ~/.picoclaw) with a commented config.json,
-and the agent's workspace, if they do not exist. Isolation is enabled if the
-self-test passes on this machine.
-
-Existing files stay unchanged. Then print the entries for MCP clients' settings.
-
-With --client, set up a client at a level:
-
-  run    print the command that runs it confined, with its own tools
-  guard  have it ask picoclaw before calls of its own tools in this project
-  tools  give it picoclaw's tools as an MCP server; if --level names it, deny
-         the client's own tools for commands and files in this project
-
-Show each change, ask, save a backup next to the file, and keep everything else
-in it, including comments. The project is the git repository around the current
-directory, or --workspace, which the MCP entry names too. Clients:
-` + strings.Join(clientIDs(), ", ") + `.`,
-		Example: strings.Trim(`
-  picoclaw init
-  picoclaw init --workspace ~/projects/site
-  picoclaw init --client claude-code --level run
-  picoclaw init --client claude-code --level guard --yes
-  picoclaw init --client cursor --workspace ~/projects/site
-  picoclaw init --client vscode --file .vscode/mcp.json --agent reader --yes`, "\n"),
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(o.clients) == 0 && (o.yes || o.file != "" || o.level != "") {
 				return cli.UsageErrorf("--yes, --file and --level go with --client")

@@ -28,14 +28,8 @@ func NewCmdStop(f *cli.Factory, runF func(*Options) error) *cobra.Command {
 		Use:        "stop",
 		SuggestFor: []string{"kill", "halt"},
 		Short:      "Stop agents",
-		Long: `Stop calls, commands, turns, subagents and jobs within a second, in every
-picoclaw process of this home: the gateway, MCP servers of clients, and picoclaw
-agent. New ones are refused until picoclaw start.
-
-It works with any configuration.`,
-		Example: "  picoclaw stop\n  picoclaw stop --agent reader --why 'it loops'",
-		Args:    cli.NoArguments,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return o.stopAgents(cmd.Context()) },
+		Args:       cli.NoArguments,
+		RunE:       func(cmd *cobra.Command, _ []string) error { return o.stopAgents(cmd.Context()) },
 	}
 	f.AddAgentFlag(cmd, &o.agent, "the agent to stop (default: all)")
 	cmd.Flags().StringVar(&o.reason, "why", "", "`reason` shown to refused callers")
@@ -88,12 +82,10 @@ type StartOptions struct {
 func NewCmdStart(f *cli.Factory, runF func(*StartOptions) error) *cobra.Command {
 	o := &StartOptions{Factory: f}
 	cmd := &cobra.Command{
-		Use:     "start",
-		Short:   "Resume stopped agents",
-		Long:    "Resume agents after picoclaw stop. Stopped work does not restart, except scheduled jobs.",
-		Example: "  picoclaw start\n  picoclaw start --agent reader",
-		Args:    cli.NoArguments,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return o.resumeAgents(cmd.Context()) },
+		Use:   "start",
+		Short: "Resume stopped agents",
+		Args:  cli.NoArguments,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return o.resumeAgents(cmd.Context()) },
 	}
 	f.AddAgentFlag(cmd, &o.agent, "the agent to start (default: all that were stopped together)")
 	return cli.OverrideRunFunc(cmd, o, runF)

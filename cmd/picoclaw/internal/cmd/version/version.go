@@ -20,11 +20,10 @@ type Options struct {
 func NewCmdVersion(f *cli.Factory, runF func(*Options) error) *cobra.Command {
 	o := &Options{Factory: f}
 	cmd := &cobra.Command{
-		Use:     "version",
-		Short:   "Print the version",
-		Example: "  picoclaw version\n  picoclaw version --output json",
-		Args:    cli.NoArguments,
-		RunE:    func(*cobra.Command, []string) error { return o.printVersion() },
+		Use:   "version",
+		Short: "Print the version",
+		Args:  cli.NoArguments,
+		RunE:  func(*cobra.Command, []string) error { return o.printVersion() },
 	}
 	f.AddOutputFlag(cmd, &o.output)
 	return cli.OverrideRunFunc(cmd, o, runF)
