@@ -40,7 +40,6 @@ type ModelRequest struct {
 
 	// For providers with their own loop:
 
-	Session   string          // conversation key; empty if not stored
 	Remaining RemainingBudget // what the turn may still use
 	Observe   func(TurnEvent) // receives calls of the provider's loop; may be nil
 }

@@ -109,9 +109,6 @@ func (t *Transcript) loadFile() error {
 	return nil
 }
 
-// Key returns the key of the conversation; empty without a file.
-func (t *Transcript) Key() string { return t.key }
-
 // Path returns the path of the file; empty without a file.
 func (t *Transcript) Path() string {
 	if t.file == nil {

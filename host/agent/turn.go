@@ -99,7 +99,7 @@ func (t *turn) buildRequest() (ModelRequest, error) {
 	}
 	r := ModelRequest{
 		System: t.system, Messages: t.transcript.Messages(), Tools: t.toolNames.tools, MaxTokens: t.settings.MaxTokens,
-		Session: t.transcript.Key(), Remaining: left, Observe: t.forwardProviderEvent,
+		Remaining: left, Observe: t.forwardProviderEvent,
 	}
 	if left.Tokens > 0 && int64(r.MaxTokens) > left.Tokens {
 		r.MaxTokens = int(left.Tokens)

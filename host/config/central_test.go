@@ -48,7 +48,7 @@ func TestFileOverridesFleetConfig(t *testing.T) {
 		if strings.Contains(s.Key, "theirs") || strings.Contains(s.Key, "[1]") || s.Value == "theirs" {
 			t.Errorf("%s is said to be set to %v", s.Key, s.Value)
 		}
-		if s.Key == "tools.disabled" && s.Origin.Name != c.FleetConfigFilePath() {
+		if s.Key == "tools.disabled" && s.Origin.Name != c.central {
 			t.Errorf("%s is said to be from %s", s.Key, s.Origin)
 		}
 	}

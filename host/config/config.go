@@ -189,9 +189,6 @@ func (c *Config) Home() Home { return c.home }
 // FilePath returns the absolute path of the configuration file; empty without one.
 func (c *Config) FilePath() string { return c.file }
 
-// FleetConfigFilePath returns the path of the fleet's configuration that was read; empty without one.
-func (c *Config) FleetConfigFilePath() string { return c.central }
-
 // IsolationEnabled reports whether isolation.enabled is true.
 func (c *Config) IsolationEnabled() bool { return c.sections.Isolation.Enabled }
 

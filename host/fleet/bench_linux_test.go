@@ -86,7 +86,7 @@ func compareFleet(b *testing.B, join func(role string, agents ...string) *Fleet)
 				client, err = NewClient(gateway)
 				return err
 			},
-			Run: func() error { _, err := client.Where(b.Context(), "main"); return err }})
+			Run: func() error { _, err := client.place(b.Context(), "main"); return err }})
 	client.Close()
 	b.ReportMetric(t[1].Median()-t[0].Median(), "read_cost-ms<=0.5")
 	b.ReportMetric(t[3].Median()-t[2].Median(), "write_cost-ms<=0.5")

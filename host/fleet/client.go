@@ -132,15 +132,6 @@ func (c *Client) remember(agent string, p *place) {
 	c.places[agent] = p
 }
 
-// Where is the worker that has an agent, as far as is known.
-func (c *Client) Where(ctx context.Context, agent string) (worker string, err error) {
-	p, err := c.place(ctx, agent)
-	if err != nil {
-		return "", fmt.Errorf("look up agent %s: %w", agent, err)
-	}
-	return p.Worker, nil
-}
-
 // forget has an agent looked up again.
 func (c *Client) forget(agent string) {
 	c.mu.Lock()

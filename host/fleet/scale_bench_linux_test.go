@@ -128,7 +128,7 @@ func measureGateway(b *testing.B, address string) {
 	var lookups measure.RunDurations
 	for pass := range 3 {
 		times, _ := doMany(b, 8, rand.Perm(scaleWorkers*scaleAgents), func(n int) error {
-			_, err := client.Where(ctx, simulatedAgent(n))
+			_, err := client.place(ctx, simulatedAgent(n))
 			return err
 		})
 		lookups = append(lookups, times...)

@@ -289,9 +289,9 @@ func TestWorkerGetsMessagesOfItsAgentsOnly(t *testing.T) {
 			at[p.Agent] = p.Worker
 		}
 		for n := range workers * each {
-			worker, err := client.Where(ctx, simulatedAgent(n))
-			if err != nil || at[simulatedAgent(n)] != worker {
-				t.Logf("%s is with %q, not %q: %v", simulatedAgent(n), worker, at[simulatedAgent(n)], err)
+			p, err := client.place(ctx, simulatedAgent(n))
+			if err != nil || at[simulatedAgent(n)] != p.Worker {
+				t.Logf("%s is with %q, not %q: %v", simulatedAgent(n), p.Worker, at[simulatedAgent(n)], err)
 				return false
 			}
 		}

@@ -291,7 +291,7 @@ func (c *call) callTool() *Result {
 	if err != nil {
 		return s.callFailureResult(ctx, c.tool, err)
 	}
-	c.answer = outcome.Result
+	c.answer = outcome
 	return nil
 }
 

@@ -38,7 +38,7 @@ func playHost(home string) {
 		fmt.Println(err)
 		os.Exit(1)
 	}
-	fmt.Println("started", s.RunningPIDs()["tester"][0], out.Result.GetText())
+	fmt.Println("started", s.RunningPIDs()["tester"][0], out.GetText())
 	select {}
 }
 

@@ -85,7 +85,7 @@ func TestEqualSpecsShareInstance(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				pids[i] = out.Result.GetText()
+				pids[i] = out.GetText()
 			})
 		}
 		wg.Wait()

@@ -41,7 +41,7 @@ func TestRetiredInstancesFinish(t *testing.T) {
 			slow <- err.Error()
 			return
 		}
-		slow <- out.Result.GetText()
+		slow <- out.GetText()
 	}()
 	hosttest.WaitUntil(t, "the call is under way", func() bool {
 		f.mu.Lock()

@@ -123,7 +123,7 @@ func (f *fixture) call(spec *InstanceSpec, tool string, args any) *pluginpb.Resu
 	if err != nil {
 		f.t.Fatalf("call %s: %v", tool, err)
 	}
-	return out.Result
+	return out
 }
 
 func request(t testing.TB, tool string, args any) *pluginpb.CallRequest {

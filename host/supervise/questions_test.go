@@ -34,7 +34,7 @@ func TestQuestionsAreAnswered(t *testing.T) {
 					}
 					return &pluginpb.Answer{Action: "accept", Content: fmt.Appendf(nil, `{"n":%d}`, asked)}
 				}})
-			if err != nil || out.Result.GetText() != `{"n":1} {"n":2} decline` {
+			if err != nil || out.GetText() != `{"n":1} {"n":2} decline` {
 				t.Errorf("%v, %v", out, err)
 			}
 			f.call(spec, "pid", nil)
@@ -43,7 +43,7 @@ func TestQuestionsAreAnswered(t *testing.T) {
 			CallCallbacks{Answer: func(*pluginpb.Question) *pluginpb.Answer {
 				return &pluginpb.Answer{Error: "the person has left"}
 			}})
-		if err != nil || out.Result.GetError().GetMessage() != "no person can be asked: the person has left" {
+		if err != nil || out.GetError().GetMessage() != "no person can be asked: the person has left" {
 			t.Errorf("%v, %v", out, err)
 		}
 	})

@@ -23,14 +23,14 @@ func TestEachCallGetsItsResult(t *testing.T) {
 				for n := range calls {
 					want := fmt.Sprintf("%d of %d", n, caller)
 					out, err := f.Call(t.Context(), spec, request(t, "echo", map[string]string{"text": want}), CallCallbacks{})
-					if err != nil || out.Result.GetText() != want {
+					if err != nil || out.GetText() != want {
 						t.Errorf("the call for %q brought %v, %v", want, out, err)
 					}
 				}
 			})
 		}
 		wg.Wait()
-		in, _, err := f.acquireInstance(t.Context(), spec)
+		in, err := f.acquireInstance(t.Context(), spec)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -65,7 +65,7 @@ func TestDeadlineReachesTool(t *testing.T) {
 			ctx, cancel := limit()
 			out, err := f.Call(ctx, f.spec(), request(t, "deadline", nil), CallCallbacks{})
 			cancel()
-			if err != nil || out.Result.GetText() != want {
+			if err != nil || out.GetText() != want {
 				t.Errorf("the deadline: %v, %v; want %s", out, err, want)
 			}
 		}

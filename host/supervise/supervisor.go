@@ -116,34 +116,22 @@ func New(o Options) (*Supervisor, error) {
 	}, nil
 }
 
-// CallOutcome is the result of a call that reached its instance.
-type CallOutcome struct {
-	Result *pluginpb.Result
-	// StartTime is the time that this call spent on starting the instance; 0 if it was running.
-	StartTime time.Duration
-}
-
-// Call calls a tool in the instance of a spec, and starts the instance if necessary. The outcome includes errors of
-// the tool. The error reports that the plugin could not be called.
-func (s *Supervisor) Call(ctx context.Context, spec *InstanceSpec, req *pluginpb.CallRequest, listener CallCallbacks) (*CallOutcome, error) {
-	start := time.Now()
-	in, started, err := s.acquireInstance(ctx, spec)
+// Call calls a tool in the instance of a spec, and starts the instance if necessary. The result includes errors of the
+// tool. The error reports that the plugin could not be called.
+func (s *Supervisor) Call(ctx context.Context, spec *InstanceSpec, req *pluginpb.CallRequest, listener CallCallbacks) (*pluginpb.Result, error) {
+	in, err := s.acquireInstance(ctx, spec)
 	if err != nil {
 		return nil, err
-	}
-	out := &CallOutcome{}
-	if started {
-		out.StartTime = time.Since(start)
 	}
 	defer s.releaseInstance(in)
 	if listener.Ready != nil {
 		listener.Ready()
 	}
-	out.Result, err = in.callTool(ctx, req, listener)
+	result, err := in.callTool(ctx, req, listener)
 	if crash := (*CrashError)(nil); errors.As(err, &crash) {
 		crash.LimitReached = s.exceededCrashLimit(in)
 	}
-	return out, err
+	return result, err
 }
 
 // exceededCrashLimit reports whether an instance's crash exhausted the limit. It waits briefly for the crash's record.
@@ -159,42 +147,41 @@ func (s *Supervisor) exceededCrashLimit(in *pluginInstance) bool {
 
 // acquireInstance returns the running instance of a spec and adds a call to it, which releaseInstance removes. The
 // first caller starts the instance, and others wait for that start.
-func (s *Supervisor) acquireInstance(ctx context.Context, spec *InstanceSpec) (in *pluginInstance, started bool, err error) {
+func (s *Supervisor) acquireInstance(ctx context.Context, spec *InstanceSpec) (*pluginInstance, error) {
 	key, err := spec.Key()
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	for {
 		s.mu.Lock()
 		if s.closed {
 			s.mu.Unlock()
-			return nil, false, errors.New("the host is stopping")
+			return nil, errors.New("the host is stopping")
 		}
 		sl := s.instances[key]
 		if sl == nil || sl.hasEnded() {
 			if s.isOwnerAtLimit(spec) {
 				s.mu.Unlock()
 				if err := s.evictIdle(ctx, spec); err != nil {
-					return nil, false, err
+					return nil, err
 				}
 				continue
 			}
 			sl = &sharedInstance{owner: spec.Owner, started: make(chan struct{})}
 			s.instances[key] = sl
-			started = true
 			s.lifecycles.Go(func() { s.runSharedInstance(key, sl, spec) })
 		}
 		s.mu.Unlock()
 		select {
 		case <-sl.started:
 		case <-ctx.Done():
-			return nil, started, fmt.Errorf("plugin %s is still starting: %w", spec.Manifest.ID, ctx.Err())
+			return nil, fmt.Errorf("plugin %s is still starting: %w", spec.Manifest.ID, ctx.Err())
 		}
 		if sl.err != nil {
-			return nil, started, sl.err
+			return nil, sl.err
 		}
 		if !s.retireIfWorkspaceReplaced(key, sl) && s.beginCall(sl.instance) {
-			return sl.instance, started, nil
+			return sl.instance, nil
 		}
 	}
 }

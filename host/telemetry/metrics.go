@@ -25,7 +25,6 @@ type metricInstruments struct {
 	calls, mcp, starts metric.Float64Histogram
 	waiting, processes metric.Int64UpDownCounter
 	crashes            metric.Int64Counter
-	failedSet          metric.MeasurementOption
 }
 
 func (t *Telemetry) createInstruments(m metric.Meter) error {

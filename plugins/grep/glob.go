@@ -1,9 +1,12 @@
 package main
 
 import (
+	_ "embed"
+	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/bmatcuk/doublestar/v4"
 
@@ -69,44 +72,16 @@ func countCombinations(glob string, at int, inside bool) (n, end int) {
 	return n, at
 }
 
+//go:embed filetypes.json
+var fileTypesJSON []byte
+
 // globsByFileType returns the globs for each file type in the arguments. They are the same for every engine.
-func globsByFileType() map[string][]string {
-	return map[string][]string{
-		"c":        {"*.c", "*.h"},
-		"cpp":      {"*.cc", "*.cpp", "*.cxx", "*.hh", "*.hpp", "*.hxx", "*.h", "*.inl"},
-		"csharp":   {"*.cs"},
-		"css":      {"*.css", "*.scss", "*.sass", "*.less"},
-		"docker":   {"Dockerfile*", "*.dockerfile"},
-		"elixir":   {"*.ex", "*.exs"},
-		"go":       {"*.go"},
-		"haskell":  {"*.hs", "*.lhs"},
-		"html":     {"*.html", "*.htm", "*.xhtml"},
-		"java":     {"*.java"},
-		"js":       {"*.js", "*.jsx", "*.mjs", "*.cjs", "*.vue"},
-		"json":     {"*.json", "*.jsonl", "*.jsonc"},
-		"kotlin":   {"*.kt", "*.kts"},
-		"lua":      {"*.lua"},
-		"make":     {"[Mm]akefile", "GNUmakefile", "*.mk", "*.mak"},
-		"markdown": {"*.md", "*.markdown", "*.mdx"},
-		"md":       {"*.md", "*.markdown", "*.mdx"},
-		"php":      {"*.php"},
-		"proto":    {"*.proto"},
-		"py":       {"*.py", "*.pyi"},
-		"ruby":     {"*.rb", "Gemfile", "Rakefile", "*.gemspec"},
-		"rust":     {"*.rs"},
-		"scala":    {"*.scala", "*.sbt"},
-		"sh":       {"*.sh", "*.bash", "*.zsh", "*.ksh"},
-		"sql":      {"*.sql"},
-		"swift":    {"*.swift"},
-		"tex":      {"*.tex", "*.bib", "*.sty"},
-		"toml":     {"*.toml"},
-		"ts":       {"*.ts", "*.tsx", "*.mts", "*.cts"},
-		"txt":      {"*.txt"},
-		"xml":      {"*.xml", "*.xsd", "*.xsl", "*.svg"},
-		"yaml":     {"*.yaml", "*.yml"},
-		"zig":      {"*.zig"},
+var globsByFileType = sync.OnceValue(func() (globs map[string][]string) {
+	if err := json.Unmarshal(fileTypesJSON, &globs); err != nil {
+		panic(err) // a test reads them
 	}
-}
+	return globs
+})
 
 // fileTypeGlobs returns the globs of a file type; nil for all files.
 func fileTypeGlobs(name string) ([]string, error) {

@@ -65,12 +65,11 @@ func (tx *changeTransaction) prepareChanges(changes []FileChange) error {
 // pendingChange is the change of one file in a transaction.
 type pendingChange struct {
 	*changeTarget
-	changes   []FileChange
-	old       OldFile
-	data      []byte
-	temp      *tempFile // temporary file with the new contents, before the rename
-	backup    *tempFile // second hard link of the old file until all files are changed
-	committed bool
+	changes []FileChange
+	old     OldFile
+	data    []byte
+	temp    *tempFile // temporary file with the new contents, before the rename
+	backup  *tempFile // second hard link of the old file until all files are changed
 }
 
 // addChange opens the target of a change and adds it to the transaction. It creates missing parents if the change asks
@@ -227,7 +226,7 @@ func (f *pendingChange) commitFile(keep bool) error {
 		return err
 	}
 	f.temp.freeTempRecord()
-	f.temp, f.committed = nil, true
+	f.temp = nil
 	return nil
 }
 

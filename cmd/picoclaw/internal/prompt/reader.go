@@ -23,7 +23,6 @@ type Completions struct {
 
 // LineReader reads lines from a terminal with history and completion, or from another stream.
 type LineReader struct {
-	out      io.Writer
 	plain    *bufio.Reader  // for other streams than a terminal
 	fd       int            // of the terminal
 	screen   *term.Terminal // nil for other streams
@@ -34,7 +33,7 @@ type LineReader struct {
 
 // NewLineReader returns a reader. History and completion work only if in and out are terminals.
 func NewLineReader(in io.Reader, out io.Writer, historyFile string, complete func(line string) Completions) *LineReader {
-	r := &LineReader{out: out, complete: complete}
+	r := &LineReader{complete: complete}
 	stdin, isFile := in.(*os.File)
 	stdout, too := out.(interface {
 		io.Writer

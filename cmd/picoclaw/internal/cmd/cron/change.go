@@ -56,11 +56,8 @@ func (v *Options) callStoreAndPrintJob(do func(*schedule.Store, string) (schedul
 	return nil
 }
 
-// RemoveOptions are the options of `picoclaw cron remove`.
-type RemoveOptions struct{ Options }
-
-func NewCmdRemove(f *cli.Factory, runF func(*RemoveOptions) error) *cobra.Command {
-	v := &RemoveOptions{Options: Options{Factory: f}}
+func NewCmdRemove(f *cli.Factory, runF func(*Options) error) *cobra.Command {
+	v := &Options{Factory: f}
 	cmd := &cobra.Command{
 		Use:               "remove JOB",
 		Aliases:           []string{"rm"},
@@ -73,17 +70,14 @@ func NewCmdRemove(f *cli.Factory, runF func(*RemoveOptions) error) *cobra.Comman
 	return cli.OverrideRunFunc(cmd, v, runF)
 }
 
-func (v *RemoveOptions) removeJob() error {
+func (v *Options) removeJob() error {
 	return v.callStoreAndPrintJob((*schedule.Store).RemoveJob, func(j schedule.Job) {
 		fmt.Fprintf(v.Out, "job %s is removed\n", terminal.CleanLine(j.Name))
 	})
 }
 
-// ShowOptions are the options of `picoclaw cron show`.
-type ShowOptions struct{ Options }
-
-func NewCmdShow(f *cli.Factory, runF func(*ShowOptions) error) *cobra.Command {
-	v := &ShowOptions{Options: Options{Factory: f}}
+func NewCmdShow(f *cli.Factory, runF func(*Options) error) *cobra.Command {
+	v := &Options{Factory: f}
 	cmd := &cobra.Command{
 		Use:               "show JOB",
 		Short:             "Show a job and its last run",
@@ -95,7 +89,7 @@ func NewCmdShow(f *cli.Factory, runF func(*ShowOptions) error) *cobra.Command {
 	return cli.OverrideRunFunc(cmd, v, runF)
 }
 
-func (v *ShowOptions) runShow() error {
+func (v *Options) runShow() error {
 	return v.callStoreAndPrintJob((*schedule.Store).Job, func(j schedule.Job) {
 		v.printJobDetails(j)
 		v.warnIdle()

@@ -21,11 +21,8 @@ type jobList struct {
 	Jobs  []schedule.Job `json:"jobs"`
 }
 
-// ListOptions are the options of `picoclaw cron list`.
-type ListOptions struct{ Options }
-
-func NewCmdList(f *cli.Factory, runF func(*ListOptions) error) *cobra.Command {
-	v := &ListOptions{Options: Options{Factory: f}}
+func NewCmdList(f *cli.Factory, runF func(*Options) error) *cobra.Command {
+	v := &Options{Factory: f}
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List an agent's jobs and their next runs",
@@ -36,7 +33,7 @@ func NewCmdList(f *cli.Factory, runF func(*ListOptions) error) *cobra.Command {
 	return cli.OverrideRunFunc(cmd, v, runF)
 }
 
-func (v *ListOptions) listJobs() error {
+func (v *Options) listJobs() error {
 	if err := v.openStore(); err != nil {
 		return err
 	}

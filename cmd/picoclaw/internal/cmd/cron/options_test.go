@@ -14,14 +14,14 @@ func TestNewCmdCron(t *testing.T) {
 	text := Options{output: cli.Text}
 	job := Options{job: "standup", agent: "a", output: cli.Text}
 	clitest.CheckParsedOptions(t, NewCmdList,
-		clitest.OptionsCase[ListOptions]{Line: "", Want: ListOptions{text}},
-		clitest.OptionsCase[ListOptions]{Line: "standup", Usage: "takes no argument"})
+		clitest.OptionsCase[Options]{Line: "", Want: text},
+		clitest.OptionsCase[Options]{Line: "standup", Usage: "takes no argument"})
 	clitest.CheckParsedOptions(t, NewCmdShow,
-		clitest.OptionsCase[ShowOptions]{Line: "standup --agent a", Want: ShowOptions{job}},
-		clitest.OptionsCase[ShowOptions]{Line: "", Usage: "show takes the id or name of one job"})
+		clitest.OptionsCase[Options]{Line: "standup --agent a", Want: job},
+		clitest.OptionsCase[Options]{Line: "", Usage: "show takes the id or name of one job"})
 	clitest.CheckParsedOptions(t, NewCmdRemove,
-		clitest.OptionsCase[RemoveOptions]{Line: "standup --agent a", Want: RemoveOptions{job}},
-		clitest.OptionsCase[RemoveOptions]{Line: "a b", Usage: "remove takes the id or name of one job"})
+		clitest.OptionsCase[Options]{Line: "standup --agent a", Want: job},
+		clitest.OptionsCase[Options]{Line: "a b", Usage: "remove takes the id or name of one job"})
 	clitest.CheckParsedOptions(t, NewCmdLog,
 		clitest.OptionsCase[LogOptions]{Line: "", Want: LogOptions{Options: text, limit: 20}},
 		clitest.OptionsCase[LogOptions]{Line: "standup --limit 5 --agent a", Want: LogOptions{Options: job, limit: 5}},
