@@ -49,6 +49,15 @@ type reportedError string
 
 func (e reportedError) Error() string { return string(e) }
 
+// ReportedFailure returns the error of a command that has printed its result: the error of the print or, if the result
+// is a failure, exit code 1 without a message.
+func ReportedFailure(failed bool, printed error) error {
+	if printed != nil || !failed {
+		return printed
+	}
+	return FailedError(ErrReported)
+}
+
 // ExitCode returns the exit code for an error.
 func ExitCode(err error) int {
 	var f *ExitError

@@ -120,10 +120,7 @@ func (o *Options) confirmChanges(old, next *pluginpb.Manifest, r *InstallResult)
 
 // reportWaitingVersion prints that a version waits for confirmation, and returns an error with exit code 1.
 func (o *Options) reportWaitingVersion(r InstallResult) error {
-	if err := o.PrintResult(r); err != nil {
-		return err
-	}
-	return cli.FailedError(cli.ErrReported)
+	return cli.ReportedFailure(true, o.PrintResult(r))
 }
 
 // AcceptWaitingVersion asks for confirmation of the waiting version and makes it the active one.

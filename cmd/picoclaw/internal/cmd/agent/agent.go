@@ -124,13 +124,7 @@ func (o *Options) runTask(ctx context.Context, c *host.Conversation) error {
 		if err != nil {
 			all.Error = err.Error()
 		}
-		if printErr := o.PrintJSON(all); printErr != nil {
-			return printErr
-		}
-		if err != nil {
-			return cli.FailedError(cli.ErrReported)
-		}
-		return nil
+		return cli.ReportedFailure(err != nil, o.PrintJSON(all))
 	}
 	if outcome.Text != "" {
 		fmt.Fprintln(o.Out, terminal.NewWriter(o.Out).ReplaceControls(outcome.Text))
@@ -162,10 +156,7 @@ func (o *Options) runConversation(ctx context.Context, c *host.Conversation, his
 		line, err := o.lines.ReadLine(ctx, id+"> ")
 		switch {
 		case errors.Is(err, io.EOF) || ctx.Err() != nil:
-			if failed && !o.lines.IsInteractive() {
-				return cli.FailedError(cli.ErrReported)
-			}
-			return nil
+			return cli.ReportedFailure(failed && !o.lines.IsInteractive(), nil)
 		case err != nil:
 			return cli.FailedError(fmt.Errorf("read the terminal: %w", err))
 		}

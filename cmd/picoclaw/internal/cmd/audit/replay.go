@@ -95,13 +95,7 @@ func (o *ReplayOptions) runReplay() error {
 	if err != nil {
 		return err
 	}
-	if err := o.printSummary(); err != nil {
-		return err
-	}
-	if o.sums.Changed > 0 {
-		return cli.FailedError(cli.ErrReported)
-	}
-	return nil
+	return cli.ReportedFailure(o.sums.Changed > 0, o.printSummary())
 }
 
 // replayRecord decides one call again, and shows it if the decision differs.

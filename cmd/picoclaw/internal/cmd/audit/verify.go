@@ -74,10 +74,7 @@ func (o *VerifyOptions) runVerify(ctx context.Context) error {
 		if err != nil {
 			log.Error = err.Error()
 		}
-		if printed := o.PrintJSON(log); printed != nil || err == nil {
-			return printed
-		}
-		return cli.FailedError(cli.ErrReported)
+		return cli.ReportedFailure(err != nil, o.PrintJSON(log))
 	}
 	if err != nil {
 		return cli.FailedError(fmt.Errorf("the audit log was changed: %w", err))

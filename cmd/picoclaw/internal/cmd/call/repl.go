@@ -84,10 +84,7 @@ func (r *REPLOptions) runREPL(ctx context.Context) error {
 
 // exitError returns the error for the REPL's exit code.
 func (r *REPLOptions) exitError() error {
-	if r.failed && !r.lines.IsInteractive() {
-		return cli.FailedError(cli.ErrReported)
-	}
-	return nil
+	return cli.ReportedFailure(r.failed && !r.lines.IsInteractive(), nil)
 }
 
 // runLine executes a line. leave reports whether the line ends the REPL.

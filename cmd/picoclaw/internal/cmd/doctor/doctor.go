@@ -79,10 +79,7 @@ func printDoctorReport(f *cli.Factory, r *doctor.Report, output cli.OutputFormat
 			return err
 		}
 	}
-	if !r.OK {
-		return cli.FailedError(cli.ErrReported)
-	}
-	return nil
+	return cli.ReportedFailure(!r.OK, nil)
 }
 
 // SelfTestOptions are the options of `picoclaw selftest`.

@@ -52,10 +52,7 @@ func (o *Options) showStatus(ctx context.Context, output cli.OutputFormat) error
 	} else {
 		err = printFleet(o.Factory, workers, agents)
 	}
-	if err == nil && slices.ContainsFunc(agents, func(p fleet.Placed) bool { return !p.Alive }) {
-		err = cli.FailedError(cli.ErrReported)
-	}
-	return err
+	return cli.ReportedFailure(slices.ContainsFunc(agents, func(p fleet.Placed) bool { return !p.Alive }), err)
 }
 
 // readStatus returns the status of all workers and agents.

@@ -57,13 +57,7 @@ func (o *CheckOptions) checkPlugin(ctx context.Context) error {
 			result.OK = false
 		}
 	}
-	if err := printFindings(o.Factory, result, o.output); err != nil {
-		return err
-	}
-	if !result.OK {
-		return cli.FailedError(cli.ErrReported)
-	}
-	return nil
+	return cli.ReportedFailure(!result.OK, printFindings(o.Factory, result, o.output))
 }
 
 func printFindings(f *cli.Factory, result checkResult, output cli.OutputFormat) error {

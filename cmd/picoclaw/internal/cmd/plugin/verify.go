@@ -103,13 +103,7 @@ func (o *VerifyOptions) verifyPlugins() error {
 		good = good && v.OK
 		all = append(all, v)
 	}
-	if err := printVerification(o.Factory, all, o.output); err != nil {
-		return err
-	}
-	if !good {
-		return cli.FailedError(cli.ErrReported)
-	}
-	return nil
+	return cli.ReportedFailure(!good, printVerification(o.Factory, all, o.output))
 }
 
 func printVerification(f *cli.Factory, all []verifyResult, output cli.OutputFormat) error {
