@@ -283,7 +283,7 @@ func (c *call) callTool() *Result {
 		Agreed: c.approved, NoOutput: c.events == nil || !ReadsOutputEvents(c.ctx)}
 	c.arguments.Values = nil // large ones need not stay until the plugin answers
 	started, endTrace := s.tracePluginCall(ctx, request)
-	outcome, err := c.runtime.supervisor.Call(ctx, c.spec, request, supervise.CallCallbacks{
+	answer, err := c.runtime.supervisor.Call(ctx, c.spec, request, supervise.CallCallbacks{
 		Ready: started, Event: newEventTranslator(s.countAndDelayOutput(c.admittedCtx, c.events)), Answer: s.newElicitationHandler(ctx, c.tool),
 	})
 	endTrace(err)
@@ -291,7 +291,7 @@ func (c *call) callTool() *Result {
 	if err != nil {
 		return s.callFailureResult(ctx, c.tool, err)
 	}
-	c.answer = outcome
+	c.answer = answer
 	return nil
 }
 
