@@ -167,7 +167,11 @@ func (w *world) changeSpecialFile(agent bool) {
 		w.notice(1, kind, path, to)
 	}
 	w.now = map[string]bool{}
-	if err = change(); err == nil && !agent {
+	err = change()
+	if agent && err != nil {
+		w.notice(1, mutation.Failed, "", "")
+	}
+	if err == nil && !agent {
 		for _, p := range marks {
 			w.touched[p], w.now[p] = true, true
 		}

@@ -199,6 +199,43 @@ func TestMonitorSearchesMovedDirectoriesAgain(t *testing.T) {
 	}
 }
 
+// A failed call creates nothing, and a repository that the user creates below the command's directory is the user's.
+func TestMonitorNotesOnlySuccessfulChanges(t *testing.T) {
+	g := newGround(t, defaults)
+	g.all("mine/.git/HEAD", "made/mine/.git/HEAD", "made/other/.git/HEAD")
+	path := func(name string) string { return filepath.Join(g.w, name) }
+	monitor := g.NewChangeMonitor(EnforcerOptions{Background: true})
+	failed := mutation.FileMutation{Kind: mutation.Failed}
+	for _, dir := range []string{"mine", "made", "made/other", "made/other/.git"} {
+		if err := os.RemoveAll(path(dir)); err != nil {
+			t.Fatal(err)
+		}
+		if err := monitor.BeforeChange(mutation.FileMutation{Kind: mutation.Make, Path: path(dir), Dir: true}); err != nil {
+			t.Fatal(err)
+		}
+		if dir == "mine" {
+			_ = monitor.BeforeChange(failed)
+		}
+		g.all(dir + "/x")
+	}
+	g.all("mine/.git/HEAD", "made/mine/.git/HEAD")
+	for name, allowed := range map[string]bool{"mine/.envrc": false, "made/mine/.envrc": false, "made/other/.envrc": true} {
+		err := monitor.BeforeChange(mutation.FileMutation{Kind: mutation.Write, Path: path(name)})
+		if (err == nil) != allowed {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	_ = monitor.BeforeChange(mutation.FileMutation{Kind: mutation.Write, Path: path(".gitmodules")})
+	_ = monitor.BeforeChange(failed)
+	if err := os.WriteFile(path(".gitmodules"), []byte("[submodule \"x\"]\n\tupdate = !true\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	monitor.FinishMonitor()
+	if _, err := os.Stat(path(".gitmodules")); err != nil {
+		t.Error("the user's file is deleted: ", err)
+	}
+}
+
 func TestMonitorCoversNamedPathsOnly(t *testing.T) {
 	g := newGround(t, defaults)
 	g.all(".git/HEAD", ".vscode/tasks.json", ".idea/x")

@@ -78,13 +78,6 @@ for name in "f", "g":
 for to in "HOME", "TMPDIR":
     name = os.environ[to] + "/n"; attempt(lambda: os.link("f", name)); attempt(lambda: open(name, "w").write("evil")); attempt(lambda: os.chmod(name, 0o777))`,
 	},
-	"failed_calls_mark_nothing": {
-		setup: "mkdir D",
-		command: python + `
-attempt(lambda: os.open(".gitmodules", os.O_RDWR)); attempt(lambda: os.mkdir("D")); attempt(lambda: os.open("x.mine", os.O_RDWR))
-open("g", "w").write("1")`,
-		user: "echo mine > x.mine; echo mine > D/y.mine",
-	},
 	"replaced_directory_descriptor": {
 		setup: "git init -q a; mkdir -p .github/workflows",
 		command: python + `
