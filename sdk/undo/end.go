@@ -37,6 +37,10 @@ func (r *Recorder) NoteCreatedTree(path string) {
 func (r *Recorder) End() RecordingResult {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	return r.endRecording()
+}
+
+func (r *Recorder) endRecording() RecordingResult {
 	if r.ended {
 		return RecordingResult{}
 	}
@@ -65,7 +69,7 @@ func (r *Recorder) End() RecordingResult {
 // differs, so earlier operations on them can still be undone.
 func (r *Recorder) noteFilesMovedBack() {
 	for _, o := range r.record.Objects {
-		if o.isRegular() && o.used && o.After != nil && o.After.Changed != o.Changed && !o.Created && !o.Foreign && !o.Written && !o.Attributed {
+		if !o.isDir() && o.used && o.After != nil && o.After.Changed != o.Changed && !o.Created && !o.Foreign && !o.Written && !o.Attributed {
 			r.record.Restored = append(r.record.Restored,
 				restoredObject{Was: objectVersion{o.ID, o.Changed}, Now: objectVersion{o.ID, o.After.Changed}})
 		}

@@ -287,7 +287,9 @@ const maxHashed = 256 << 10
 // hashed.
 func (f *recordFinisher) noteAfterState(e *entryChange, o *fileObject, n *fileStat, open func() (io.ReadCloser, error)) {
 	f.located[o] = true
-	if o.last != 0 && o.last != n.Changed && o.opens == 0 && !o.isDir() {
+	if version := f.continued[n.ID]; version != nil {
+		n = version
+	} else if o.last != 0 && o.last != n.Changed && o.opens == 0 && !o.isDir() {
 		o.Foreign = true // no event told of it: somebody changed it by another name
 	}
 	o.After = n.toAfterState()

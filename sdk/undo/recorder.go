@@ -44,6 +44,8 @@ type Recorder struct {
 	broken   error                   // reason that nothing more is kept
 	restored func() []restoredObject // of an undo: lists recreated objects
 	ended    bool
+	// continued has the versions of files at the end that the next operation may still write to (see [Recorder.Split]).
+	continued map[FileIdentity]*fileStat
 }
 
 type dirEntryKey struct {

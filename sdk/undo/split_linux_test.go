@@ -1,0 +1,200 @@
+package undo_test
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/picoclaw/picoclaw/internal/mutation"
+	"github.com/picoclaw/picoclaw/sdk/undo"
+)
+
+// undoAll undoes operations, the last one first. It returns conflicts and errors.
+func (w *world) undoAll(ids []string) (faults []string) {
+	for _, id := range slices.Backward(ids) {
+		if id == "" {
+			continue
+		}
+		done, err := w.store.Undo(w.t.Context(), w.files, undo.UndoRequest{ID: id})
+		if err != nil || len(done.Conflicts) > 0 {
+			faults = append(faults, fmt.Sprintf("undo of %s: %v, conflicts %v", id, err, done.Conflicts))
+		}
+	}
+	return faults
+}
+
+// splitSequence makes random changes, with splits between them, and undoes all operations.
+func splitSequence(t *testing.T, seed uint64) {
+	w := newWorld(t, seed)
+	for range 12 {
+		w.change(false)
+	}
+	w.log = nil
+	before := w.snapshot()
+	w.before = before
+	w.recorder = w.store.NewRecorder(w.files, undo.RecordOptions{Tool: "run", Summary: "test", Observe: true})
+	var ids, lost []string
+	split := func() {
+		w.recorder.Tick()
+		ended, next := w.recorder.Split()
+		ids, lost, w.recorder = append(ids, ended.ID), append(lost, ended.Lost...), next
+		w.log = append(w.log, "split: "+ended.ID)
+	}
+	for range 2 + w.random.IntN(30) {
+		if w.change(true); w.random.IntN(4) == 0 {
+			split()
+		}
+	}
+	for _, f := range w.open {
+		_, _ = f.WriteString("end")
+		_ = f.Close()
+	}
+	split()
+	w.recorder.Discard()
+	faults := w.undoAll(ids)
+	if now := w.snapshot(); len(faults)+len(lost) > 0 || !maps.Equal(withoutDirTimes(now), withoutDirTimes(before)) {
+		t.Errorf("seed %d: %v, lost %v\n%s\n%s", seed, faults, lost, difference(before, now), strings.Join(w.log, "\n"))
+	}
+}
+
+// Undo of all operations of a program restores everything, whichever changes a split separates.
+func TestUndoRestoresSplitOperations(t *testing.T) {
+	t.Parallel()
+	begin, count := uint64(1), uint64(100)
+	if text := os.Getenv("PICOCLAW_TEST_SEED"); text != "" {
+		seed, err := strconv.ParseUint(text, 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		begin, count = seed, 1
+	}
+	for seed := range count {
+		if splitSequence(t, begin+seed); t.Failed() {
+			return
+		}
+	}
+}
+
+// busyProgram changes files in several threads. Each call is announced under a lock, and happens after it, as under
+// seccomp notification.
+type busyProgram struct {
+	*world
+
+	mu       sync.Mutex
+	announce chan struct{} // requests for a split right after an announcement
+}
+
+func (p *busyProgram) tell(thread int, kind mutation.Kind, path, to string, splits bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.notice(thread, kind, path, to)
+	if splits {
+		select {
+		case p.announce <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// work makes changes that succeed, in a directory of the thread.
+func (p *busyProgram) work(thread int, random *rand.Rand) error {
+	dir := filepath.Join(p.dir, strconv.Itoa(thread))
+	file, temp, sub := filepath.Join(dir, "file"), filepath.Join(dir, "temp"), filepath.Join(dir, "sub")
+	p.tell(thread, mutation.Write, filepath.Join(dir, "log"), "", false)
+	log, err := os.OpenFile(filepath.Join(dir, "log"), os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = log.Close() }()
+	for i := range 60 {
+		now := random.IntN(6) == 0
+		if _, err := fmt.Fprintln(log, i); err != nil {
+			return err
+		}
+		switch random.IntN(4) {
+		case 0: // replace a file
+			p.tell(thread, mutation.Write, temp, "", now)
+			if err = write(temp, os.O_TRUNC, strconv.Itoa(i)); err == nil {
+				p.tell(thread, mutation.Rename, temp, file, now)
+				err = os.Rename(temp, file)
+			}
+		case 1: // overwrite it
+			p.tell(thread, mutation.Write, file, "", now)
+			err = write(file, os.O_TRUNC, "again "+strconv.Itoa(i))
+		case 2: // rename a directory with files, and back
+			for _, pair := range [][2]string{{sub, sub + "2"}, {sub + "2", sub}} {
+				if err == nil {
+					p.tell(thread, mutation.Rename, pair[0], pair[1], now)
+					err = os.Rename(pair[0], pair[1])
+				}
+			}
+		default: // create and delete
+			p.tell(thread, mutation.Write, filepath.Join(sub, "x"), "", now)
+			if err = write(filepath.Join(sub, "x"), 0, strconv.Itoa(i)); err == nil && random.IntN(2) == 0 {
+				p.tell(thread, mutation.Remove, filepath.Join(sub, "x"), "", now)
+				err = os.Remove(filepath.Join(sub, "x"))
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// A split loses no call that was announced before it and happens during or after it, and no write to an open file.
+func TestSplitWhileProgramWorks(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(8) {
+		p := &busyProgram{world: newWorld(t, seed), announce: make(chan struct{}, 1)}
+		const threads = 3
+		for thread := range threads {
+			dir := filepath.Join(p.dir, strconv.Itoa(thread))
+			must(t, os.MkdirAll(filepath.Join(dir, "sub"), 0o700), write(filepath.Join(dir, "log"), 0, "log\n"),
+				write(filepath.Join(dir, "file"), 0, "before"), write(filepath.Join(dir, "sub", "y"), 0, "y"))
+		}
+		before := p.snapshot()
+		p.recorder = p.store.NewRecorder(p.files, undo.RecordOptions{Tool: "run", Summary: "test", Observe: true})
+		var ids []string
+		split := func() {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			ended, next := p.recorder.Split()
+			ids, p.recorder = append(ids, ended.ID), next
+			if len(ended.Lost) > 0 {
+				t.Errorf("seed %d: lost %v", seed, ended.Lost)
+			}
+		}
+		var working sync.WaitGroup
+		for thread := range threads {
+			working.Go(func() {
+				if err := p.work(thread, rand.New(rand.NewPCG(seed, uint64(thread)))); err != nil {
+					t.Errorf("seed %d: %v", seed, err)
+				}
+			})
+		}
+		splitting := make(chan struct{})
+		go func() {
+			for range p.announce {
+				split()
+			}
+			close(splitting)
+		}()
+		working.Wait()
+		close(p.announce)
+		<-splitting
+		split()
+		p.recorder.Discard()
+		faults := p.undoAll(ids)
+		if now := p.snapshot(); len(faults) > 0 || !maps.Equal(withoutDirTimes(now), withoutDirTimes(before)) {
+			t.Errorf("seed %d, %d operations: %s\n%s", seed, len(ids), strings.Join(faults, "\n"), difference(before, now))
+		}
+	}
+}
