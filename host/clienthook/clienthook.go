@@ -26,6 +26,7 @@ var clientsText []byte
 type HookFormat struct {
 	Name   string                  `json:"-"`
 	Event  string                  `json:"event"`  // that comes before a call
+	End    string                  `json:"end"`    // event at the end of a turn; empty for none
 	Answer string                  `json:"answer"` // form of the answer: claude or gemini
 	Asks   bool                    `json:"asks"`   // the client can ask its person
 	Tools  map[string][]toolEffect `json:"tools"`
@@ -101,6 +102,12 @@ func (c *HookFormat) ParseToolCall(text []byte) (*session.ClientToolCall, error)
 		call.Actions = []session.ClientToolAction{{Kind: session.CallMCPTool, Value: server, Tool: name}}
 	}
 	return call, err
+}
+
+// IsTurnEnd reports whether a hook message announces the end of the client's turn.
+func (c *HookFormat) IsTurnEnd(text []byte) bool {
+	var e hookEvent
+	return json.Unmarshal(text, &e) == nil && e.Event != "" && e.Event == c.End
 }
 
 // splitMCPToolName splits the name that clients give to a tool of an MCP server.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/picoclaw/picoclaw/internal/atomicfile"
+	"github.com/picoclaw/picoclaw/sdk/undo"
 )
 
 // RunRecord is the stored description of a run.
@@ -25,7 +26,7 @@ type RunRecord struct {
 	Started time.Time `json:"started"`
 	Ended   time.Time `json:"ended,omitzero"`
 	Code    int       `json:"exit_code"`
-	Undo    string    `json:"undo,omitempty"` // of its change
+	Undo    string    `json:"undo,omitempty"` // of its first burst of changes
 }
 
 // runsDir returns the directory of all runs. Each run has a directory with its record and its undo store.
@@ -35,6 +36,33 @@ func recordFilePath(home, id string) string { return filepath.Join(runsDir(home)
 
 // UndoStoreDir returns the directory of a run's undo store.
 func UndoStoreDir(home, id string) string { return filepath.Join(runsDir(home), id, "undo") }
+
+// HasBurst reports whether the run's undo history has an operation.
+func (r *RunRecord) HasBurst(home, id string) bool {
+	store, err := undo.Open(undo.StoreOptions{Dir: UndoStoreDir(home, r.ID)})
+	if err == nil {
+		_, err = store.ReadOperation(id)
+	}
+	return err == nil
+}
+
+// ListBursts returns the ids of a run's bursts of changes that are not undone, the newest first. ended is false if the
+// end of one was not recorded.
+func (r *RunRecord) ListBursts(home string) (ids []string, ended bool, err error) {
+	store, err := undo.Open(undo.StoreOptions{Dir: UndoStoreDir(home, r.ID)})
+	if err != nil {
+		return nil, false, err
+	}
+	statuses := undo.UndoStatuses{}
+	ended = true
+	err = store.EachOperation(func(op *undo.Operation) bool {
+		if statuses.Add(op) != undo.ExtentWhole && (op.Undoes == "" || op.IsUnfinished()) {
+			ids, ended = append(ids, op.ID), ended && !op.IsUnfinished()
+		}
+		return true
+	})
+	return ids, ended, err
+}
 
 // newRunID returns a new id. Ids sort by time.
 func newRunID(now time.Time) string {

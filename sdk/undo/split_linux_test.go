@@ -67,7 +67,7 @@ func splitSequence(t *testing.T, seed uint64) {
 // Undo of all operations of a program restores everything, whichever changes a split separates.
 func TestUndoRestoresSplitOperations(t *testing.T) {
 	t.Parallel()
-	begin, count := uint64(1), uint64(100)
+	begin, count := uint64(1), uint64(180)
 	if text := os.Getenv("PICOCLAW_TEST_SEED"); text != "" {
 		seed, err := strconv.ParseUint(text, 10, 64)
 		if err != nil {

@@ -41,11 +41,11 @@ func (h *hookRelay) listenHooks(s *supervisor) (err error) {
 		s.start.Env = map[string]string{}
 	}
 	s.start.Env[wire.HookVariable] = wire.HookSocket
-	go h.serveHooks(s.socket)
+	go h.serveHooks(s)
 	return nil
 }
 
-func (h *hookRelay) serveHooks(host wire.MessageConn) {
+func (h *hookRelay) serveHooks(s *supervisor) {
 	slots := make(chan struct{}, maxQuestions)
 	for {
 		conn, err := h.listener.Accept()
@@ -56,19 +56,30 @@ func (h *hookRelay) serveHooks(host wire.MessageConn) {
 		go func() {
 			defer func() { _ = conn.Close(); <-slots }()
 			_ = conn.SetDeadline(time.Now().Add(questionGrace))
-			if answer := h.askHost(host, conn); answer != nil {
+			if answer := h.answerQuestion(s, conn); answer != nil {
 				_, _ = conn.Write(answer)
 			}
 		}()
 	}
 }
 
-// askHost passes a question to the host and returns the answer; nil without an answer, which hooks treat as a refusal.
-func (h *hookRelay) askHost(host wire.MessageConn, conn net.Conn) json.RawMessage {
+// answerQuestion returns the answer to a hook; nil without an answer, which hooks treat as a refusal.
+func (h *hookRelay) answerQuestion(s *supervisor, conn net.Conn) json.RawMessage {
 	var question json.RawMessage
 	if json.NewDecoder(io.LimitReader(conn, maxQuestion)).Decode(&question) != nil {
 		return nil
 	}
+	if string(question) != wire.TurnEnded {
+		return h.askHost(s.socket, question)
+	}
+	if s.bursts != nil {
+		s.bursts.endBurst(func() bool { return true })
+	}
+	return question
+}
+
+// askHost passes a question to the host and returns the answer.
+func (h *hookRelay) askHost(host wire.MessageConn, question json.RawMessage) json.RawMessage {
 	answer := make(chan json.RawMessage, 1)
 	h.mu.Lock()
 	h.last++

@@ -45,6 +45,7 @@ type supervisor struct {
 	start   wire.StartMessage
 	process *isolation.Process
 	hooks   hookRelay
+	bursts  *burstRecorder // nil without undo
 }
 
 func (s *supervisor) runProgram() error {
@@ -112,14 +113,13 @@ func (s *supervisor) watchChanges(files *workspace.Workspace, profile *isolation
 		return func() {}, nil
 	}
 	options := workspace.EnforcerOptions{Background: true}
-	var recorder *undo.Recorder
-	var store *undo.Store
 	if s.start.Policy.Undo.Dir != "" {
-		if store, err = undo.Open(s.start.Policy.Undo); err != nil {
+		store, err := undo.Open(s.start.Policy.Undo)
+		if err != nil {
 			return nil, err
 		}
-		recorder = store.NewRecorder(files, undo.RecordOptions{Tool: "run", Summary: s.start.Summary, Observe: true})
-		options.Next = recorder.BeforeChange
+		s.bursts = newBurstRecorder(store, files, s.start.Summary)
+		options.Next = s.bursts.BeforeChange
 	} else {
 		out.NoHistory = "tools.undo.enabled is off, or the program could write to its own history"
 	}
@@ -128,9 +128,8 @@ func (s *supervisor) watchChanges(files *workspace.Workspace, profile *isolation
 	return func() {
 		protected := monitor.FinishMonitor()
 		out.Refused, out.Found = protected.Reasons, protected.Found
-		if recorder != nil {
-			out.Changes = recorder.End()
-			store.Close()
+		if s.bursts != nil {
+			out.Changes = s.bursts.endRecording()
 		}
 	}, nil
 }

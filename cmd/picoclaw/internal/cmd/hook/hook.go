@@ -84,6 +84,9 @@ func (o *Options) readAndDecideEvent(ctx context.Context) (d guard.Decision, err
 	case err != nil:
 		return d, err
 	case call == nil:
+		if run.IsInsideRun() && o.client.IsTurnEnd(text) {
+			_ = run.EndTurn() // without it, the burst of changes ends later
+		}
 		return guard.Decision{Verdict: guard.Allow}, nil
 	case run.IsInsideRun():
 		return run.AskHostForDecision(call)

@@ -148,7 +148,7 @@ func (o *Options) printSummary(preset *run.ProgramPreset, r *run.RunResult, fail
 	case r.Changes.Missing != "":
 		say("the changes can't be undone: %s", r.Changes.Missing)
 	case c.Total() > 0:
-		say("%d files created, %d modified, %d moved, %d deleted; `picoclaw undo` restores them", c.Made, c.Changed, c.Moved, c.Deleted)
+		say("%d files created, %d modified, %d moved, %d deleted; `picoclaw undo --run` restores them", c.Made, c.Changed, c.Moved, c.Deleted)
 	}
 	for _, lost := range r.Changes.Lost {
 		say("not covered by undo: %s", lost)

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -40,13 +41,17 @@ func NewCmdUndo(f *cli.Factory, runF func(*Options) error) *cobra.Command {
 		Long: `Undo an agent's last change to files by a tool or a command, or the one with the
 given ID. Files that somebody else changed since are reported and left alone.
 
+In a project with runs, undo the last burst of changes of the newest run. --run
+undoes all bursts of a run.
+
 If undo can't track commands here, and the agent has run one since its last
 change, an ID is required.`,
 		Example: strings.Trim(`
   picoclaw undo
   picoclaw undo 20261121T051354282482850-fzaj
+  picoclaw undo --run
   picoclaw undo --agent reviewer --force`, "\n"),
-		Args: cli.NoArgumentsOr(cli.OneArgument(&v.id, "undo takes one operation at a time; `picoclaw history` lists them")),
+		Args: v.runOr(cli.NoArgumentsOr(cli.OneArgument(&v.id, "undo takes one operation at a time; `picoclaw history` lists them"))),
 		RunE: func(cmd *cobra.Command, _ []string) error { return v.runUndo(cmd) },
 	}
 	cmd.Flags().BoolVar(&v.force, "force", false, "also undo files that have changed since; their current state can be restored")
@@ -57,9 +62,12 @@ change, an ID is required.`,
 
 func (v *Options) runUndo(cmd *cobra.Command) error {
 	wanted := map[string]any{"force": v.force, "dry_run": v.dryRun}
-	if v.id != "" {
+	switch {
+	case v.run != "" && v.dryRun:
+		return cli.UsageErrorf("--dry-run shows one change; name it by ID, without --run")
+	case v.id != "":
 		wanted["id"] = v.id
-	} else {
+	default:
 		v.precheck = refuseAfterUntrackedCommand
 	}
 	return v.callToolAndShowResult(cmd, wanted)
@@ -79,7 +87,7 @@ func NewCmdHistory(f *cli.Factory, runF func(*HistoryOptions) error) *cobra.Comm
 		Example: strings.Trim(`
   picoclaw history
   picoclaw history --agent reviewer --limit 5 --output json`, "\n"),
-		Args: cli.NoArguments,
+		Args: v.runOr(cli.NoArguments),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return v.callToolAndShowResult(cmd, map[string]any{"limit": v.limit})
 		},
@@ -94,7 +102,7 @@ type commonOptions struct {
 	*cli.Factory
 	tool   string
 	agent  string
-	run    string // id of a run; empty for the newest in the project, or the agent's own changes
+	run    string // id of a run, or newestRun; empty for one change
 	output cli.OutputFormat
 	// precheck returns a refusal if the call must not be made; nil for no check.
 	precheck func(context.Context, *session.Session) (*session.Error, error)
@@ -102,12 +110,30 @@ type commonOptions struct {
 
 func (v *commonOptions) addFlags(cmd *cobra.Command) {
 	v.AddAgentFlag(cmd, &v.agent, "the agent with the changes (default: the newest run of the project, or the first agent)")
-	cmd.Flags().StringVar(&v.run, "run", "", "`id` of the run with the changes")
+	cmd.Flags().StringVar(&v.run, "run", "", "all changes of the run with an `ID`, by default of the project's newest run")
+	cmd.Flags().Lookup("run").NoOptDefVal = newestRun
 	v.AddOutputFlag(cmd, &v.output)
 }
 
+// newestRun is the value of --run without an id.
+const newestRun = "newest"
+
+// runOr accepts an argument after --run as the run's id, and other arguments as check does.
+func (v *commonOptions) runOr(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if v.run == newestRun && len(args) == 1 {
+			v.run, args = args[0], nil
+		}
+		if v.run != "" && len(args) > 0 {
+			return cli.UsageErrorf("--run takes one run; `picoclaw history` lists the changes of the newest")
+		}
+		return check(cmd, args)
+	}
+}
+
 func (v *commonOptions) callToolAndShowResult(cmd *cobra.Command, arguments map[string]any) error {
-	of, err := v.findRun()
+	id, _ := arguments["id"].(string)
+	of, err := v.findRun(id)
 	if err != nil {
 		return cli.FailedError(err)
 	}
@@ -124,9 +150,9 @@ func (v *commonOptions) callToolAndShowResult(cmd *cobra.Command, arguments map[
 		s.UseUndoStore(run.UndoStoreDir(s.Policy().HomePath(), of.ID))
 		fmt.Fprintf(v.Err, "picoclaw: of run %s in %s: %s\n", of.ID, of.Project, terminal.CleanLine(strings.Join(of.Program, " ")))
 	}
-	raw, err := json.Marshal(arguments)
+	calls, err := v.listCalls(of, s.Policy().HomePath(), arguments)
 	if err != nil {
-		return err
+		return cli.FailedError(err)
 	}
 	if err := h.PrepareForCalls(); err != nil {
 		return cli.StartError(err)
@@ -139,36 +165,78 @@ func (v *commonOptions) callToolAndShowResult(cmd *cobra.Command, arguments map[
 			return results.ShowResult(v.Factory, v.tool, &session.Result{Err: e}, v.output)
 		}
 	}
-	return results.ShowResult(v.Factory, v.tool, s.Call(cmd.Context(), v.tool, raw, nil), v.output)
+	for _, arguments := range calls {
+		raw, marshalErr := json.Marshal(arguments)
+		if marshalErr != nil {
+			return marshalErr
+		}
+		err = cmp.Or(err, results.ShowResult(v.Factory, v.tool, s.Call(cmd.Context(), v.tool, raw, nil), v.output))
+	}
+	return err
 }
 
-// findRun returns the run in --run, or else the newest of the current project; nil for changes outside runs.
-func (v *commonOptions) findRun() (*run.RunRecord, error) {
+// listCalls returns the arguments of the calls to make: one call, or one for each burst of a run that is to be undone.
+func (v *commonOptions) listCalls(of *run.RunRecord, home string, arguments map[string]any) (calls []map[string]any, err error) {
+	if v.run == "" || v.tool != "undo" {
+		return []map[string]any{arguments}, nil
+	}
+	ids, ended, err := of.ListBursts(home)
+	switch force, _ := arguments["force"].(bool); {
+	case err != nil:
+		return nil, err
+	case len(ids) == 0:
+		return nil, fmt.Errorf("there is nothing to undo of run %s", of.ID)
+	case !ended && !force:
+		return nil, fmt.Errorf("run %s still runs, or was killed; end it with `picoclaw stop`, or use --force", of.ID)
+	}
+	if of.Undo != "" && !of.HasBurst(home, of.Undo) {
+		fmt.Fprintln(v.Err, "picoclaw: the run's first changes are no longer in the undo history (tools.undo.max_size)")
+	}
+	for _, id := range ids {
+		call := maps.Clone(arguments)
+		call["id"] = id
+		calls = append(calls, call)
+	}
+	return calls, nil
+}
+
+// findRun returns the run in --run, or else the run of the current project with a change, or its newest run. It returns
+// nil for changes outside runs.
+func (v *commonOptions) findRun(change string) (*run.RunRecord, error) {
 	if v.run == "" && (v.agent != "" || v.Workspace != "") {
 		return nil, nil
 	}
 	current, err := os.Getwd()
-	if err != nil {
-		return nil, nil //nolint:nilerr // whoever has no directory has no project
+	project := ""
+	if err == nil {
+		project, _, err = run.FindProjectDir("", current)
 	}
-	project, _, err := run.FindProjectDir("", current)
-	if err != nil {
-		return nil, nil //nolint:nilerr // as above
+	switch {
+	case err != nil && v.run != "":
+		return nil, err
+	case err != nil:
+		return nil, nil // without a current directory, there is no project
 	}
 	home, err := v.FindHome()
 	if err != nil {
 		return nil, err
 	}
-	if v.run != "" {
+	if v.run != "" && v.run != newestRun {
 		project = ""
 	}
 	all, err := run.ListRecords(home, project)
-	at := slices.IndexFunc(all, func(r run.RunRecord) bool { return v.run == "" || r.ID == v.run })
+	at := slices.IndexFunc(all, func(r run.RunRecord) bool {
+		return r.ID == v.run || project != "" && (change == "" || r.HasBurst(home, change))
+	})
 	switch {
 	case err != nil:
 		return nil, err
 	case at >= 0:
 		return &all[at], nil
+	case v.run == newestRun:
+		return nil, fmt.Errorf("project %s has no runs", project)
+	case v.run == "" && len(all) > 0:
+		return &all[0], nil // which does not have the change
 	case v.run != "":
 		return nil, fmt.Errorf("there is no run %s; the runs are listed in %s", v.run, filepath.Join(home, "runs"))
 	}
