@@ -49,7 +49,6 @@ change, an ID is required.`,
 		Example: strings.Trim(`
   picoclaw undo
   picoclaw undo 20261121T051354282482850-fzaj
-  picoclaw undo --run
   picoclaw undo --agent reviewer --force`, "\n"),
 		Args: v.runOr(cli.NoArgumentsOr(cli.OneArgument(&v.id, "undo takes one operation at a time; `picoclaw history` lists them"))),
 		RunE: func(cmd *cobra.Command, _ []string) error { return v.runUndo(cmd) },
@@ -110,7 +109,7 @@ type commonOptions struct {
 
 func (v *commonOptions) addFlags(cmd *cobra.Command) {
 	v.AddAgentFlag(cmd, &v.agent, "the agent with the changes (default: the newest run of the project, or the first agent)")
-	cmd.Flags().StringVar(&v.run, "run", "", "all changes of the run with an `ID`, by default of the project's newest run")
+	cmd.Flags().StringVar(&v.run, "run", "", "all changes of the run with an `ID` (default: the newest)")
 	cmd.Flags().Lookup("run").NoOptDefVal = newestRun
 	v.AddOutputFlag(cmd, &v.output)
 }
