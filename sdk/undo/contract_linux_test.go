@@ -44,6 +44,7 @@ type world struct {
 	renames   [][2]string        // of the user's
 	now       map[string]bool    // paths that the user's last change touched
 	appended  []fs.FileInfo      // files that the agent appended to
+	oneName   bool               // files that the agent has open have one name
 	dirs      map[string]dirMeta // metadata that the user set, by the identity of the directory
 	special   *rand.Rand         // for changes of special files; nil for none
 	lost      []string           // changes that undo does not cover
@@ -315,6 +316,9 @@ func (w *world) change(agent bool) {
 		w.noteRename(agent, err, b, a)
 		note("exchange %s %s: %v", a, b, err)
 	case 10:
+		if w.oneName && errA == nil && w.holds(x) {
+			return
+		}
 		mark(b)
 		tell(mutation.Link, a, b)
 		err = os.Link(a, b)
@@ -353,7 +357,7 @@ func (w *world) change(agent bool) {
 		err = os.Chmod(a, mode)
 		note("chmod %s %o: %v", a, mode, err)
 	case 13: // a descriptor that stays open
-		if !agent || len(w.open) > 2 {
+		if !agent || len(w.open) > 2 || w.oneName && errA == nil && x.Sys().(*syscall.Stat_t).Nlink > 1 { //nolint:forcetypeassert // on Linux it is
 			return
 		}
 		tell(mutation.Write, a, "")

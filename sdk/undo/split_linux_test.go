@@ -36,7 +36,7 @@ func splitSequence(t *testing.T, seed uint64) {
 	for range 12 {
 		w.change(false)
 	}
-	w.log = nil
+	w.log, w.oneName = nil, true
 	before := w.snapshot()
 	w.before = before
 	w.recorder = w.store.NewRecorder(w.files, undo.RecordOptions{Tool: "run", Summary: "test", Observe: true})
