@@ -172,7 +172,7 @@ func (p *Proxy) newHTTPServer(h http.Handler) *http.Server {
 
 // TerminatesAnyTLS reports whether the proxy terminates the TLS of any host. The sandbox must then trust its authority.
 func (p *Proxy) TerminatesAnyTLS() bool {
-	for _, r := range p.Policy.parts {
+	for _, r := range *p.Policy.parts.Load() {
 		if len(r.methods) > 0 {
 			return true
 		}
@@ -181,7 +181,7 @@ func (p *Proxy) TerminatesAnyTLS() bool {
 }
 
 func (p *Proxy) terminatesTLS(t target) bool {
-	for _, r := range p.Policy.parts {
+	for _, r := range *p.Policy.parts.Load() {
 		if r.methodEntryFor(t) != nil {
 			return true
 		}

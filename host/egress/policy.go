@@ -5,11 +5,32 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"sync/atomic"
 )
 
-// Policy decides which hosts may be connected to. It is immutable.
+// Policy decides which hosts may be connected to. It is safe for concurrent use.
 type Policy struct {
-	parts []*compiledRules // all parts must allow a host
+	parts atomic.Pointer[[]*compiledRules] // immutable; all parts must allow a host
+}
+
+func newPolicy(parts ...*compiledRules) *Policy {
+	p := &Policy{}
+	p.parts.Store(&parts)
+	return p
+}
+
+// AllowHost adds an entry to network.allow. Rules that deny or ask still apply. Calls must not be concurrent.
+func (p *Policy) AllowHost(entry string) error {
+	added, err := CompilePolicy(PolicyRules{Allow: []string{entry}})
+	if err != nil {
+		return err
+	}
+	parts := slices.Clone(*p.parts.Load())
+	first := *parts[0]
+	first.allow = slices.Concat(first.allow, (*added.parts.Load())[0].allow)
+	parts[0] = &first
+	p.parts.Store(&parts)
+	return nil
 }
 
 // Verdict is the result of a decision: allow, ask or deny.
@@ -43,7 +64,7 @@ func (p *Policy) Decide(host string, port uint16) Decision {
 // decideTarget returns the strictest decision of the policy's parts.
 func (p *Policy) decideTarget(t target) Decision {
 	var strictest Decision
-	for _, r := range p.parts {
+	for _, r := range *p.parts.Load() {
 		d := r.decideTarget(t)
 		if d.Verdict == Deny {
 			return d
@@ -103,13 +124,13 @@ func (p *Policy) Intersect(other *Policy) *Policy {
 	case other == nil:
 		return p
 	}
-	return &Policy{parts: slices.Concat(p.parts, other.parts)}
+	return newPolicy(slices.Concat(*p.parts.Load(), *other.parts.Load())...)
 }
 
 // AllowedPorts returns the ports at which some host may be allowed, including always 80 and 443.
 func (p *Policy) AllowedPorts() []uint16 {
 	count := map[uint16]int{}
-	for _, r := range p.parts {
+	for _, r := range *p.parts.Load() {
 		var ports []uint16
 		for _, e := range slices.Concat(r.allow, r.ask) {
 			if e.port != 0 && !isStandardPort(e.port) {
@@ -123,7 +144,7 @@ func (p *Policy) AllowedPorts() []uint16 {
 	}
 	ports := []uint16{80, 443}
 	for port, n := range count {
-		if n == len(p.parts) {
+		if n == len(*p.parts.Load()) {
 			ports = append(ports, port)
 		}
 	}
@@ -149,7 +170,7 @@ func (p *Policy) decideNameOnAnyPort(name string) Decision {
 
 // decideMethod decides on the HTTP method of a request; ok is true if the method is allowed.
 func (p *Policy) decideMethod(t target, method string) (Decision, bool) {
-	for _, r := range p.parts {
+	for _, r := range *p.parts.Load() {
 		if m := r.methodEntryFor(t); m != nil && !slices.Contains(m.list, method) {
 			return Decision{Deny, "network.methods", m.text, fmt.Sprintf(
 				"network: refused %.32q to %s, which takes only %s; setting network.methods",
@@ -171,7 +192,7 @@ func (r *compiledRules) methodEntryFor(t target) *methodRule {
 
 // staticAddrs returns the fixed addresses that the policy has for a name; nil for none.
 func (p *Policy) staticAddrs(name string) []netip.Addr {
-	for _, r := range p.parts {
+	for _, r := range *p.parts.Load() {
 		if addrs := r.hosts[name]; addrs != nil {
 			return addrs
 		}
@@ -183,7 +204,7 @@ func (p *Policy) staticAddrs(name string) []netip.Addr {
 // special-purpose addresses need an entry that names their network.
 func (p *Policy) allowsResolvedAddr(t target, addr netip.Addr, local bool) bool {
 	addrTarget := target{addr: addr, port: t.port}
-	for _, r := range p.parts {
+	for _, r := range *p.parts.Load() {
 		for _, e := range r.deny {
 			if e.matchesHost(addrTarget) && e.matchesPortOrAny(t.port) {
 				return false

@@ -4,6 +4,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -170,5 +171,33 @@ func TestAllowedAddresses(t *testing.T) {
 	public := compile(t, PolicyRules{Allow: []string{"*"}})
 	if public.allowsResolvedAddr(name, netip.MustParseAddr("1.1.1.1"), true) {
 		t.Error("this machine's own address is reached")
+	}
+}
+
+// A host is allowed while connections are decided, and deny entries stay stricter.
+func TestAllowHostWhileDeciding(t *testing.T) {
+	t.Parallel()
+	p, err := CompilePolicy(PolicyRules{Allow: []string{"a.test"}, Deny: []string{"d.test"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var deciding sync.WaitGroup
+	for range 4 {
+		deciding.Go(func() {
+			for range 1000 {
+				if p.Decide("a.test", 443).Verdict != Allow || p.Decide("d.test", 443).Verdict != Deny {
+					t.Error("a decision changed")
+				}
+			}
+		})
+	}
+	for _, host := range []string{"b.test", "d.test", "c.test:8080"} {
+		if err := p.AllowHost(host); err != nil {
+			t.Error(err)
+		}
+	}
+	deciding.Wait()
+	if p.AllowHost("http://x") == nil || p.Decide("b.test", 443).Verdict != Allow || p.Decide("c.test", 8080).Verdict != Allow || p.Decide("e.test", 443).Verdict != Deny {
+		t.Error("the wrong hosts are allowed")
 	}
 }

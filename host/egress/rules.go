@@ -75,7 +75,7 @@ func CompilePolicy(r PolicyRules) (*Policy, error) {
 		}
 		c.hosts[t] = append(c.hosts[t], addrs...)
 	}
-	return &Policy{parts: []*compiledRules{c}}, nil
+	return newPolicy(c), nil
 }
 
 func parseMethodEntry(text string, list []string) (methodRule, error) {
