@@ -63,6 +63,23 @@ func (r *ProgramRun) RefusedConnections() []string {
 	return slices.Clone(r.calls.refused)
 }
 
+// AllowHost allows the program another host, written as in network.allow, after an audit entry.
+func (r *ProgramRun) AllowHost(host string) error {
+	if r.network == nil {
+		return errors.New("isolation.network is off")
+	}
+	if _, err := egress.CompilePolicy(egress.PolicyRules{Allow: []string{host}}); err != nil {
+		return err
+	}
+	entry := r.record
+	entry.Time, entry.State, entry.Rule, entry.Args = time.Now().UTC(), "", "run.allow", map[string]any{"allow": host}
+	entry.Call += "-allow"
+	if err := r.session.logCallEnd(entry, &Result{}, false).toError(); err != nil {
+		return err
+	}
+	return r.network.policy.AllowHost(host)
+}
+
 // LogRunEnd writes the end of the run to the audit log. undoID is the run's change in the undo history, and failure
 // describes an error; both may be empty.
 func (r *ProgramRun) LogRunEnd(undoID, failure string) error {
