@@ -64,6 +64,7 @@ func (a *activeRun) startAndFollowProgram(ctx context.Context, start wire.StartM
 			return nil, fmt.Errorf("the program did not end within %s after the request", stopGrace)
 		case <-refused.C:
 			a.showRefusedConnections()
+			a.allowRequestedHost()
 		case s := <-signals:
 			if s == syscall.SIGWINCH {
 				if a.relay != nil {
@@ -121,6 +122,14 @@ func (a *activeRun) isTerminalStream(i int) bool {
 	return leads[i]
 }
 
+// allowRequestedHost allows the host that the operator requests with [AllowHost].
+func (a *activeRun) allowRequestedHost() {
+	path := allowRequestPath(a.options.Session.Policy().HomePath(), a.plan.id)
+	if host, err := os.ReadFile(path); err == nil && a.running.AllowHost(string(host)) == nil {
+		_ = os.Remove(path)
+	}
+}
+
 // showRefusedConnections shows the number of refused connections in the title of the person's window.
 func (a *activeRun) showRefusedConnections() {
 	all := a.running.RefusedConnections()
@@ -128,7 +137,7 @@ func (a *activeRun) showRefusedConnections() {
 		return
 	}
 	a.shown = len(all)
-	a.relay.showWarningTitle(fmt.Sprintf("[picoclaw refused %d: %s] ", len(all), strings.TrimPrefix(all[len(all)-1], "network: ")))
+	a.relay.showWarningTitle(fmt.Sprintf("[picoclaw refused %d: %s; run %s] ", len(all), strings.TrimPrefix(all[len(all)-1], "network: "), a.plan.id))
 }
 
 // supervisorExitError returns the reason why the supervisor has ended unexpectedly.

@@ -36,9 +36,29 @@ func AskHostForDecision(call *session.ClientToolCall) (guard.Decision, error) {
 	}
 	small := *call
 	small.Args = noted
+	return askSupervisor(small)
+}
+
+// EndTurn tells the supervisor of this run that the client's turn has ended. It returns when the burst of changes has
+// ended.
+func EndTurn() error {
+	_, err := askSupervisor(json.RawMessage(wire.TurnEnded))
+	return err
+}
+
+// askSupervisor sends the run's supervisor a question, and returns the decision.
+func askSupervisor(question any) (guard.Decision, error) {
+	conn, err := net.Dial("unix", os.Getenv(wire.HookVariable))
+	if err != nil {
+		return guard.Decision{}, fmt.Errorf("reach the run's supervisor: %w", err)
+	}
+	defer func() { _ = conn.Close() }()
 	var answer hookDecision
-	if err := askSupervisor(small, &answer); err != nil {
-		return guard.Decision{}, err
+	if err = json.NewEncoder(conn).Encode(question); err == nil {
+		err = json.NewDecoder(conn).Decode(&answer)
+	}
+	if err != nil {
+		return guard.Decision{}, fmt.Errorf("ask the run's supervisor: %w", err)
 	}
 	d := guard.Decision{Verdict: guard.Deny, Rule: answer.Rule, Reason: answer.Reason, Hint: answer.Hint}
 	switch answer.Verdict {
@@ -48,27 +68,4 @@ func AskHostForDecision(call *session.ClientToolCall) (guard.Decision, error) {
 		d.Verdict = guard.Ask
 	}
 	return d, nil
-}
-
-// EndTurn tells the supervisor of this run that the client's turn has ended. It returns when the burst of changes has
-// ended.
-func EndTurn() error {
-	var answer json.RawMessage
-	return askSupervisor(json.RawMessage(wire.TurnEnded), &answer)
-}
-
-// askSupervisor sends the run's supervisor a question in JSON, and reads the answer.
-func askSupervisor(question, answer any) error {
-	conn, err := net.Dial("unix", os.Getenv(wire.HookVariable))
-	if err != nil {
-		return fmt.Errorf("reach the run's supervisor: %w", err)
-	}
-	defer func() { _ = conn.Close() }()
-	if err = json.NewEncoder(conn).Encode(question); err == nil {
-		err = json.NewDecoder(conn).Decode(answer)
-	}
-	if err != nil {
-		return fmt.Errorf("ask the run's supervisor: %w", err)
-	}
-	return nil
 }

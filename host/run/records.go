@@ -39,10 +39,7 @@ func UndoStoreDir(home, id string) string { return filepath.Join(runsDir(home), 
 
 // HasBurst reports whether the run's undo history has an operation.
 func (r *RunRecord) HasBurst(home, id string) bool {
-	store, err := undo.Open(undo.StoreOptions{Dir: UndoStoreDir(home, r.ID)})
-	if err == nil {
-		_, err = store.ReadOperation(id)
-	}
+	_, err := os.Lstat(filepath.Join(UndoStoreDir(home, r.ID), id+".tar"))
 	return err == nil
 }
 

@@ -1,7 +1,7 @@
 package supervisor
 
 import (
-	"slices"
+	"cmp"
 	"sync"
 	"time"
 
@@ -88,19 +88,11 @@ const maxLost = 20 // changes without undo that a run lists
 
 func (b *burstRecorder) addResult(r undo.RecordingResult) {
 	a := &b.all
-	if a.ID == "" {
-		a.ID = r.ID
-	}
+	a.ID = cmp.Or(a.ID, r.ID)
 	a.Changes.Made += r.Changes.Made
 	a.Changes.Changed += r.Changes.Changed
 	a.Changes.Moved += r.Changes.Moved
 	a.Changes.Deleted += r.Changes.Deleted
-	for _, lost := range r.Lost {
-		if len(a.Lost) < maxLost && !slices.Contains(a.Lost, lost) {
-			a.Lost = append(a.Lost, lost)
-		}
-	}
-	if a.Missing == "" {
-		a.Missing = r.Missing
-	}
+	a.Lost = append(a.Lost, r.Lost[:min(len(r.Lost), maxLost-len(a.Lost))]...)
+	a.Missing = cmp.Or(a.Missing, r.Missing)
 }

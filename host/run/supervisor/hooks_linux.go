@@ -75,7 +75,7 @@ func (h *hookRelay) answerQuestion(s *supervisor, conn net.Conn) json.RawMessage
 	if s.bursts != nil {
 		s.bursts.endBurst(func() bool { return true })
 	}
-	return question
+	return json.RawMessage(`{}`)
 }
 
 // askHost passes a question to the host and returns the answer.

@@ -6,6 +6,6 @@ const (
 	HookVariable = "PICOCLAW_HOOK_SOCKET"
 )
 
-// TurnEnded is the JSON that a hook sends in place of a question when the client's turn has ended. The supervisor sends
-// it back when the burst of changes has ended.
+// TurnEnded is the JSON that a hook sends in place of a question when the client's turn has ended. The supervisor
+// answers when the burst of changes has ended.
 const TurnEnded = `"turn ended"`
