@@ -136,10 +136,11 @@ func (v *commonOptions) callToolAndShowResult(cmd *cobra.Command, arguments map[
 	if err != nil {
 		return cli.FailedError(err)
 	}
+	agent := v.agent
 	if of != nil {
-		v.Workspace = of.Project
+		v.Workspace, agent = of.Project, cmp.Or(agent, of.Agent)
 	}
-	s, h, done, err := hosts.OpenSession(v.Factory, cmp.Or(v.agent, agentOfRun(of)), session.CLI)
+	s, h, done, err := hosts.OpenSession(v.Factory, agent, session.CLI)
 	if err != nil {
 		return err
 	}
@@ -240,13 +241,6 @@ func (v *commonOptions) findRun(change string) (*run.RunRecord, error) {
 		return nil, fmt.Errorf("there is no run %s; the runs are listed in %s", v.run, filepath.Join(home, "runs"))
 	}
 	return nil, nil
-}
-
-func agentOfRun(r *run.RunRecord) string {
-	if r == nil {
-		return ""
-	}
-	return r.Agent
 }
 
 // historyResult is the structured result of the tool history.
