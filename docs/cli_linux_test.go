@@ -87,6 +87,7 @@ func notPlayed() map[string]string {
 		"picoclaw --config new.json audit replay --since 24h":                            "what would change depends on the configuration; it exits with 1 then",
 		"picoclaw mcp --http 127.0.0.1:8765":                                             "it goes on until it is told to stop",
 		"picoclaw undo 20261121T051354282482850-fzaj":                                    "the change has another id each time",
+		"picoclaw run allow 20261121T051354-fzaj registry.npmjs.org":                     "the run has another id each time",
 		"claude mcp add picoclaw -- picoclaw mcp":                                        "the client is not there",
 		"picoclaw mcp add everything -- npx -y @modelcontextprotocol/server-everything":  fetches,
 		"picoclaw hub": "it goes on until it is told to stop",

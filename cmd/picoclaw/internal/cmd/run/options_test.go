@@ -13,4 +13,7 @@ func TestNewCmdRun(t *testing.T) {
 				program: []string{"claude", "-p", "--show"}}},
 		clitest.OptionsCase[Options]{Line: "make --always-make", Want: Options{program: []string{"make", "--always-make"}}},
 		clitest.OptionsCase[Options]{Line: "--show", Usage: "name the program to run"})
+	clitest.CheckParsedOptions(t, NewCmdAllow,
+		clitest.OptionsCase[AllowOptions]{Line: "r a.test:80", Want: AllowOptions{run: "r", host: "a.test:80"}},
+		clitest.OptionsCase[AllowOptions]{Line: "r", Usage: "want the ID of a run"})
 }

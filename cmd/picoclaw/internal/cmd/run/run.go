@@ -55,6 +55,7 @@ and --allow; API keys stay outside. Its changes can be undone (picoclaw undo), a
 	flags.StringArrayVar(&o.env, "env", nil, "a `NAME=VALUE` for the program's environment; may be repeated")
 	flags.BoolVar(&o.show, "show", false, "show the program's access; start nothing")
 	o.AddAgentFlag(cmd, &o.agent, "the agent whose policy holds (default: the first one)")
+	cmd.AddCommand(NewCmdAllow(f, nil))
 	return cli.OverrideRunFunc(cmd, o, runF)
 }
 
@@ -166,6 +167,6 @@ func (o *Options) printSummary(preset *run.ProgramPreset, r *run.RunResult, fail
 		say("%s", reason)
 	}
 	if len(r.Network) > 0 {
-		say("--allow HOST allows a host for a run, network.allow for all")
+		say("--allow HOST allows a host for a run, `picoclaw run allow %s HOST` during it, network.allow for all", r.ID)
 	}
 }
