@@ -165,14 +165,15 @@ func (v *commonOptions) callToolAndShowResult(cmd *cobra.Command, arguments map[
 			return results.ShowResult(v.Factory, v.tool, &session.Result{Err: e}, v.output)
 		}
 	}
+	var failed error
 	for _, arguments := range calls {
-		raw, marshalErr := json.Marshal(arguments)
-		if marshalErr != nil {
-			return marshalErr
+		raw, err := json.Marshal(arguments)
+		if err != nil {
+			return err
 		}
-		err = cmp.Or(err, results.ShowResult(v.Factory, v.tool, s.Call(cmd.Context(), v.tool, raw, nil), v.output))
+		failed = cmp.Or(failed, results.ShowResult(v.Factory, v.tool, s.Call(cmd.Context(), v.tool, raw, nil), v.output))
 	}
-	return err
+	return failed
 }
 
 // listCalls returns the arguments of the calls to make: one call, or one for each burst of a run that is to be undone.
