@@ -223,7 +223,7 @@ func TestRealAgentsCompleteTask(t *testing.T) {
 					t.Errorf("the audit log lacks %s:\n%s", want, entries)
 				}
 			}
-			p.picoclaw("undo").mustRun(t)
+			p.picoclaw("undo", "--run").mustRun(t)
 			for _, file := range []string{"hello.txt", "shell.txt"} {
 				if !strings.Contains(p.read(file), "no such file") {
 					t.Errorf("undo left %s", file)

@@ -167,7 +167,7 @@ func TestUndoRestoresRun(t *testing.T) {
 	if !strings.Contains(out, "run: sh -c echo after") || !strings.Contains(out, "of run ") {
 		t.Errorf("history: %s", out)
 	}
-	out = p.picoclaw("undo").mustRun(t)
+	out = p.picoclaw("undo", "--run").mustRun(t)
 	if p.read("old") != "before" || !strings.Contains(p.read("d/new"), "no such file") {
 		t.Errorf("%s: old is %q, d/new %q", out, p.read("old"), p.read("d/new"))
 	}
