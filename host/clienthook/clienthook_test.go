@@ -76,6 +76,22 @@ func TestOtherEventsAreIgnored(t *testing.T) {
 	}
 }
 
+func TestTurnEnds(t *testing.T) {
+	t.Parallel()
+	for name, event := range map[string]string{"claude": "Stop", "codex": "Stop", "gemini": "AfterAgent", "opencode": ""} {
+		client, err := FindFormat(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := client.IsTurnEnd([]byte(`{"hook_event_name":"` + event + `","cwd":"/p"}`)); got != (event != "") {
+			t.Errorf("%s: %q ends the turn: %v", name, event, got)
+		}
+		if client.IsTurnEnd([]byte(`{"hook_event_name":"`+client.Event+`"}`)) || client.IsTurnEnd(nil) {
+			t.Errorf("%s: another message ends the turn", name)
+		}
+	}
+}
+
 func TestWriteAnswer(t *testing.T) {
 	t.Parallel()
 	denied := guard.Decision{Verdict: guard.Deny, Rule: "exec.sudo", Reason: "no", Hint: "do without"}
