@@ -144,7 +144,7 @@ func dropCapabilities() error {
 // newProfileRuleset converts a profile to a Landlock ruleset, and returns the rights in it by path.
 func (pl *processStarter) newProfileRuleset(child *exec.Cmd, p Profile) (rules *landlockRuleset, grants map[string]uint64, err error) {
 	if !p.Exec {
-		if err := (&mountPlanner{profile: p}).checkStatic(child.Path); err != nil {
+		if err = (&mountPlanner{profile: p}).checkStatic(child.Path); err != nil {
 			return nil, nil, err
 		}
 	}

@@ -276,7 +276,7 @@ func (c *stoppedCall) targetName() (name string, dir int, err error) {
 	if c.file.object < 0 && c.file.dir == c.target.dir {
 		return c.target.base, -1, nil
 	}
-	if err := enterDir(c.target.dir); err != nil {
+	if err = enterDir(c.target.dir); err != nil {
 		return "", -1, err
 	}
 	if strings.HasPrefix(c.target.base, "/") { // the root
@@ -292,10 +292,10 @@ func (c *stoppedCall) sourceName() (name string, object int, err error) {
 	if c.file.object >= 0 {
 		return descriptorPath(c.file.object), -1, nil
 	}
-	if err := enterDir(c.file.dir); err != nil {
+	if err = enterDir(c.file.dir); err != nil {
 		return "", -1, err
 	}
-	if err := c.file.checkDirEnding(); err != nil || !c.file.follow {
+	if err = c.file.checkDirEnding(); err != nil || !c.file.follow {
 		return c.file.base, -1, err
 	}
 	object, err = unix.Open(c.file.base, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
@@ -363,7 +363,7 @@ func isWorkingDir(dir string) bool {
 // emulateCall makes a call, and returns its result. errAnswered means that the answer is or will be sent.
 func (l *mutationListener) emulateCall(c *stoppedCall) (value int, err error) {
 	if c.follow != followAsOpened {
-		if err := l.checkFileSize(c); err != nil {
+		if err = l.checkFileSize(c); err != nil {
 			return 0, err
 		}
 		l.emulator.runCall(c, func() { value, err = c.makeCall() })

@@ -19,7 +19,7 @@ func (c *stoppedCall) openFile() (fd int, wait *blockedOpen, err error) {
 	if c.file.object >= 0 {
 		name = descriptorPath(c.file.object)
 	} else {
-		if err := c.enterDirToOpen(); err != nil {
+		if err = c.enterDirToOpen(); err != nil {
 			return -1, nil, c.argumentError(err)
 		}
 		flags |= unix.O_NOFOLLOW

@@ -208,10 +208,11 @@ func (l *mutationListener) handleCall(s *seccompNotification) (int, error) {
 	}
 	defer l.memory.closeMemory()
 	defer func() { c.file.closeObject() }()
-	if err := l.readMemory(c); err != nil {
+	err := l.readMemory(c)
+	if err != nil {
 		return 0, err
 	}
-	err := c.convertDescriptorCall()
+	err = c.convertDescriptorCall()
 	if err == nil {
 		err = l.decodeCall(c)
 	}
@@ -222,7 +223,7 @@ func (l *mutationListener) handleCall(s *seccompNotification) (int, error) {
 		return 0, l.answerUnknown(c, err)
 	}
 	if c.change.Path != "" || c.kind == mutation.Link {
-		if err := l.notice(c.change); err != nil {
+		if err = l.notice(c.change); err != nil {
 			return 0, err
 		}
 	}
