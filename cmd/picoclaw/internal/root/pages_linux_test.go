@@ -95,7 +95,11 @@ func exists(args []string) error {
 	if err := cmd.ParseFlags(rest); errors.As(err, &unknown) {
 		return err
 	}
-	if left := cmd.Flags().Args(); cmd.HasSubCommands() && len(left) > 0 && strings.ToLower(left[0]) == left[0] {
+	left := cmd.Flags().Args()
+	if at := cmd.ArgsLenAtDash(); at >= 0 {
+		left = left[:at]
+	}
+	if cmd.HasSubCommands() && len(left) > 0 && strings.ToLower(left[0]) == left[0] {
 		return errors.New("there is no command " + left[0])
 	}
 	return nil
