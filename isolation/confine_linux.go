@@ -31,7 +31,7 @@ func (pl *processStarter) startConfined(child *exec.Cmd, p Profile, in *cgroupMe
 			if err == nil {
 				err = domain.checkSignalScope()
 			}
-			if err == nil {
+			if err == nil && domain.scoped {
 				err = newSignalFilter(unix.Gettid()).applyToThread()
 			}
 			if err == nil && p.Notice != nil {

@@ -28,7 +28,7 @@ func newSignalFilter(thread int) syscallFilter {
 		loadWord(argumentOffset(value)), jumpIf(unix.BPF_JEQ, 0, 2, 0), jumpIf(unix.BPF_JEQ, uint32(unix.SIGIO), 1, 0),
 		jumpIf(unix.BPF_JGE, firstIgnoredSignal, 0, 1), returnAction(actionAllow), returnAction(actionDeny))
 	f := syscallFilter{loadWord(offsetArch)}
-	f.addInstructions(returnUnlessEqual(auditArch, actionKill)...)
+	f.addInstructions(returnUnlessEqual(auditArch, actionAllow)...) // newSyscallFilter refuses calls of other architectures
 	f.addInstructions(loadWord(offsetNumber))
 	return append(f, buildRuleLookup(calls)...)
 }
