@@ -38,6 +38,12 @@ type processStarter struct {
 	linkSafe func() bool                       // bubblewrap mounts where others can make links, and does not follow them
 }
 
+func (pl *processStarter) betweenChanges(f func()) {
+	pl.monitoredCalls.Lock()
+	defer pl.monitoredCalls.Unlock()
+	f()
+}
+
 func newProcessStarter(cfg Config, l homeLayout, log hclog.Logger, m sandboxToolPaths) (*processStarter, error) {
 	pl := &processStarter{cfg: cfg, log: log, flags: sandboxFlags, landlock: landlockABI(), filter: newSyscallFilter}
 	if cfg.Enabled {

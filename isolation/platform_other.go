@@ -32,6 +32,8 @@ func newProcessStarter(cfg Config, _ homeLayout, log hclog.Logger, _ sandboxTool
 
 func (*processStarter) closeStarter() {}
 
+func (*processStarter) betweenChanges(f func()) { f() }
+
 // applyFilterToSelf does nothing: this system has no such filter.
 func (*processStarter) applyFilterToSelf(Profile) error { return nil }
 

@@ -37,6 +37,8 @@ func newProcessStarter(cfg Config, l homeLayout, log hclog.Logger, _ sandboxTool
 
 func (*processStarter) closeStarter() {}
 
+func (*processStarter) betweenChanges(f func()) { f() }
+
 // applyFilterToSelf does nothing: Windows has no such filter.
 func (*processStarter) applyFilterToSelf(Profile) error { return nil }
 

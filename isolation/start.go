@@ -41,6 +41,9 @@ func (i *Starter) Start(cmd *exec.Cmd, p Profile) (*Process, error) {
 }
 
 // trackRunning adds p to the processes that Close kills, and removes p when it ends.
+// BetweenChanges runs f while no change that [Profile.Notice] received is under way. Bound sockets are an exception.
+func (i *Starter) BetweenChanges(f func()) { i.starter.betweenChanges(f) }
+
 func (i *Starter) trackRunning(p *Process) {
 	i.mu.Lock()
 	defer i.mu.Unlock()

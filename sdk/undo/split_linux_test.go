@@ -1,6 +1,7 @@
 package undo_test
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -82,16 +83,15 @@ func TestUndoRestoresSplitOperations(t *testing.T) {
 	}
 }
 
-// busyProgram changes files in several threads. Each call is announced under a lock, and happens after it, as under
-// seccomp notification.
+// busyProgram changes files in several threads. Each call is announced and made under a lock, as isolation does it.
 type busyProgram struct {
 	*world
 
 	mu       sync.Mutex
-	announce chan struct{} // requests for a split right after an announcement
+	announce chan struct{} // requests for a split right after a call
 }
 
-func (p *busyProgram) tell(thread int, kind mutation.Kind, path, to string, splits bool) {
+func (p *busyProgram) change(thread int, kind mutation.Kind, path, to string, splits bool, call func() error) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.notice(thread, kind, path, to)
@@ -101,14 +101,36 @@ func (p *busyProgram) tell(thread int, kind mutation.Kind, path, to string, spli
 		default:
 		}
 	}
+	return call()
+}
+
+// write writes a file, which is open after the call.
+func (p *busyProgram) write(thread int, path string, flags int, text string, splits bool) error {
+	var file *os.File
+	err := p.change(thread, mutation.Write, path, "", splits, func() (err error) {
+		file, err = os.OpenFile(path, os.O_WRONLY|os.O_CREATE|flags, 0o600)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	_, err = file.WriteString(text)
+	return errors.Join(err, file.Close())
+}
+
+func (p *busyProgram) rename(thread int, from, to string, splits bool) error {
+	return p.change(thread, mutation.Rename, from, to, splits, func() error { return os.Rename(from, to) })
 }
 
 // work makes changes that succeed, in a directory of the thread.
 func (p *busyProgram) work(thread int, random *rand.Rand) error {
 	dir := filepath.Join(p.dir, strconv.Itoa(thread))
 	file, temp, sub := filepath.Join(dir, "file"), filepath.Join(dir, "temp"), filepath.Join(dir, "sub")
-	p.tell(thread, mutation.Write, filepath.Join(dir, "log"), "", false)
-	log, err := os.OpenFile(filepath.Join(dir, "log"), os.O_WRONLY|os.O_APPEND, 0o600)
+	var log *os.File
+	err := p.change(thread, mutation.Write, filepath.Join(dir, "log"), "", false, func() (err error) {
+		log, err = os.OpenFile(filepath.Join(dir, "log"), os.O_WRONLY|os.O_APPEND, 0o600)
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -120,26 +142,19 @@ func (p *busyProgram) work(thread int, random *rand.Rand) error {
 		}
 		switch random.IntN(4) {
 		case 0: // replace a file
-			p.tell(thread, mutation.Write, temp, "", now)
-			if err = write(temp, os.O_TRUNC, strconv.Itoa(i)); err == nil {
-				p.tell(thread, mutation.Rename, temp, file, now)
-				err = os.Rename(temp, file)
+			if err = p.write(thread, temp, os.O_TRUNC, strconv.Itoa(i), now); err == nil {
+				err = p.rename(thread, temp, file, now)
 			}
 		case 1: // overwrite it
-			p.tell(thread, mutation.Write, file, "", now)
-			err = write(file, os.O_TRUNC, "again "+strconv.Itoa(i))
+			err = p.write(thread, file, os.O_TRUNC, "again "+strconv.Itoa(i), now)
 		case 2: // rename a directory with files, and back
-			for _, pair := range [][2]string{{sub, sub + "2"}, {sub + "2", sub}} {
-				if err == nil {
-					p.tell(thread, mutation.Rename, pair[0], pair[1], now)
-					err = os.Rename(pair[0], pair[1])
-				}
+			if err = p.rename(thread, sub, sub+"2", now); err == nil {
+				err = p.rename(thread, sub+"2", sub, now)
 			}
 		default: // create and delete
-			p.tell(thread, mutation.Write, filepath.Join(sub, "x"), "", now)
-			if err = write(filepath.Join(sub, "x"), 0, strconv.Itoa(i)); err == nil && random.IntN(2) == 0 {
-				p.tell(thread, mutation.Remove, filepath.Join(sub, "x"), "", now)
-				err = os.Remove(filepath.Join(sub, "x"))
+			x := filepath.Join(sub, "x")
+			if err = p.write(thread, x, 0, strconv.Itoa(i), now); err == nil && random.IntN(2) == 0 {
+				err = p.change(thread, mutation.Remove, x, "", now, func() error { return os.Remove(x) })
 			}
 		}
 		if err != nil {

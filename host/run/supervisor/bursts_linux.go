@@ -13,11 +13,11 @@ import (
 // burstRecorder records a program's changes in bursts. Each burst is an operation of its own in the undo history. A
 // burst ends with the client's turn, after quietTime without a new change, or after maxBurst.
 //
-// The mutex is held while a change is announced and while a burst ends. So each change reaches the recorder that is
-// then in use, and [undo.Recorder.Split] attributes changes that take effect later.
+// A burst ends between changes, so each change happens while the recorder that it was announced to is in use.
 type burstRecorder struct {
-	store *undo.Store
-	done  chan struct{}
+	store   *undo.Store
+	between func(func()) // runs a function while no change is under way
+	done    chan struct{}
 
 	mu       sync.Mutex
 	recorder *undo.Recorder
@@ -31,8 +31,8 @@ const (
 	maxBurst  = 10 * time.Minute
 )
 
-func newBurstRecorder(store *undo.Store, files *workspace.Workspace, summary string) *burstRecorder {
-	b := &burstRecorder{store: store, done: make(chan struct{}),
+func newBurstRecorder(store *undo.Store, files *workspace.Workspace, summary string, between func(func())) *burstRecorder {
+	b := &burstRecorder{store: store, between: between, done: make(chan struct{}),
 		recorder: store.NewRecorder(files, undo.RecordOptions{Tool: "run", Summary: summary, Observe: true})}
 	go b.endQuietBursts()
 	return b
@@ -63,14 +63,16 @@ func (b *burstRecorder) endQuietBursts() {
 
 // endBurst ends the burst if it has a change and is due, and begins the next one.
 func (b *burstRecorder) endBurst(isDue func() bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.begun.IsZero() || !isDue() {
-		return
-	}
-	ended, next := b.recorder.Split()
-	b.addResult(ended)
-	b.recorder, b.begun = next, time.Time{}
+	b.between(func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		if b.begun.IsZero() || !isDue() {
+			return
+		}
+		ended, next := b.recorder.Split()
+		b.addResult(ended)
+		b.recorder, b.begun = next, time.Time{}
+	})
 }
 
 // endRecording ends the last burst, and returns the result of all bursts.

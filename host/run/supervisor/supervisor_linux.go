@@ -75,7 +75,7 @@ func (s *supervisor) runProgram() error {
 		return err
 	}
 	out := wire.RunOutcome{}
-	finish, err := s.watchChanges(files, &profile, &out)
+	finish, err := s.watchChanges(iso, files, &profile, &out)
 	if err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ func shellExitCode(exit isolation.ExitStatus) int {
 
 // watchChanges sets up the check for protected files and the undo recording of a program's changes. finish ends both,
 // and writes the results to out.
-func (s *supervisor) watchChanges(files *workspace.Workspace, profile *isolation.Profile, out *wire.RunOutcome) (finish func(), err error) {
+func (s *supervisor) watchChanges(iso *isolation.Starter, files *workspace.Workspace, profile *isolation.Profile, out *wire.RunOutcome) (finish func(), err error) {
 	if !profile.Confine {
 		out.NoHistory = "agents.defaults.restrict_to_workspace is off"
 		return func() {}, nil
@@ -118,7 +118,7 @@ func (s *supervisor) watchChanges(files *workspace.Workspace, profile *isolation
 		if err != nil {
 			return nil, err
 		}
-		s.bursts = newBurstRecorder(store, files, s.start.Summary)
+		s.bursts = newBurstRecorder(store, files, s.start.Summary, iso.BetweenChanges)
 		options.Next = s.bursts.BeforeChange
 	} else {
 		out.NoHistory = "tools.undo.enabled is off, or the program could write to its own history"
