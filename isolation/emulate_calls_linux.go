@@ -6,7 +6,6 @@ import (
 	"os"
 	"path"
 	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 	"unsafe"
@@ -115,31 +114,6 @@ func (c *stoppedCall) convertDescriptorCall() error {
 	}
 	return nil
 }
-
-// memoryArgument is an argument of a call that points to memory other than a path.
-type memoryArgument struct {
-	number uint32 // of the call
-	index  int
-	size   int // in bytes; 0 for a string
-	bytes  int // argument with the size instead; noArgument for none
-}
-
-var memoryArguments = slices.Concat([]memoryArgument{
-	{unix.SYS_SYMLINKAT, 0, 0, noArgument},
-	{unix.SYS_UTIMENSAT, 2, 2 * int(unsafe.Sizeof(unix.Timespec{})), noArgument},
-	{unix.SYS_SETXATTR, 1, 0, noArgument},
-	{unix.SYS_SETXATTR, 2, 0, 3},
-	{unix.SYS_LSETXATTR, 1, 0, noArgument},
-	{unix.SYS_LSETXATTR, 2, 0, 3},
-	{unix.SYS_FSETXATTR, 1, 0, noArgument},
-	{unix.SYS_FSETXATTR, 2, 0, 3},
-	{unix.SYS_REMOVEXATTR, 1, 0, noArgument},
-	{unix.SYS_FREMOVEXATTR, 1, 0, noArgument},
-	{unix.SYS_LREMOVEXATTR, 1, 0, noArgument},
-}, archMemoryArguments)
-
-// maxMemoryArgument is the maximum size of a memory argument: the kernel's limit for an extended attribute.
-const maxMemoryArgument = 64 << 10
 
 // explainFailure returns the error of a call that fails because of its path.
 func (e *callEmulator) explainFailure(c *stoppedCall, pathError error) (err error) {

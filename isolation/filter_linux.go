@@ -37,6 +37,18 @@ func newSyscallFilter(needs filterOptions) syscallFilter {
 	return append(f, buildRuleLookup(newSyscallRules(needs))...)
 }
 
+// newRuleFilter returns a filter with rules for this architecture, and an action for calls of others. It returns nil on
+// unsupported architectures.
+func newRuleFilter(calls syscallRules, foreign uint32) syscallFilter {
+	if auditArch == 0 {
+		return nil
+	}
+	f := syscallFilter{loadWord(offsetArch)}
+	f.addInstructions(returnUnlessEqual(auditArch, foreign)...)
+	f.addInstructions(loadWord(offsetNumber))
+	return append(f, buildRuleLookup(calls)...)
+}
+
 // Actions of a filter: allow the call, kill the process, or return an error that programs handle.
 const (
 	actionAllow     = uint32(unix.SECCOMP_RET_ALLOW)

@@ -8,9 +8,6 @@ import "golang.org/x/sys/unix"
 // It covers the ways of the kernel to name a receiver by its number: the calls for signals, pidfds, and signals about a
 // file's state. These pass only if Go ignores them.
 func newSignalFilter(thread int) syscallFilter {
-	if auditArch == 0 {
-		return nil
-	}
 	refuse := func(argument uint32) []unix.SockFilter {
 		return []unix.SockFilter{loadWord(argumentOffset(argument)), jumpIf(unix.BPF_JEQ, uint32(thread), 0, 1), returnAction(actionDeny),
 			returnAction(actionAllow)}
@@ -27,10 +24,7 @@ func newSignalFilter(thread int) syscallFilter {
 	calls.setRules(unix.SYS_FCNTL, loadWord(argumentOffset(command)), jumpIf(unix.BPF_JEQ, unix.F_SETSIG, 1, 0), returnAction(actionAllow),
 		loadWord(argumentOffset(value)), jumpIf(unix.BPF_JEQ, 0, 2, 0), jumpIf(unix.BPF_JEQ, uint32(unix.SIGIO), 1, 0),
 		jumpIf(unix.BPF_JGE, firstIgnoredSignal, 0, 1), returnAction(actionAllow), returnAction(actionDeny))
-	f := syscallFilter{loadWord(offsetArch)}
-	f.addInstructions(returnUnlessEqual(auditArch, actionAllow)...) // newSyscallFilter refuses calls of other architectures
-	f.addInstructions(loadWord(offsetNumber))
-	return append(f, buildRuleLookup(calls)...)
+	return newRuleFilter(calls, actionAllow) // newSyscallFilter refuses calls of other architectures
 }
 
 // firstIgnoredSignal is the first real-time signal that a Go program ignores. The C library and Go use those before it.

@@ -77,9 +77,6 @@ var missingCalls = []uint32{unix.SYS_SETXATTRAT, unix.SYS_REMOVEXATTRAT, unix.SY
 // mutationFilter returns a filter for calls that change files: each call waits until a listener answers. It returns nil
 // on unsupported architectures.
 func mutationFilter() syscallFilter {
-	if auditArch == 0 {
-		return nil
-	}
 	calls := syscallRules{}
 	for _, c := range mutationCalls {
 		calls.setRules(c.number, c.seccompRules()...)
@@ -88,10 +85,7 @@ func mutationFilter() syscallFilter {
 		calls.setRules(number, returnAction(actionNoSyscall))
 	}
 	calls.setRules(unix.SYS_PRCTL, dumpableRules()...)
-	f := syscallFilter{loadWord(offsetArch)}
-	f.addInstructions(returnUnlessEqual(auditArch, actionKill)...)
-	f.addInstructions(loadWord(offsetNumber))
-	return append(f, buildRuleLookup(calls)...)
+	return newRuleFilter(calls, actionKill)
 }
 
 // dumpableRules returns rules that ignore requests to hide memory, with success. Key agents make such requests, but the

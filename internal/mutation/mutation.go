@@ -6,8 +6,8 @@ package mutation
 type FileMutation struct {
 	Kind Kind
 	// Path is the changed path. To is the second path of a rename or link. Both are absolute with resolved symlinks,
-	// including the last one if the call follows it. The change is made to these paths, whatever happens to the memory
-	// of the arguments.
+	// including the last one if the call follows it. The change is made to these paths even if another thread changes
+	// the memory of the arguments.
 	Path, To string
 	// Thread is the thread that makes the change. Its next mutation follows when this one has succeeded or failed; a Failed
 	// one follows at once if the change fails.
