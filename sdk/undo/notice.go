@@ -49,12 +49,12 @@ const tickInterval = 50 * time.Millisecond
 // maxCall is the maximum time that an allowed system call takes on a busy machine.
 const maxCall = 2 * time.Second
 
-func (r *Recorder) pollEvents() {
+func (r *Recorder) pollEvents(done <-chan struct{}) {
 	ticker := time.NewTicker(tickInterval)
 	defer ticker.Stop()
 	for {
 		select {
-		case <-r.ticks:
+		case <-done:
 			return
 		case <-ticker.C:
 			r.mu.Lock()

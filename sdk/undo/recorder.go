@@ -71,7 +71,7 @@ func (s *Store) NewRecorder(files *workspace.Workspace, o RecordOptions) *Record
 	if o.Observe {
 		r.observer = newDirWatcher()
 		r.ticks = make(chan struct{})
-		go r.pollEvents()
+		go r.pollEvents(r.ticks)
 	}
 	return r
 }
