@@ -213,7 +213,7 @@ func (r *Recorder) dropUnchangedAndCount() ChangeSummary {
 
 // hasChanged reports whether the operation changed the contents or metadata of a file that kept its name.
 func (o *fileObject) hasChanged() bool {
-	if o.After == nil || o.opening {
+	if o.After == nil {
 		return true
 	}
 	if !o.used {

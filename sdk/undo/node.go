@@ -93,7 +93,6 @@ type fileObject struct {
 	removed   bool        // of a directory: another program deleted it or moved it away
 	whole     bool        // of a directory: everything in it belongs to the operation
 	opens     int         // descriptors for writing that the operation has open
-	opening   bool        // a call may open or truncate it after the end of the operation (see [Recorder.Split])
 	nameless  bool        // it had no name when the operation created it: no event tells of changes by its descriptor
 	last      int64       // change time after the operation's last observed change; 0 if unknown
 }

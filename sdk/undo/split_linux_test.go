@@ -213,3 +213,28 @@ func TestSplitWhileProgramWorks(t *testing.T) {
 		}
 	}
 }
+
+// A file that a program closes during a split was not changed by others.
+func TestFileClosedDuringSplit(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 1)
+	path := filepath.Join(w.dir, "file")
+	must(t, write(path, 0, "before"))
+	for range 300 {
+		w.recorder = w.store.NewRecorder(w.files, undo.RecordOptions{Tool: "run", Summary: "test", Observe: true})
+		w.notice(1, mutation.Write, path, "")
+		file, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+		must(t, err)
+		closed := make(chan error)
+		go func() {
+			_, err := file.WriteString("end")
+			closed <- errors.Join(err, file.Close())
+		}()
+		first, next := w.recorder.Split()
+		must(t, <-closed)
+		faults := w.undoAll([]string{first.ID, next.End().ID})
+		if text, err := os.ReadFile(path); len(faults) > 0 || err != nil || string(text) != "before" {
+			t.Fatalf("%v, %q %v", faults, text, err)
+		}
+	}
+}
