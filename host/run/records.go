@@ -43,22 +43,40 @@ func (r *RunRecord) HasBurst(home, id string) bool {
 	return err == nil
 }
 
-// ListBursts returns the ids of a run's bursts of changes that are not undone, the newest first. ended is false if the
-// end of one was not recorded.
-func (r *RunRecord) ListBursts(home string) (ids []string, ended bool, err error) {
+// ListOperationsToUndo returns the ids of the operations whose undo takes back all changes of a run, the newest first.
+// It is empty if every burst of changes is undone. If a burst was undone before a later one, that undo is undone too.
+// ended is false if the end of an operation was not recorded.
+func (r *RunRecord) ListOperationsToUndo(home string) (ids []string, ended bool, err error) {
 	store, err := undo.Open(undo.StoreOptions{Dir: UndoStoreDir(home, r.ID)})
 	if err != nil {
 		return nil, false, err
 	}
+	var all, effective []*undo.Operation
 	statuses := undo.UndoStatuses{}
-	ended = true
+	isUndone, ended := true, true
 	err = store.EachOperation(func(op *undo.Operation) bool {
+		all = append(all, op)
 		if statuses.Add(op) != undo.ExtentWhole && (op.Undoes == "" || op.IsUnfinished()) {
-			ids, ended = append(ids, op.ID), ended && !op.IsUnfinished()
+			isUndone, ended = false, ended && !op.IsUnfinished()
 		}
 		return true
 	})
-	return ids, ended, err
+	if err != nil || isUndone {
+		return nil, ended, err
+	}
+	for _, op := range slices.Backward(all) {
+		last := len(effective) - 1
+		switch {
+		case op.IsUnfinished() || last < 0 || op.Undoes != effective[last].ID:
+			effective = append(effective, op)
+		case !op.LeavesPartOf(effective[last]):
+			effective = effective[:last]
+		} // otherwise the rest of the last operation is undone
+	}
+	for _, op := range slices.Backward(effective) {
+		ids = append(ids, op.ID)
+	}
+	return ids, ended, nil
 }
 
 // newRunID returns a new id. Ids sort by time.

@@ -34,6 +34,11 @@ type ChangeSummary struct {
 // IsUnfinished reports whether the end of an operation was not recorded: it was killed, or still runs.
 func (op *Operation) IsUnfinished() bool { return op.Changes == nil && op.Missing == "" }
 
+// LeavesPartOf reports whether an undo left a part of the operation that it undid.
+func (op *Operation) LeavesPartOf(undone *Operation) bool {
+	return op.Partly || op.IsUnfinished() || op.Early && !undone.IsUnfinished()
+}
+
 // leftFilesUnchanged reports whether an operation left all files as they were, for example by moving a file and back.
 // History hides such an operation, but its new change times are still needed.
 func (op *Operation) leftFilesUnchanged() bool {

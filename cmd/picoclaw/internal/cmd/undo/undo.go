@@ -176,12 +176,12 @@ func (v *commonOptions) callToolAndShowResult(cmd *cobra.Command, arguments map[
 	return failed
 }
 
-// listCalls returns the arguments of the calls to make: one call, or one for each burst of a run that is to be undone.
+// listCalls returns the arguments of the calls to make: one call, or one for each operation of a run that is to be undone.
 func (v *commonOptions) listCalls(of *run.RunRecord, home string, arguments map[string]any) (calls []map[string]any, err error) {
 	if v.run == "" || v.tool != "undo" {
 		return []map[string]any{arguments}, nil
 	}
-	ids, ended, err := of.ListBursts(home)
+	ids, ended, err := of.ListOperationsToUndo(home)
 	switch force, _ := arguments["force"].(bool); {
 	case err != nil:
 		return nil, err
