@@ -82,6 +82,9 @@ func (c *etcCopyCache) replaceEtcMounts(v *mountPlanner) error {
 // canCopyInsteadOfMount reports whether a copy can replace a mount. Files that change while a sandbox runs stay mounts, and so do
 // the operator's exposed paths.
 func canCopyInsteadOfMount(m plannedMount) bool {
+	if m.kind == symlink {
+		return true
+	}
 	if m.origin != fromSystem {
 		return false
 	}

@@ -70,7 +70,7 @@ func TestNarrowKeepsNameOfWorkspace(t *testing.T) {
 	}
 	for _, c := range []struct{ name, want string }{
 		{parent.GuardPolicy().WorkspaceName, name}, {child.GuardPolicy().WorkspaceName, filepath.Join(name, "sub")},
-		{child.WorkspacePathSymlinks()[filepath.Join(dir, "link")], filepath.Join(dir, "real")},
+		{child.PathSymlinks()[filepath.Join(dir, "link")], filepath.Join(dir, "real")},
 	} {
 		if c.name != c.want {
 			t.Errorf("%q, not %q", c.name, c.want)

@@ -14,6 +14,7 @@ package policy
 import (
 	"cmp"
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -84,12 +85,19 @@ func (p *Policy) HomePath() string { return p.home }
 // WorkspacePath returns the absolute, resolved path of the agent's workspace.
 func (p *Policy) WorkspacePath() string { return p.guard.Workspace }
 
-// WorkspacePathSymlinks returns the symlinks from the configured workspace to the resolved one, with their targets.
-func (p *Policy) WorkspacePathSymlinks() map[string]string {
-	if p.guard.WorkspaceName == "" {
-		return nil
+// PathSymlinks returns the symlinks in the configured path of the workspace, and in exact patterns of paths to read,
+// with their targets.
+func (p *Policy) PathSymlinks() map[string]string {
+	links := map[string]string{}
+	if p.guard.WorkspaceName != "" {
+		links = paths.SymlinksInPath(p.guard.WorkspaceName)
 	}
-	return paths.SymlinksInPath(p.guard.WorkspaceName)
+	for _, pattern := range p.guard.AllowReadPaths {
+		if path, exact := LiteralPathPrefix(pattern); exact && linkTarget(path) != "" {
+			maps.Copy(links, paths.SymlinksInPath(path))
+		}
+	}
+	return links
 }
 
 // GuardPolicy returns the part of the policy that the guard enforces.

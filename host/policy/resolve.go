@@ -174,7 +174,7 @@ func newGuardPolicy(agent *config.AgentConfig, workspace string) guard.Policy {
 		Workspace:        workspace,
 		Restrict:         agent.RestrictToWorkspace,
 		AllowReadOutside: agent.AllowReadOutsideWorkspace,
-		AllowReadPaths:   agent.Tools.AllowReadPaths,
+		AllowReadPaths:   addLinkTargets(agent.Tools.AllowReadPaths),
 		AllowWritePaths:  agent.Tools.AllowWritePaths,
 		Exec: guard.ExecPolicy{
 			DenyPatterns:    exec.EnableDenyPatterns,

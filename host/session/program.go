@@ -36,7 +36,7 @@ func (s *Session) StartConfinedProgram(p AgentProgram) (*isolation.Process, erro
 		ReadOnly:  slices.Concat(existingRealPaths(open.ReadOnly), p.ReadOnly),
 		ReadWrite: slices.Concat(existingRealPaths(open.ReadWrite), p.ReadWrite),
 		Hide:      open.Hidden,
-		Links:     s.policy.WorkspacePathSymlinks(),
+		Links:     s.policy.PathSymlinks(),
 		Protect:   s.readOnlyProtectedPaths,
 		Exec:      true,
 		Network:   p.Network && len(p.Hosts) == 0,

@@ -153,7 +153,7 @@ func (s *Session) instanceSpecForRun(spec ProgramRunSpec) *supervise.InstanceSpe
 			ReadOnly:  slices.Concat(existingRealPaths(open.ReadOnly), spec.ReadOnly),
 			ReadWrite: existingRealPaths(open.ReadWrite),
 			Hide:      open.Hidden,
-			Links:     s.policy.WorkspacePathSymlinks(),
+			Links:     s.policy.PathSymlinks(),
 			Protect:   s.readOnlyProtectedPaths,
 			Exec:      true,
 			Terminals: true,

@@ -227,7 +227,7 @@ func (s *Session) sandboxProfile(p *catalog.Plugin, g pluginpb.Grant) isolation.
 		ReadOnly:  existingRealPaths(open.ReadOnly),
 		ReadWrite: existingRealPaths(open.ReadWrite),
 		Hide:      open.Hidden,
-		Links:     s.policy.WorkspacePathSymlinks(),
+		Links:     s.policy.PathSymlinks(),
 		Exec:      g.Exec,
 		Programs:  g.Programs,
 		Network:   g.Network,
