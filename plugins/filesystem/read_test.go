@@ -278,7 +278,7 @@ func TestLimitsAreCheckedBeforeReading(t *testing.T) {
 			t.Errorf("%s %v: %v; want %s", call.tool, call.args, r.Err, call.code)
 		}
 	}
-	if r := p.Call("read", args{"path": "out"}); r.Err.GetMessage() != "Path 'out' is outside allowed paths" {
+	if r := p.Call("read", args{"path": "out"}); r.Err.GetMessage() != "Path '"+filepath.Join(p.Dir, "out")+"' is outside allowed paths" {
 		t.Errorf("%v", r.Err)
 	}
 }

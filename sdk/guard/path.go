@@ -79,7 +79,7 @@ func (g *Guard) decideAbsolutePath(k *commandPathCache, a AccessKind, path, abs 
 	if len(g.allowed) > 0 {
 		named := paths.Rebase(clean, g.policy.WorkspaceName, g.workspaces[0])
 		if !paths.WithinAny(g.allowed, named) && !paths.WithinAny(g.policy.Paths, named) {
-			return g.newPathAllowlistRefusal(path, clean)
+			return g.newPathAllowlistRefusal(clean)
 		}
 	}
 	real, err := k.resolvePath(clean)
@@ -101,7 +101,7 @@ func (g *Guard) decideAbsolutePath(k *commandPathCache, a AccessKind, path, abs 
 	// "link/.." is the link's directory to this function and the target's parent to the kernel; both must be allowed.
 	if strings.Contains(abs, "..") {
 		if kernel, err := k.resolvePath(abs); err == nil && kernel != real {
-			if d := g.decideResolvedTarget(k, a, path, clean, kernel); d.Verdict != Allow {
+			if d := g.decideResolvedTarget(k, a, clean, kernel); d.Verdict != Allow {
 				return d
 			}
 			if d := g.decideProtectedChange(k, a, kernel); d.Verdict != Allow {
@@ -109,7 +109,7 @@ func (g *Guard) decideAbsolutePath(k *commandPathCache, a AccessKind, path, abs 
 			}
 		}
 	}
-	if d := g.decideResolvedTarget(k, a, path, clean, itself); d.Verdict != Allow {
+	if d := g.decideResolvedTarget(k, a, clean, itself); d.Verdict != Allow {
 		return d
 	}
 	if a == Delete && paths.Within(itself, g.workspaces[0]) {
@@ -119,7 +119,7 @@ func (g *Guard) decideAbsolutePath(k *commandPathCache, a AccessKind, path, abs 
 	return g.decideProtectedChange(k, a, itself)
 }
 
-func (g *Guard) decideResolvedTarget(k *commandPathCache, a AccessKind, path, clean, target string) Decision {
+func (g *Guard) decideResolvedTarget(k *commandPathCache, a AccessKind, clean, target string) Decision {
 	lexical := paths.WithinAny(g.workspaces, clean)
 	switch {
 	case !g.policy.Restrict:
@@ -143,7 +143,7 @@ func (g *Guard) decideResolvedTarget(k *commandPathCache, a AccessKind, path, cl
 			settingGuarded)
 	}
 	if len(g.allowed) > 0 && !paths.WithinAny(g.allowed, target) {
-		return g.newPathAllowlistRefusal(path, target)
+		return g.newPathAllowlistRefusal(target)
 	}
 	return Decision{Verdict: Allow, Path: target}
 }
@@ -207,9 +207,9 @@ func (g *Guard) DecideDeclaredProtectedFiles(named []string) Decision {
 }
 
 // newPathAllowlistRefusal returns the refusal of a path outside the policy's Paths.
-func (g *Guard) newPathAllowlistRefusal(path, target string) Decision {
+func (g *Guard) newPathAllowlistRefusal(target string) Decision {
 	return Decision{Verdict: Deny, Rule: ruleConstraint, Path: target,
-		Reason: fmt.Sprintf("Path '%s' is outside allowed paths", escapeUnprintable(path))}.
+		Reason: fmt.Sprintf("Path '%s' is outside allowed paths", escapeUnprintable(target))}.
 		withRemedy("", fmt.Sprintf("add %s to %s", strconv.Quote(filepath.Dir(target)), hintConstraints))
 }
 

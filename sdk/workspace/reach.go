@@ -182,7 +182,7 @@ func (w *Workspace) isInAllowedPaths(real string) bool {
 // newOutsideRefusal returns the refusal for a path outside the allowed directories.
 func (w *Workspace) newOutsideRefusal(path, abs string) error {
 	if len(w.policy.Paths) > 0 && !w.isInAllowedPaths(abs) {
-		return newRefusal(path, "constraint.paths", "Path '"+path+"' is outside allowed paths")
+		return newRefusal(path, "constraint.paths", "Path '"+abs+"' is outside allowed paths")
 	}
 	if paths.Within(w.policy.Workspace, abs) {
 		return newRefusal(path, "workspace.symlink", outsideSymlinkMessage)
