@@ -57,8 +57,16 @@ func parseHostEntry(text string) (hostPattern, error) {
 
 // FormatAllowEntry returns the entry of an allow list for a name or address and a port. It omits the ports 80, 443 and 0.
 func FormatAllowEntry(host string, port uint16) string {
+	if isStandardPort(port) {
+		port = 0
+	}
+	return FormatPortEntry(host, port)
+}
+
+// FormatPortEntry returns the entry of an allow list for a name or address and one port; 0 means the ports 80 and 443.
+func FormatPortEntry(host string, port uint16) string {
 	suffix := ""
-	if port != 0 && !isStandardPort(port) {
+	if port != 0 {
 		suffix = fmt.Sprintf(":%d", port)
 	}
 	addr, err := netip.ParseAddr(host)

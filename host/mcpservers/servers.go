@@ -102,8 +102,8 @@ func (s *ServerSpec) allowedHosts() []string {
 	if err != nil {
 		return nil
 	}
-	port, _ := strconv.ParseUint(u.Port(), 10, 16)
-	return append([]string{egress.FormatAllowEntry(u.Hostname(), uint16(port))}, s.Network...)
+	port, _ := strconv.ParseUint(cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[u.Scheme]), 10, 16)
+	return append([]string{egress.FormatPortEntry(u.Hostname(), uint16(port))}, s.Network...)
 }
 
 // buildGrants returns the permissions of the server. programs are the programs that its command needs.
