@@ -32,15 +32,8 @@ func NewCmdCompletion(f *cli.Factory, runF func(*Options) error) *cobra.Command 
 	o := &Options{Factory: f}
 	names := []string{"bash", "zsh", "fish", "powershell"}
 	return cli.OverrideRunFunc(&cobra.Command{
-		Use:   "completion SHELL",
-		Short: "Print a shell completion script",
-		Long: "Print a completion script for  " + strings.Join(names, ", ") +
-			". It completes commands, flags, tools, agents and tool arguments.",
-		Example: strings.Trim(`
-  source <(picoclaw completion bash)
-  picoclaw completion bash > /etc/bash_completion.d/picoclaw
-  picoclaw completion zsh > "${fpath[1]}/_picoclaw"
-  picoclaw completion fish > ~/.config/fish/completions/picoclaw.fish`, "\n"),
+		Use:       "completion SHELL",
+		Short:     "Print a shell completion script",
 		ValidArgs: names,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 || completionGenerators()[args[0]] == nil {

@@ -32,18 +32,8 @@ const maxEventBytes = 64 << 20
 func NewCmdHook(f *cli.Factory, runF func(*Options) error) *cobra.Command {
 	o := &Options{Factory: f}
 	cmd := &cobra.Command{
-		Use:   "hook CLIENT",
-		Short: "Decide on a call of a client's own tools, as its hook",
-		Long: `Read a hook event of a client from standard input, decide on the call by the agent's policy, write an audit entry, and
-answer in the client's form. An allowed call has no answer, so the client's own prompts stay. A call that can't be
-decided is denied.
-
-The hook advises and records. What confines the client is picoclaw run, which installs the hook for its programs. For a
-client outside the sandbox, picoclaw init --client NAME --level guard writes it into the project's settings.
-Clients: ` + strings.Join(clienthook.ClientNames(), ", ") + ".",
-		Example: strings.Trim(`
-  picoclaw hook claude < event.json
-  picoclaw hook --agent reader gemini < event.json`, "\n"),
+		Use:       "hook CLIENT",
+		Short:     "Decide on a call of a client's own tools, as its hook",
 		ValidArgs: clienthook.ClientNames(),
 		Args: func(_ *cobra.Command, args []string) (err error) {
 			if len(args) != 1 {

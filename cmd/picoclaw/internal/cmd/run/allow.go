@@ -18,9 +18,8 @@ type AllowOptions struct {
 func NewCmdAllow(f *cli.Factory, runF func(*AllowOptions) error) *cobra.Command {
 	o := &AllowOptions{Factory: f}
 	return cli.OverrideRunFunc(&cobra.Command{
-		Use:     "allow RUN HOST",
-		Short:   "Allow a run another host until the run ends",
-		Example: "  picoclaw run allow 20261121T051354-fzaj registry.npmjs.org",
+		Use:   "allow RUN HOST",
+		Short: "Allow a run another host until the run ends",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 2 {
 				return cli.UsageErrorf("want the ID of a run, and a host as in network.allow")

@@ -32,13 +32,6 @@ func NewCmdRun(f *cli.Factory, runF func(*Options) error) *cobra.Command {
 		Use:        "run [flags] -- PROGRAM [ARGUMENT...]",
 		SuggestFor: []string{"sandbox", "shell"},
 		Short:      "Run your own agent, or any program, confined to this project",
-		Long: `Run a program with its own tools in the sandbox. It can change the project: the git repository around the current
-directory, or the one that --project names. It reaches the hosts of its preset and those of network.allow, network.from
-and --allow; API keys stay outside. Its changes can be undone (picoclaw undo), and protected files hold.`,
-		Example: strings.Trim(`
-  picoclaw run -- claude
-  picoclaw run --show -- codex
-  picoclaw run --allow registry.npmjs.org -- npm test`, "\n"),
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return cli.UsageErrorf("name the program to run, as in `picoclaw run -- claude`")

@@ -38,20 +38,8 @@ func NewCmdUndo(f *cli.Factory, runF func(*Options) error) *cobra.Command {
 		Use:        "undo [ID]",
 		SuggestFor: []string{"restore", "revert"},
 		Short:      "Undo an agent's last change to files, or the one with an ID",
-		Long: `Undo an agent's last change to files by a tool or a command, or the one with the
-given ID. Files that somebody else changed since are reported and left alone.
-
-In a project with runs, undo the last burst of changes of the newest run. --run
-undoes all bursts of a run.
-
-If undo can't track commands here, and the agent has run one since its last
-change, an ID is required.`,
-		Example: strings.Trim(`
-  picoclaw undo
-  picoclaw undo 20261121T051354282482850-fzaj
-  picoclaw undo --agent reviewer --force`, "\n"),
-		Args: v.runOr(cli.NoArgumentsOr(cli.OneArgument(&v.id, "undo takes one operation at a time; `picoclaw history` lists them"))),
-		RunE: func(cmd *cobra.Command, _ []string) error { return v.runUndo(cmd) },
+		Args:       v.runOr(cli.NoArgumentsOr(cli.OneArgument(&v.id, "undo takes one operation at a time; `picoclaw history` lists them"))),
+		RunE:       func(cmd *cobra.Command, _ []string) error { return v.runUndo(cmd) },
 	}
 	cmd.Flags().BoolVar(&v.force, "force", false, "also undo files that have changed since; their current state can be restored")
 	cmd.Flags().BoolVar(&v.dryRun, "dry-run", false, "show what would be restored")
@@ -83,10 +71,7 @@ func NewCmdHistory(f *cli.Factory, runF func(*HistoryOptions) error) *cobra.Comm
 	cmd := &cobra.Command{
 		Use:   "history",
 		Short: "List an agent's changes to files, latest first",
-		Example: strings.Trim(`
-  picoclaw history
-  picoclaw history --agent reviewer --limit 5 --output json`, "\n"),
-		Args: v.runOr(cli.NoArguments),
+		Args:  v.runOr(cli.NoArguments),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return v.callToolAndShowResult(cmd, map[string]any{"limit": v.limit})
 		},
