@@ -90,7 +90,11 @@ func (a *archiveWriter) reserveSpace(size int64, records int) error {
 	if end <= a.reserved {
 		return nil
 	}
-	end += minEndReserve
+	more := end + max(minEndReserve, a.written/2)
+	if allocateSpace(a.file, more) == nil {
+		a.reserved = more
+		return nil
+	}
 	err := allocateSpace(a.file, end)
 	if err == nil {
 		a.reserved = end
