@@ -804,6 +804,10 @@ func difference(want, got map[string]string) string {
 // conflicts, a directory has two former places, a directory that undo makes again holds a symlink of the user's.
 var failedSeeds = []uint64{1795804647517716888, 1795846261196096663, 1795846261196094443}
 
+// failedSpecialSeeds are the same for sequences with special files: an object's former name is in a directory that nobody
+// can change, and its next name has a former object; a temporary file is not needed in the end.
+var failedSpecialSeeds = []uint64{1795900694677084502, 1795900694677084914, 1795900694677085024}
+
 func generate(t *testing.T, users bool) {
 	t.Helper()
 	if text := os.Getenv("PICOCLAW_TEST_SEED"); text != "" {
@@ -815,7 +819,7 @@ func generate(t *testing.T, users bool) {
 		return
 	}
 	if users {
-		for _, seed := range failedSeeds {
+		for _, seed := range slices.Concat(failedSeeds, failedSpecialSeeds) {
 			sequence(t, seed, users)
 		}
 	}

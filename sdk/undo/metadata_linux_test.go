@@ -318,3 +318,22 @@ func TestUndoKeepsUnreadAttributes(t *testing.T) {
 		t.Errorf("%v, %q", info.Mode(), attributes(t, dir))
 	}
 }
+
+// A call that failed changed no time, so undo leaves the user's.
+func TestFailedOpenLeavesTimesOfUser(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 1)
+	path, at := filepath.Join(w.dir, "f"), time.Unix(1e9, 5)
+	must(t, write(path, 0, "f"))
+	id := operation(w, func(tell func(int, mutation.Kind, string, string)) {
+		tell(1, mutation.Write, path, "")
+		tell(1, mutation.Failed, "", "")
+		must(t, os.Chtimes(path, at, at))
+		tell(1, mutation.Make, filepath.Join(w.dir, "d"), "")
+		must(t, os.Mkdir(filepath.Join(w.dir, "d"), 0o755))
+	})
+	done, err := w.store.Undo(t.Context(), w.files, undo.UndoRequest{ID: id})
+	if info, statErr := os.Lstat(path); err != nil || statErr != nil || len(done.Conflicts) > 0 || !info.ModTime().Equal(at) {
+		t.Errorf("%v %v, %v, modified %v", err, statErr, done.Conflicts, info.ModTime())
+	}
+}

@@ -155,13 +155,14 @@ func (o *fileObject) isIrreplaceable() bool {
 }
 
 // removeStagedFiles deletes temporary files that were not used.
-func (u *undoRun) removeStagedFiles() {
+func (u *undoRun) removeStagedFiles() error {
 	for index, at := range u.ready {
 		if d, err := u.openCurrentDir(at.dir); err == nil {
 			_ = d.root.Remove(at.name)
 		}
 		delete(u.ready, index)
 	}
+	return nil
 }
 
 // readFormerPrefix returns the former contents of a file that the operation only appended to.

@@ -259,6 +259,20 @@ func (u *undoRun) moveBackFromTempNames(which func(*fileObject) bool) {
 	}
 }
 
+// moveBackWithoutHome moves objects back whose former names all became conflicts, while the names are still free. The
+// objects that had these names before the operation then become conflicts, too.
+func (u *undoRun) moveBackWithoutHome() error {
+	for staged := len(u.staged) + 1; len(u.staged) < staged; {
+		staged = len(u.staged)
+		for index, from := range u.staged {
+			if !u.Objects[index].Created && u.findUnblockedStep(u.homes[index]) == nil {
+				u.moveBackFromTempName(index, from)
+			}
+		}
+	}
+	return nil
+}
+
 func (u *undoRun) moveBackFromTempName(index int, from nameInDir) {
 	for _, s := range u.places[index] {
 		d, err := u.openCurrentDir(from.dir)

@@ -93,8 +93,7 @@ func (s *Store) Undo(ctx context.Context, files *workspace.Workspace, q UndoRequ
 		recorder: s.NewRecorder(files, RecordOptions{Tool: "undo", Summary: "undo of " + r.Summary}),
 	}
 	u.recorder.record.Undoes, u.recorder.record.Early = q.ID, !ended
-	err = u.runPhases()
-	u.removeStagedFiles()
+	err = errors.Join(u.runPhases(), u.removeStagedFiles())
 	u.dirs.closeAll()
 	u.recorder.restored = u.listRestoredObjects
 	out.Paths, out.Conflicts = p.listPathsAndConflicts()
@@ -194,10 +193,10 @@ type nameInDir struct {
 	name string
 }
 
-// tempName is the prefix of temporary names.
-const tempName = ".picoclaw-undo-"
+// TempPrefix is the prefix of undo's temporary names.
+const TempPrefix = ".picoclaw-undo-"
 
-func newTempName() string { return tempName + strings.ToLower(rand.Text()[:10]) }
+func newTempName() string { return TempPrefix + strings.ToLower(rand.Text()[:10]) }
 
 func (u *undoRun) runPhases() error {
 	for _, s := range u.steps {
@@ -205,7 +204,8 @@ func (u *undoRun) runPhases() error {
 			u.alive[s.Before] = nameInDir{s.Dir, string(s.Name)}
 		}
 	}
-	for _, phase := range []func() error{u.makeDirsAccessible, u.stageFiles, u.vacateNewNames, u.restoreDirs, u.restoreFiles, u.removeCreatedDirs, u.restoreFileMeta, u.restoreDirMeta} {
+	for _, phase := range []func() error{u.makeDirsAccessible, u.stageFiles, u.vacateNewNames, u.moveBackWithoutHome, u.restoreDirs,
+		u.moveBackWithoutHome, u.restoreFiles, u.removeCreatedDirs, u.removeStagedFiles, u.restoreFileMeta, u.restoreDirMeta} {
 		if err := phase(); err != nil {
 			u.settleOccupants(true)
 			u.moveBackFromTempNames(func(*fileObject) bool { return true })
