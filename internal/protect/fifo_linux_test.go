@@ -15,7 +15,7 @@ func TestFIFOIsNoDirectory(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := rulesOf(t, dir)
-	if hits, _, err := r.FindProtectedByNewName(fifo, "HEAD"); err == nil {
+	if hits, _, err := r.FindProtectedByNewName(fifo, "HEAD", ""); err == nil {
 		t.Errorf("Joined finds %v", hits)
 	}
 	if hits, err := r.FindProtectedInTree(filepath.Join(fifo, "x"), filepath.Join(fifo, "x")); err == nil {

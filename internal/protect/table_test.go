@@ -179,7 +179,7 @@ func TestWithin(t *testing.T) {
 	for _, c := range []struct{ dir, name, want string }{
 		{"part", "HEAD", "part/evil"}, {"part", "README", ""}, {"vs", ".git", "vs/.vscode"}, {"gh", ".git", ""}, {"repo", "refs", ""},
 	} {
-		hits, _, err := r.FindProtectedByNewName(filepath.Join(dir, c.dir), c.name)
+		hits, _, err := r.FindProtectedByNewName(filepath.Join(dir, c.dir), c.name, "")
 		got := ""
 		if len(hits) > 0 {
 			got = r.RelativeName(hits[0].Path)

@@ -51,8 +51,9 @@ func (r *Rules) FindProtectedInTree(at, as string) ([]ProtectedPath, error) {
 
 // FindProtectedByNewName returns the paths that become protected when a name is added to a directory. A name such as
 // HEAD or .git may complete a git directory or a repository; completes reports whether it does. Inside another git
-// directory, it is protected itself, except where git keeps submodules and work trees.
-func (r *Rules) FindProtectedByNewName(dir, name string) (found []ProtectedPath, completes bool, err error) {
+// directory, it is protected itself, except where git keeps submodules and work trees. Names that begin with temporary,
+// if it is not empty, are the caller's own and stay out.
+func (r *Rules) FindProtectedByNewName(dir, name, temporary string) (found []ProtectedPath, completes bool, err error) {
 	if r == nil || !mayCompleteGitDir(name) {
 		return nil, false, nil
 	}
@@ -75,7 +76,7 @@ func (r *Rules) FindProtectedByNewName(dir, name string) (found []ProtectedPath,
 			return []ProtectedPath{{Entry: GitDir, Ask: r.other.ask, Top: v.top, Path: filepath.Join(dir, name)}}, true, nil
 		}
 	}
-	entries := treeSearch{rules: r, added: name, strict: true}
+	entries := treeSearch{rules: r, added: name, temporary: temporary, strict: true}
 	err = entries.visitDirEntries(root, s)
 	return entries.found, true, err
 }
@@ -86,7 +87,8 @@ type treeSearch struct {
 	found []ProtectedPath
 	added string // name that counts as existing in the first directory
 
-	strict bool // fail for content-checked files that may still change
+	temporary string // prefix of names to ignore; empty for none
+	strict    bool   // fail for content-checked files that may still change
 }
 
 func (w *treeSearch) visitEntry(dir *os.Root, name string, s relativePathSet, info fs.FileInfo) error {
@@ -131,7 +133,7 @@ func (w *treeSearch) visitDirEntries(dir *os.Root, s relativePathSet) error {
 	w.rules.addRelativeForms(&s, func(name string) bool { return names[name] })
 	for _, e := range entries {
 		info, err := dir.Lstat(e.Name())
-		if errors.Is(err, fs.ErrNotExist) {
+		if errors.Is(err, fs.ErrNotExist) || w.temporary != "" && strings.HasPrefix(e.Name(), w.temporary) {
 			continue
 		}
 		if err == nil {

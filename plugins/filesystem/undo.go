@@ -174,7 +174,7 @@ func (m *pluginState) undoOperation(ctx context.Context, env *sdk.Environment, o
 
 // newProtectedRestoreCheck returns a function that refuses to restore a protected file without approval.
 func newProtectedRestoreCheck(env *sdk.Environment, approved bool) func(mutation.FileMutation) error {
-	monitor := env.Workspace.NewChangeMonitor(workspace.EnforcerOptions{Approved: approved})
+	monitor := env.Workspace.NewChangeMonitor(workspace.EnforcerOptions{Approved: approved, TempPrefix: undo.TempPrefix})
 	return func(m mutation.FileMutation) error {
 		if m.Kind == mutation.Rename {
 			return monitor.CheckMoveProtection(m.Path, m.To)

@@ -44,7 +44,7 @@ func (w *Workspace) refuseProtectedChange(access guard.AccessKind, path, real st
 		}
 		first = on
 	}
-	hits, _, err := w.inside.FindProtectedByNewName(filepath.Dir(first), filepath.Base(first))
+	hits, _, err := w.inside.FindProtectedByNewName(filepath.Dir(first), filepath.Base(first), "")
 	return w.refuseProtectedHits(path, hits, err, false)
 }
 

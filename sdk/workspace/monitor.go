@@ -26,6 +26,8 @@ type EnforcerOptions struct {
 	// Background says that the user may work in the workspace meanwhile. Undetected changes are then reported but not
 	// undone.
 	Background bool
+	// TempPrefix, if not empty, begins the names of the caller's own temporary files.
+	TempPrefix string
 	// Next, if not nil, receives each allowed change and each change by FinishMonitor.
 	Next func(mutation.FileMutation) error
 }
@@ -254,7 +256,7 @@ func (c *ProtectionEnforcer) wasCreated(dir string) bool {
 // checkAndNoteNewEntry notes a new directory entry. It refuses an entry such as .git if files that exist would thereby become
 // protected.
 func (c *ProtectionEnforcer) checkAndNoteNewEntry(path string, isDir bool) error {
-	hits, completes, err := c.files.inside.FindProtectedByNewName(filepath.Dir(path), filepath.Base(path))
+	hits, completes, err := c.files.inside.FindProtectedByNewName(filepath.Dir(path), filepath.Base(path), c.options.TempPrefix)
 	if err != nil {
 		return newChangeRefusal(path, "%v", err)
 	}

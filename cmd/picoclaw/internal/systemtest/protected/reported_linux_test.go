@@ -35,6 +35,10 @@ var reported = map[string]struct {
 		user:    "echo mine > f.mine; echo mine > D/z.mine; mv g mine/g",
 		named:   []string{"f.mine", "D", "g"},
 	},
+	"refs_of_git_removed": {
+		setup:   "git init -q; echo 1 > f; git add f; git commit -qm one; git branch side",
+		command: "git pack-refs --all; rm -r .git/refs",
+	},
 	"unreadable_directory": {
 		setup:   "mkdir D; echo 1 > D/f; chmod 0300 D",
 		command: "echo 2 > D/f; echo new > D/new; echo 3 > g",
