@@ -292,3 +292,22 @@ func TestProgramReachesNoHistory(t *testing.T) {
 		t.Errorf("undo left %q", p.read("f"))
 	}
 }
+
+// The supervisor has keys in its memory, which the program can't read.
+func TestProgramReadsNoMemoryOfSupervisor(t *testing.T) {
+	t.Parallel()
+	p := newProject(t)
+	p.write("read.py", `
+import os
+for pid in filter(str.isdigit, os.listdir("/proc")):
+    if open("/proc/%s/comm" % pid).read().strip() == "picoclaw":
+        for name in "mem", "environ", "fd/0", "maps":
+            path = "/proc/%s/%s" % (pid, name)
+            try: (os.readlink if name == "fd/0" else open)(path); print("opened", name)
+            except PermissionError: print("refused", name)
+`)
+	out, stderr, code := p.run("python3 read.py")
+	if code != 0 || strings.Contains(out, "opened") || strings.Count(out, "refused") < 4 {
+		t.Errorf("exit code %d: %s%s", code, out, stderr)
+	}
+}

@@ -61,3 +61,27 @@ func TestRacingCommandChangesNoProtectedFile(t *testing.T) {
 		})
 	}
 }
+
+// A vfork child opens files in its parent's memory, and then executes a program. The paths that this program opens are
+// read from its own memory.
+func TestProgramAfterVforkOpensItsFiles(t *testing.T) {
+	t.Parallel()
+	const spawner = `python3 -c '
+import os
+log = (os.POSIX_SPAWN_OPEN, 1, "log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+for n in range(100):
+    child = os.posix_spawn("/bin/sh", ["sh", "-c", "echo %d > own%d; echo log" % (n, n)], os.environ, file_actions=[log])
+    os.waitpid(child, 0)
+    print(open("own%d" % n).read(), end="")
+'; wc -l < log`
+	for _, isolated := range []bool{true, false} {
+		t.Run(fmt.Sprintf("isolated=%v", isolated), func(t *testing.T) {
+			a, calls := protectedAgent(t, isolated, true, spawner)
+			for _, r := range a.RunBatch(calls...) {
+				if fields := strings.Fields(r.Structured.Output); len(fields) != 101 || fields[99] != "99" || fields[100] != "100" {
+					t.Errorf("%v %s", r.Error, r.Text)
+				}
+			}
+		})
+	}
+}

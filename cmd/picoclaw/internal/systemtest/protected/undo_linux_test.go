@@ -86,7 +86,7 @@ func (w *undoWorld) undo(step undoStep, users bool, named *[]string) (wrong []st
 		return nil
 	}
 	for path := range step.touched {
-		if !step.during[path] && left[path] == step.after[path] { // what the user took back since cannot be seen
+		if !step.during[path] && left[path] == step.after[path] && !slices.Contains(w.users[path], unseen) { // they took it back, which can't be seen
 			delete(step.touched, path)
 		}
 	}
