@@ -9,9 +9,11 @@ import (
 
 var (
 	sectionLine = lazyregexp.New(`^\[([A-Za-z0-9-]+)(?:\s+"(?:[^"\\]|\\.)*")?\]$`)
-	settingLine = lazyregexp.New(`^([A-Za-z][A-Za-z0-9-]*)\s*(?:=\s*(.*))?$`)
-	hashLine    = lazyregexp.New(`(?im)^\s*objectformat\s*=\s*(\S*)$`)
-	driverLine  = lazyregexp.New(`^\[(?i:filter|diff|merge)\s+"((?:[^"\\]|\\.)*)"`)
+	// optionSection matches a section whose name git would pass to a program as an option, such as a remote's.
+	optionSection = lazyregexp.New(`^\[\S+\s+"\\*-`)
+	settingLine   = lazyregexp.New(`^([A-Za-z][A-Za-z0-9-]*)\s*(?:=\s*(.*))?$`)
+	hashLine      = lazyregexp.New(`(?im)^\s*objectformat\s*=\s*(\S*)$`)
+	driverLine    = lazyregexp.New(`^\[(?i:filter|diff|merge)\s+"((?:[^"\\]|\\.)*)"`)
 )
 
 // findRiskyConfigLines returns the lines of a git configuration that are not known to be harmless, each after its section.
@@ -24,7 +26,7 @@ func findRiskyConfigLines(text []byte, isHarmless func(setting, value string) bo
 		m := sectionLine().FindStringSubmatch(line)
 		switch {
 		case line == "" || line[0] == '#' || line[0] == ';':
-		case m != nil:
+		case m != nil && !optionSection().MatchString(line):
 			header, section = line, strings.ToLower(m[1])
 			if strings.Contains(line, `"`) {
 				section += ".*"
@@ -44,6 +46,12 @@ func findRiskyConfigLines(text []byte, isHarmless func(setting, value string) bo
 	return risky
 }
 
+// isProgramOption reports whether git may pass a value to a program, which would take it for an option.
+func isProgramOption(section, value string) bool {
+	names := []string{"remote", "remote.*", "branch.*", "submodule", "submodule.*", "extensions", "checkout", "clone"}
+	return strings.HasPrefix(value, "-") && slices.Contains(names, section) || strings.Contains(value, "//-")
+}
+
 func isHarmlessSetting(section, line string, isHarmless func(setting, value string) bool) bool {
 	m := settingLine().FindStringSubmatch(line)
 	if m == nil || strings.HasSuffix(line, `\`) || strings.ContainsAny(line, "\x00\r") {
@@ -52,6 +60,8 @@ func isHarmlessSetting(section, line string, isHarmless func(setting, value stri
 	key, value := strings.ToLower(m[1]), m[2]
 	plain := strings.NewReplacer(`"`, "", `\`, "").Replace(value)
 	switch name := section + "." + key; {
+	case isProgramOption(section, plain) && name != "branch.*.description":
+		return false
 	case slices.Contains([]string{
 		"core.worktree", "extensions.objectformat", "remote.*.url", "remote.*.pushurl", "remote.pushdefault", "branch.*.remote", "branch.*.pushremote",
 	}, name):
