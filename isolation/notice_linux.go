@@ -200,7 +200,7 @@ func (l *mutationListener) handleCall(s *seccompNotification) (int, error) {
 	if err != nil {
 		return 0, l.answerUnknown(c, err)
 	}
-	if c.change.Path != "" || c.kind == mutation.Link {
+	if c.isNoticed() {
 		if err = l.notice(c.change); err != nil {
 			return 0, err
 		}
@@ -213,10 +213,13 @@ func (l *mutationListener) handleCall(s *seccompNotification) (int, error) {
 	return value, err
 }
 
+// isNoticed reports whether the change of a call is reported: it changes a name, or a file with a name.
+func (c *stoppedCall) isNoticed() bool { return c.change.Path != "" || c.kind == mutation.Link }
+
 // reportFailure reports that a call failed after its change was reported.
 func (l *mutationListener) reportFailure(c *stoppedCall, err error) {
 	var errno unix.Errno
-	if errors.As(err, &errno) {
+	if c.isNoticed() && errors.As(err, &errno) {
 		_ = l.notice(mutation.FileMutation{Kind: mutation.Failed, Thread: int(c.thread)})
 	}
 }
@@ -280,6 +283,9 @@ func (l *mutationListener) decodeCall(c *stoppedCall) (err error) {
 	flags := uint64(0)
 	if c.flags != noArgument {
 		flags = c.args[c.flags]
+	}
+	if c.kind == mutation.Rename && flags&unix.RENAME_WHITEOUT != 0 {
+		return unix.EINVAL // as on a file system without whiteouts, which undo could not take back
 	}
 	if c.kind == mutation.Rename && flags&unix.RENAME_EXCHANGE != 0 {
 		c.change.Kind = mutation.Exchange
