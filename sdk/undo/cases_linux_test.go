@@ -449,3 +449,41 @@ func TestChangedPathIsCountedOnce(t *testing.T) {
 		t.Errorf("%v, %v, %v: %q", err, done.Paths, done.Conflicts, data)
 	}
 }
+
+// Undo keeps new git objects if a ref, HEAD or the index changed after the operation, because these may need them.
+func TestUndoKeepsObjectsOfChangedRepository(t *testing.T) {
+	t.Parallel()
+	for _, changed := range []string{"", "refs/heads/keep", "index", "HEAD", "packed-refs", "description"} {
+		w := newWorld(t, 1)
+		path := func(name string) string { return filepath.Join(w.dir, ".git", name) }
+		must(t, os.MkdirAll(path("refs/heads"), 0o755), os.Mkdir(path("objects"), 0o755), write(path("HEAD"), 0, "ref: refs/heads/main"),
+			write(path("index"), 0, "1"), write(path("refs/heads/main"), 0, "1"))
+		begin, now := time.Now(), time.Time{}
+		for now.Sub(begin) < 50*time.Millisecond { // the files are older than the operation
+			must(t, write(path("clock"), os.O_TRUNC, "1"))
+			info, err := os.Lstat(path("clock"))
+			must(t, err)
+			now = info.ModTime()
+		}
+		id := operation(w, func(tell func(int, mutation.Kind, string, string)) {
+			tell(1, mutation.Make, path("objects/ab"), "")
+			must(t, os.Mkdir(path("objects/ab"), 0o755))
+			for _, name := range []string{"objects/ab/c", "index", "refs/heads/main"} {
+				tell(1, mutation.Write, path(name), "")
+				must(t, write(path(name), os.O_TRUNC, "agent"))
+			}
+		})
+		if changed != "" {
+			must(t, write(path(changed), os.O_TRUNC, "user"))
+		}
+		done, err := w.store.Undo(t.Context(), w.files, undo.UndoRequest{ID: id})
+		_, statErr := os.Lstat(path("objects/ab/c"))
+		if kept := statErr == nil; err != nil || kept != (changed != "" && changed != "description") || kept && len(done.Conflicts) == 0 {
+			t.Errorf("%s changed: kept %t, %v, %v", changed, kept, err, done.Conflicts)
+		}
+		_, err = w.store.Undo(t.Context(), w.files, undo.UndoRequest{ID: id, Force: true})
+		if _, statErr = os.Lstat(path("objects/ab/c")); statErr == nil {
+			t.Errorf("%s changed: forced undo: %v", changed, err)
+		}
+	}
+}

@@ -189,6 +189,7 @@ func (p *undoPlan) makeSteps(check func(path string) error) {
 			}
 		}
 	}
+	p.keepGitObjects()
 	for again := true; again; {
 		again = false
 		for _, s := range p.steps {

@@ -1,0 +1,58 @@
+package undo
+
+import (
+	"path/filepath"
+	"strings"
+)
+
+// keepGitObjects blocks the deletion of new objects in git repositories that have changed since the operation. Later
+// commits, refs and indexes may need these objects. A forced undo deletes them.
+func (p *undoPlan) keepGitObjects() {
+	if p.force {
+		return
+	}
+	created := map[string][]*undoStep{} // by git directory
+	for _, s := range p.steps {
+		gitDir, _, isObject := strings.Cut(s.at, "/objects/")
+		if isObject && s.blocked == "" && s.Before == none && !p.Objects[s.After].isDir() {
+			created[gitDir] = append(created[gitDir], s)
+		}
+	}
+	for gitDir, steps := range created {
+		if !p.hasGitDataChanged(gitDir) {
+			continue
+		}
+		for _, s := range steps {
+			s.blockStep("is kept: the repository has changed since")
+		}
+	}
+	p.dirs.closeAll()
+}
+
+// hasGitDataChanged reports whether a ref, HEAD or the index of a repository changed after the operation.
+func (p *undoPlan) hasGitDataChanged(gitDir string) (changed bool) {
+	restored := map[string]bool{}
+	for _, s := range p.steps {
+		if name, ok := strings.CutPrefix(s.at, gitDir+"/"); ok && !strings.HasPrefix(name, "objects/") {
+			changed = changed || s.blocked != ""
+			restored[s.at] = true
+		}
+	}
+	isFormer := func(v objectVersion) bool { return v.Changed <= p.Ended-int64(recentChange) || p.wasLeftByOperation(v) }
+	check := func(d *cachedDir, name string, n *fileStat) bool {
+		changed = changed || n.Mode.IsRegular() && !restored[filepath.Join(d.path, name)] &&
+			!p.matchesVersion(objectVersion{n.ID, n.Changed}, isFormer)
+		return !changed
+	}
+	for _, name := range []string{"HEAD", "index", "packed-refs"} {
+		if d := p.dirs.openDir(gitDir); d != nil && !changed {
+			if n, err := d.statName(name); err == nil && n != nil {
+				check(d, name, n)
+			}
+		}
+	}
+	if !changed {
+		p.dirs.walkTree(filepath.Join(gitDir, "refs"), check)
+	}
+	return changed
+}
