@@ -63,7 +63,7 @@ func (s relativePathSet) childForms(name string) relativePathSet {
 // addRelativeForms adds the forms relative to s itself, if s is the top of the workspace or of a repository, or a git
 // directory. has reports whether s contains a name.
 func (r *Rules) addRelativeForms(s *relativePathSet, has func(string) bool) {
-	if paths.Within(r.dir, s.path) && (s.path == r.dir || has(GitDir) || has(".hg")) {
+	if paths.Within(r.dir, s.path) && (s.path == r.dir || slices.ContainsFunc(repositoryDirs, has)) {
 		s.seen = append(s.seen, relativePath{top: s.path})
 	}
 	if isGitDir(s.path, has) {
@@ -88,14 +88,20 @@ func isCompleteGitDir(has func(string) bool) bool {
 	return has("HEAD") && (has("refs") && has("objects") || has("commondir"))
 }
 
+// repositoryDirs are the directories at the top of repositories: git's, Mercurial's, Jujutsu's and Sapling's.
+var repositoryDirs = []string{GitDir, ".hg", ".jj", ".sl"}
+
+// IsRepository reports whether a directory is the top of a repository.
+func IsRepository(dir string) bool { return slices.ContainsFunc(repositoryDirs, newExistsFunc(dir)) }
+
 // mayCompleteGitDir reports whether a new entry with this name may turn its directory into a git directory or the top
 // of a repository.
 func mayCompleteGitDir(name string) bool {
 	switch strings.ToLower(name) {
-	case "head", "objects", "refs", "commondir", "config", "hooks", "worktrees", GitDir, ".hg":
+	case "head", "objects", "refs", "commondir", "config", "hooks", "worktrees":
 		return true
 	}
-	return false
+	return slices.Contains(repositoryDirs, strings.ToLower(name))
 }
 
 // newExistsFunc returns a function that reports whether a name exists in a directory. Names that can't be looked up
@@ -151,7 +157,7 @@ func (r *Rules) classifyDir(dir string) cachedDirKind {
 		return d.(cachedDirKind)
 	}
 	has := newExistsFunc(dir)
-	d := cachedDirKind{inode, changed, has(GitDir) || has(".hg"), isGitDir(dir, has)}
+	d := cachedDirKind{inode, changed, slices.ContainsFunc(repositoryDirs, has), isGitDir(dir, has)}
 	if changed != 0 && time.Since(time.Unix(0, changed)) > tick {
 		r.dirs.Store(dir, d)
 	}

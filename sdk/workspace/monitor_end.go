@@ -60,7 +60,7 @@ const maxBrought = 10
 
 // addNewRepoProtectedFiles adds the protected files of a repository that the command created to the result.
 func (c *ProtectionEnforcer) addNewRepoProtectedFiles(dir string) {
-	if _, exists := statFileType(filepath.Join(dir, protect.GitDir)); !exists {
+	if !protect.IsRepository(dir) {
 		return
 	}
 	hits, _ := c.files.inside.FindProtectedInTree(dir, dir) // uninspectable ones were refused
