@@ -35,6 +35,11 @@ var reported = map[string]struct {
 		user:    "echo mine > f.mine; echo mine > D/z.mine; mv g mine/g",
 		named:   []string{"f.mine", "D", "g"},
 	},
+	"failed_tmpfile": {
+		setup: "echo 1 > f; echo 2 > g",
+		command: python + `
+os.truncate("f", 0); attempt(lambda: os.open("none", os.O_TMPFILE | os.O_RDWR)); os.truncate("g", 1); attempt(lambda: os.open("f", os.O_TMPFILE | os.O_RDWR))`,
+	},
 	"refs_of_git_removed": {
 		setup:   "git init -q; echo 1 > f; git add f; git commit -qm one; git branch side",
 		command: "git pack-refs --all; rm -r .git/refs",
