@@ -14,7 +14,7 @@ func (p *undoPlan) keepGitObjects() {
 	created := map[string][]*undoStep{} // by git directory
 	for _, s := range p.steps {
 		gitDir, _, isObject := strings.Cut(s.at, "/objects/")
-		if isObject && s.blocked == "" && s.Before == none && !p.Objects[s.After].isDir() {
+		if isObject && s.blocked == "" && !s.done && s.Before == none && s.After != none && !p.Objects[s.After].isDir() {
 			created[gitDir] = append(created[gitDir], s)
 		}
 	}
