@@ -77,32 +77,21 @@ func findDeviceFiles(dir string, re *regexp.Regexp) (found []string) {
 // resolveRootLinks resolves the symlinks of a path. It returns "" if the path does not exist, or somebody other than
 // root can change a directory on the way.
 func resolveRootLinks(path string) string {
-	dir, links := "/", 0
-	for rest := strings.TrimPrefix(path, "/"); rest != ""; {
-		if info, err := os.Lstat(dir); err != nil || !isOnlyRoots(info) {
-			return ""
+	r := paths.PathResolver{Enter: func(dir string) error {
+		info, err := os.Lstat(dir)
+		if err == nil && !isOnlyRoots(info) {
+			err = fs.ErrPermission
 		}
-		part, after, _ := strings.Cut(rest, "/")
-		next := filepath.Join(dir, part)
-		info, err := os.Lstat(next)
-		if err != nil {
-			return ""
-		}
-		if rest = after; info.Mode()&fs.ModeSymlink == 0 {
-			dir = next
-			continue
-		}
-		to, err := os.Readlink(next)
-		if links++; err != nil || links > maxLinks {
-			return ""
-		}
-		if filepath.IsAbs(to) {
-			dir = "/"
-		}
-		rest = strings.TrimPrefix(to+"/"+rest, "/")
-		rest = strings.TrimSuffix(rest, "/")
+		return err
+	}}
+	real, err := r.Resolve(path)
+	if err == nil {
+		_, err = os.Lstat(real)
 	}
-	return dir
+	if err != nil {
+		return ""
+	}
+	return real
 }
 
 // isOnlyRoots reports whether only root can change a directory.
@@ -110,6 +99,3 @@ func isOnlyRoots(info fs.FileInfo) bool {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	return ok && stat.Uid == 0 && info.Mode().Perm()&0o022 == 0
 }
-
-// maxLinks is the kernel's limit on symlinks in a path.
-const maxLinks = 40

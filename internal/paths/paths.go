@@ -20,6 +20,9 @@ func Resolve(path string) (string, error) { return (*PathResolver)(nil).Resolve(
 
 // PathResolver resolves many paths and caches directory entries. A nil PathResolver caches nothing.
 type PathResolver struct {
+	// Enter, if not nil, is called with each resolved directory in which a name is looked up. Its error ends Resolve.
+	Enter func(dir string) error
+
 	seen map[string]cachedDirEntry
 	dirs map[string]resolvedDir // resolved directories, except paths with ".."
 }
@@ -109,6 +112,11 @@ func (r *PathResolver) followLinks(at, path string) (resolvedDir, error) {
 		if missing {
 			at = next
 			continue
+		}
+		if r != nil && r.Enter != nil {
+			if err := r.Enter(at); err != nil {
+				return resolvedDir{}, err
+			}
 		}
 		e := r.readCachedEntry(next)
 		switch {
