@@ -226,7 +226,13 @@ func (o *fileObject) hasChanged() bool {
 	if o.isDir() {
 		return other || o.Attributed && o.After.Modified != o.Modified
 	}
-	return other || o.After.Changed != o.Changed && (o.Written || o.Attributed)
+	return other || o.differsAfter() && (o.Written || o.Attributed)
+}
+
+// differsAfter reports whether a file differs after the operation. A write sets the change time before the size, so a
+// program that writes at the beginning of the operation may leave the time the same.
+func (o *fileObject) differsAfter() bool {
+	return o.After.Changed != o.Changed || o.isRegular() && o.After.Size != o.Size
 }
 
 // canRestoreAny reports whether undo can restore at least one entry.

@@ -406,7 +406,7 @@ func (p *undoPlan) listUnrestoredLinks() (conflicts []PathConflict) {
 		}
 		o := p.Objects[s.Before]
 		hasLinks := o.Links > 1 || s.now != nil && s.now.Links > 1
-		hasChanged := (o.Written || o.Attributed) && (o.After == nil || o.After.Changed != o.Changed)
+		hasChanged := (o.Written || o.Attributed) && (o.After == nil || o.differsAfter())
 		if hasLinks && hasChanged && !o.isDir() && !o.Created && p.findUnblockedStep(p.homes[s.Before]) == nil {
 			unrestored[o.ID] = s
 		}

@@ -73,7 +73,7 @@ func (u *undoRun) blockLinks(index int, err error) error {
 
 // contentsMayDiffer reports whether a file with kept contents may have other contents now.
 func (o *fileObject) contentsMayDiffer() bool {
-	return o.Written && (o.Content != 0 || o.Prefix) && o.After != nil && o.After.Changed != o.Changed
+	return o.Written && (o.Content != 0 || o.Prefix) && o.After != nil && o.differsAfter()
 }
 
 // restoreHardLink restores another former name of an existing file.
