@@ -33,7 +33,7 @@ func (c *comparison) wrong() (all []string) {
 			want = c.before[path]
 		}
 		// The agent may have changed the path after the user: what the user left then has to be restored or named.
-		spared := touched && c.same(path, c.left[path], want) && c.leftDirs[filepath.Clean("/"+path)] == c.usersDirs[path]
+		spared := touched && c.same(path, c.left[path], want) && c.leftDirs[filepath.Clean("/"+path)] == c.usersDirs[path] && !c.isUntouchedFile(path)
 		if !c.same(path, c.now[path], want) && (spared || !c.isNamed(path)) && !c.isMoved(path) && !c.isNeeded(path, want) {
 			all = append(all, fmt.Sprintf("%q: touched by the user %t, spared %t: before %s, left %s, want %s, now %s",
 				path, touched, spared, c.before[path], c.left[path], want, c.now[path]))
@@ -60,7 +60,7 @@ func (c *comparison) same(path, a, b string) bool {
 			set = c.dirs[c.usersDirs[path]]
 		}
 		return (modeA == modeB || set.mode.String() == modeA) && (timeA == timeB || !c.undone || slices.Contains(set.times, timeA) ||
-			c.stays(func(other string) bool { return filepath.Dir(other) == filepath.Clean("/"+path) }) || c.isChangedDir(path))
+			set.modified == 0 && slices.Contains(set.times, timeB) || c.stays(func(other string) bool { return filepath.Dir(other) == filepath.Clean("/"+path) }) || c.isChangedDir(path))
 	}
 	isOther := func(other string) bool { return c.isSameFile(path, other, c.before, c.after, c.left, c.now, c.users) }
 	for other := range c.now {
@@ -86,6 +86,16 @@ func (c *comparison) isSameFile(a, b string, descriptions ...map[string]string) 
 		}
 	}
 	return known[b]
+}
+
+// isUntouchedFile reports whether a path is a name of a file that has another name, which the user did not touch.
+func (c *comparison) isUntouchedFile(path string) bool {
+	for other := range c.left {
+		if _, touched := c.users[other]; !touched && other != path && c.isSameFile(path, other, c.left) {
+			return true
+		}
+	}
+	return false
 }
 
 // isChangedDir reports whether the user touched something in a directory, wherever it was.
@@ -141,6 +151,10 @@ func (c *comparison) isMoved(path string) bool {
 		if below && withoutLinks(c.now[path]) == withoutLinks(c.before[rename[0]+"/"+rest]) {
 			return true
 		}
+		// The operation deleted the directory after the user moved it, and undo made it again.
+		if rest, below = strings.CutPrefix(path, rename[0]+"/"); below && c.now[path] == "" && withoutLinks(c.now[rename[1]+"/"+rest]) == withoutLinks(c.before[path]) {
+			return true
+		}
 		if path == rename[1] && strings.HasPrefix(c.now[path], "d") && c.now[path] == c.before[rename[0]] { // its time too
 			return true
 		}
@@ -170,7 +184,7 @@ func (c *comparison) isInRecreatedDir(path string) bool {
 func (c *comparison) isNeeded(path, want string) bool {
 	isBelow := func(other string) bool { return strings.HasPrefix(other, path+"/") }
 	for other := range c.now {
-		if want == "" && isBelow(other) && c.isInRecreatedDir(other) {
+		if want == "" && isBelow(other) && (c.isInRecreatedDir(other) || c.isMoved(other)) {
 			return true
 		}
 	}

@@ -152,6 +152,15 @@ func (d *dirHandle) makeFIFO(name string) error {
 	return nil
 }
 
+// checkMutable returns an error if a file or directory is immutable or on a read-only file system, whatever its mode is.
+func (d *dirHandle) checkMutable(name string) error {
+	err := unix.Faccessat(int(d.file.Fd()), name, unix.W_OK, 0)
+	if errors.Is(err, unix.EPERM) || errors.Is(err, unix.EROFS) {
+		return err
+	}
+	return nil
+}
+
 // isWriteOnlyDir reports whether this process may create and delete names in a directory but not list them.
 func isWriteOnlyDir(dir string) bool {
 	fd, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)

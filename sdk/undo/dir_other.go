@@ -71,6 +71,9 @@ func (d *dirHandle) createHardLink(name string, to *dirHandle, newName string) e
 
 func (d *dirHandle) makeFIFO(string) error { return errors.ErrUnsupported }
 
+// checkMutable never fails: this system does not tell.
+func (d *dirHandle) checkMutable(string) error { return nil }
+
 // isWriteOnlyDir always returns false: this system does not tell.
 func isWriteOnlyDir(string) bool { return false }
 

@@ -2,8 +2,11 @@ package undo
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"time"
+
+	"github.com/picoclaw/picoclaw/internal/hiddentext"
 )
 
 // RecordingResult describes a recorded operation after its end.
@@ -50,12 +53,15 @@ func (r *Recorder) endRecording() RecordingResult {
 	}
 	r.stopObserving()
 	if r.out != nil {
-		if d, err := openDirHandle(r.files, r.files.Dir()); err != nil {
+		d, err := openDirHandle(r.files, r.files.Dir())
+		if err != nil && r.reopenWorkspace() {
+			d, err = openDirHandle(r.files, r.files.Dir())
+		}
+		if err != nil {
 			// The sandbox ends with its host: what is listed now would count as deleted.
 			return RecordingResult{Missing: "the workspace could not be looked at when it ended"}
-		} else {
-			d.closeHandles()
 		}
+		d.closeHandles()
 	}
 	changes := r.finishRecord()
 	if r.restored != nil {
@@ -63,6 +69,21 @@ func (r *Recorder) endRecording() RecordingResult {
 	}
 	r.noteFilesMovedBack()
 	return r.completeArchive(changes)
+}
+
+// reopenWorkspace gives the owner of the workspace directory the permissions back that the operation took away.
+func (r *Recorder) reopenWorkspace() bool {
+	dir := r.files.Dir()
+	info, err := os.Lstat(dir)
+	if err != nil {
+		return false
+	}
+	mode := info.Mode().Perm()
+	if mode&0o700 == 0o700 || os.Chmod(dir, mode|0o700) != nil {
+		return false
+	}
+	r.noteLostChange(fmt.Sprintf("%s (its mode was %03o, which locks out its owner; it is %03o now)", hiddentext.QuoteUnprintable(dir), mode, mode|0o700))
+	return true
 }
 
 // noteFilesMovedBack notes files that the operation renamed or linked and then put back. Only their change time

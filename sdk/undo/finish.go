@@ -65,6 +65,7 @@ func (f *recordFinisher) noteAllAfterObjects() {
 	}
 	f.dirs.closeAll()
 	f.noteRemainingLinks()
+	f.useEqualVersions()
 	f.markDisplacedEntries()
 	f.restoreDirModes()
 	f.dirs.closeAll()
@@ -78,6 +79,24 @@ func (f *recordFinisher) visitQueuedDirs() {
 		dir := f.queue[0]
 		f.queue = f.queue[1:]
 		f.noteDirAfterObjects(dir)
+	}
+}
+
+// useEqualVersions replaces the former object of a name with a later version of the same file that is equal: another
+// program only added or deleted one of the file's names.
+func (f *recordFinisher) useEqualVersions() {
+	for _, e := range f.record.Entries {
+		if e.Before == none || e.Foreign {
+			continue
+		}
+		o := f.record.Objects[e.Before]
+		later := f.byID[o.ID]
+		if later == nil || later == o || later.Created || o.isDir() || o.Written || o.Attributed {
+			continue
+		}
+		if o.Mode == later.Mode && o.UID == later.UID && o.GID == later.GID && o.Size == later.Size && o.Modified == later.Modified {
+			e.Before = later.index
+		}
 	}
 }
 

@@ -353,7 +353,10 @@ func (r *Recorder) beforeRename(m mutation.FileMutation) {
 	if moved != nil {
 		moved.used = true
 		if to == nil { // out of what the policy opens
-			if r.keepBeforeRemoval(from); moved.isDir() && isSameMount(m.To, moved) {
+			switch r.keepBeforeRemoval(from); {
+			case moved.isDir() && isWriteOnlyDir(filepath.Dir(m.To)):
+				r.noteLostChange(hiddentext.QuoteUnprintable(m.Path) + " (a directory that was moved into one that can't be read)")
+			case moved.isDir() && isSameMount(m.To, moved):
 				r.noteLostChange(hiddentext.QuoteUnprintable(m.Path) + " (a directory that was moved out of the workspace)")
 			}
 		} else if r.tool && !isSameMount(m.To, moved) { // it is copied and deleted

@@ -149,6 +149,7 @@ func (r *Recorder) processForeignEvent(ev dirEntryEvent) {
 	case o.isDir() && ev.kind == appeared:
 		r.findOrAddObject(d, ev.name, n, false)
 		o.Foreign = true
+		r.resetDirBaseline(o, false)
 	case o.isDir():
 		r.resetDirBaseline(o, true)
 	default: // another name of a file that it touched
@@ -257,14 +258,22 @@ func (r *Recorder) resetDirBaseline(o *fileObject, metadata bool) {
 		if n.UID != was.UID || n.GID != was.GID {
 			o.UID, o.GID = n.UID, n.GID
 		}
+		if !o.Attributed { // one event may tell of several changes
+			r.readDirXattrs(o, d)
+		}
 	default:
 		o.Modified = n.Modified
-		o.Attributes, err = d.readXattrs(".")
-		r.noteUnreadAttributes(d.path, err)
+		r.readDirXattrs(o, d)
 	}
 	if o.known = n; !o.Created {
 		r.addObjectToJournal(o)
 	}
+}
+
+func (r *Recorder) readDirXattrs(o *fileObject, d *cachedDir) {
+	all, err := d.readXattrs(".")
+	o.Attributes = all
+	r.noteUnreadAttributes(d.path, err)
 }
 
 // openDirObject opens a directory at its last known path. It returns nil if the path is missing, or has another

@@ -2,6 +2,8 @@ package undo
 
 import (
 	"cmp"
+	"fmt"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -61,6 +63,29 @@ func (p *undoPlan) findObstacle(s *undoStep) string {
 		return p.whyDirUnremovable(s)
 	}
 	return ""
+}
+
+// checkMutable returns an error if the kernel refuses every change of a step's file or, for a change of its name, of its
+// directory.
+func (p *undoPlan) checkMutable(s *undoStep) error {
+	if s.Dir == none || p.Objects[s.Dir].Now == "" {
+		return nil
+	}
+	d := p.openDir(s.Dir)
+	if d == nil {
+		return nil
+	}
+	var err error
+	if s.now != nil && s.now.Mode&fs.ModeSymlink == 0 {
+		err = d.checkMutable(string(s.Name))
+	}
+	if err == nil && s.Before != s.After {
+		err = d.checkMutable(".")
+	}
+	if err != nil {
+		return fmt.Errorf("can't be changed: %w", err)
+	}
+	return nil
 }
 
 // findUnblockedStep returns the first step that is not blocked, or nil.

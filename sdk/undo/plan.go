@@ -3,41 +3,15 @@ package undo
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
-	"github.com/picoclaw/picoclaw/internal/hiddentext"
 	"github.com/picoclaw/picoclaw/internal/paths"
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
-
-// PathConflict is a path that undo does not restore, with the reason.
-type PathConflict struct {
-	Path   string `json:"path"`
-	Reason string `json:"reason"`
-}
-
-// Error returns the path and the reason.
-func (c *PathConflict) Error() string { return hiddentext.QuoteUnprintable(c.Path) + " " + c.Reason }
-
-// FormatConflicts returns one line with the number of conflicts and the first few.
-func FormatConflicts(all []PathConflict) string {
-	const shown = 3
-	var first []string
-	for _, c := range all[:min(shown, len(all))] {
-		first = append(first, c.Error())
-	}
-	note := "not undone: " + strings.Join(first, "; ")
-	if more := len(all) - shown; more > 0 {
-		note = fmt.Sprintf("not undone: %d paths: %s; and %d more", len(all), strings.Join(first, "; "), more)
-	}
-	return note
-}
 
 // undoStep is an entry to restore, with the object that its name refers to now.
 type undoStep struct {
@@ -50,12 +24,12 @@ type undoStep struct {
 	at      string    // current path
 }
 
-func (s *undoStep) blockStep(reason string) bool {
-	if s.blocked != "" {
-		return false
+// blockStep notes a reason and reports whether it is the step's first.
+func (s *undoStep) blockStep(reason string) (isFirst bool) {
+	if isFirst = s.blocked == ""; isFirst {
+		s.blocked = reason
 	}
-	s.blocked = reason
-	return true
+	return isFirst
 }
 
 // undoPlan decides for each entry of an operation whether undo can restore its former object.
@@ -171,6 +145,9 @@ func (p *undoPlan) makeSteps(check func(path string) error) {
 		if err == nil && s.at != s.path {
 			err = check(s.at)
 		}
+		if err == nil && s.blocked == "" && !s.done {
+			err = p.checkMutable(s)
+		}
 		if err != nil {
 			s.blockStep(err.Error())
 		}
@@ -244,7 +221,7 @@ func (p *undoPlan) blockIfChanged(s *undoStep) {
 		return
 	default:
 		d := p.openDir(s.Dir)
-		if d == nil && s.Before == none && p.Objects[s.After].Created && p.gone[p.Objects[s.Dir].ID] {
+		if d == nil && s.Before == none && (s.After == none || p.Objects[s.After].Created) && p.gone[p.Objects[s.Dir].ID] {
 			s.done = true
 			return
 		}
@@ -372,67 +349,6 @@ func hashFile(open func() (*os.File, error)) string {
 	return hex.EncodeToString(hash.Sum(nil))
 }
 
-// listPathsAndConflicts returns the paths that undo restores or removes, and the conflicts.
-func (p *undoPlan) listPathsAndConflicts() (all []string, conflicts []PathConflict) {
-	for _, s := range p.steps {
-		switch {
-		case s.blocked != "":
-			conflicts = append(conflicts, PathConflict{s.path, s.blocked})
-		case s.done, s.Before == none && s.After == none && s.now == nil:
-		case s.Before == none && s.After != none && !p.Objects[s.After].Created && len(p.homes[s.After]) > 0: // named where it was
-		default:
-			all = append(all, s.path)
-		}
-	}
-	conflicts = append(conflicts, p.listUnrestoredLinks()...)
-	slices.Sort(all)
-	for i, c := range conflicts {
-		if _, isRestored := slices.BinarySearch(all, c.Path); isRestored {
-			conflicts[i].Reason += "; only another change of it was undone"
-		}
-	}
-	slices.SortFunc(conflicts, func(a, b PathConflict) int { return strings.Compare(a.Path, b.Path) })
-	return slices.Compact(all), slices.Compact(conflicts)
-}
-
-// listUnrestoredLinks returns conflicts for hard links that the operation did not touch, of files that it changed and
-// undo does not restore.
-func (p *undoPlan) listUnrestoredLinks() (conflicts []PathConflict) {
-	unrestored, listed := map[FileIdentity]*undoStep{}, map[string]bool{}
-	for _, s := range p.steps {
-		listed[s.path], listed[s.at] = true, true
-		if s.blocked == "" || s.Before == none {
-			continue
-		}
-		o := p.Objects[s.Before]
-		hasLinks := o.Links > 1 || s.now != nil && s.now.Links > 1
-		hasChanged := (o.Written || o.Attributed) && (o.After == nil || o.differsAfter())
-		if hasLinks && hasChanged && !o.isDir() && !o.Created && p.findUnblockedStep(p.homes[s.Before]) == nil {
-			unrestored[o.ID] = s
-		}
-	}
-	delete(unrestored, "")
-	if len(unrestored) == 0 {
-		return nil
-	}
-	p.dirs.walkTree(p.files.Dir(), func(d *cachedDir, name string, n *fileStat) bool {
-		path, id := filepath.Join(d.path, name), n.ID
-		for range maxDepth { // an undo may have recreated it
-			former, ok := p.former[id]
-			if unrestored[id] != nil || !ok {
-				break
-			}
-			id = former
-		}
-		if s := unrestored[id]; s != nil && !listed[path] {
-			conflicts = append(conflicts, PathConflict{path, "is a hard link of " + hiddentext.QuoteUnprintable(s.path) + ", which " + s.blocked})
-		}
-		return true
-	})
-	p.dirs.closeAll()
-	return conflicts
-}
-
 // checkFileSizes returns an error if a file to restore exceeds the policy's file size limit.
 func (p *undoPlan) checkFileSizes() error {
 	limit := p.files.MaxFileSize()
@@ -445,5 +361,3 @@ func (p *undoPlan) checkFileSizes() error {
 	}
 	return nil
 }
-
-var errNotKept = errors.New("its contents are not in the archive")

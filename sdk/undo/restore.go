@@ -34,7 +34,10 @@ func (u *undoRun) restoreFiles() error {
 		}
 		if alive && !done[s.Before] {
 			done[s.Before] = true
-			place := u.findUnblockedStep(u.places[s.Before]) // nil if all its names are conflicts
+			place := u.findUnblockedStep(u.places[s.Before])
+			if place == nil && len(u.places[s.Before]) > 0 { // it was moved from there, and another object could not be moved back
+				place = u.places[s.Before][0]
+			}
 			if place != nil && o.contentsMayDiffer() &&
 				!u.hasFormerContents(&undoStep{entryChange: &entryChange{Dir: at.dir, Name: rawName(at.name)}, now: place.now}, o) {
 				if err := u.restoreContents(at, s, o); err != nil {

@@ -75,7 +75,7 @@ func (u *undoRun) applyMeta(d *cachedDir, name, path string, o *fileObject) erro
 	}
 	note(n.UID != o.UID || n.GID != o.GID, "owner")
 	for bit, what := range map[fs.FileMode]string{fs.ModeSetuid: "setuid bit", fs.ModeSetgid: "setgid bit", fs.ModeSticky: "sticky bit"} {
-		note(o.Mode&bit != 0 && n.Mode&bit == 0, what)
+		note((o.Mode^n.Mode)&bit != 0, what)
 	}
 	if len(o.Attributes) > 0 {
 		now, readErr := d.readXattrs(name)
@@ -114,7 +114,10 @@ func (u *undoRun) restoreDirMeta() error {
 		}
 		o := u.Objects[index]
 		if path := u.currentDirPath(index); o.Now != "" && u.isInForeignDir(string(o.Now)) {
-			continue // it stays
+			wanted[index] = false // its mode stays
+			if n := u.nodes[index]; n != nil && o.After != nil && n.Modified == o.After.Modified && path != "" && !o.Created {
+				u.times[index] = o.Modified
+			}
 		} else if path != "" && !o.Created {
 			all = append(all, dirAt{o, path})
 		} else if n := u.nodes[index]; path != "" && n != nil { // what somebody else put in it stays

@@ -275,6 +275,9 @@ func (u *undoRun) moveBackWithoutHome() error {
 
 func (u *undoRun) moveBackFromTempName(index int, from nameInDir) {
 	for _, s := range u.places[index] {
+		if s.Dir != from.dir {
+			continue
+		}
 		d, err := u.openCurrentDir(from.dir)
 		if err != nil {
 			return

@@ -137,3 +137,40 @@ func TestUndoNamesDirectoryOfAnotherUser(t *testing.T) {
 		t.Errorf("%v, %v: %s", r.Error, r.Structured.Conflicts, r.Text)
 	}
 }
+
+// Undo works after a command took the owner's permissions of the workspace away.
+func TestUndoReopensWorkspace(t *testing.T) {
+	t.Parallel()
+	for _, isolated := range []bool{true, false} {
+		a := clitest.NewAgent(t, isolated)
+		for _, mode := range []string{"600", "000", "300"} {
+			a.RunBashDirectly("chmod 755 .; echo 1 > f; sync")
+			before := a.SnapshotWorkspace()
+			r := a.RunBatch(clitest.NewExecCall("echo 2 > f; chmod " + mode + " ."))[0]
+			if isNamed := strings.Contains(r.Text, a.Workspace+" ("); !r.OK || isNamed != (isolated || os.Getuid() != 0) { // root needs no permissions
+				t.Errorf("isolated %v, mode %s: %v %s", isolated, mode, r.Error, r.Text)
+			}
+			r = a.RunBatch(clitest.ToolCall{Tool: "undo", Args: map[string]any{}})[0]
+			if diff := clitest.DiffSnapshots(before, a.SnapshotWorkspace()); !r.OK || diff != "" {
+				t.Errorf("isolated %v, mode %s: %v\n%s", isolated, mode, r.Error, diff)
+			}
+		}
+	}
+}
+
+// A directory that a command moves where undo can't look is named.
+func TestUndoNamesDirectoryMovedOutOfSight(t *testing.T) {
+	if os.Getuid() == 0 {
+		t.Skip("root can look everywhere")
+	}
+	t.Parallel()
+	a := clitest.NewAgent(t, true)
+	a.RunBashDirectly("mkdir -p dir closed; echo 1 > dir/f; chmod 300 closed")
+	r := a.RunBatch(clitest.NewExecCall("mv -T dir closed/dir"))[0]
+	if !r.OK || !strings.Contains(r.Text, filepath.Join(a.Workspace, "dir")+" (") {
+		t.Errorf("%v %s", r.Error, r.Text)
+	}
+	if err := os.Chmod(filepath.Join(a.Workspace, "closed"), 0o700); err != nil {
+		t.Error(err)
+	}
+}

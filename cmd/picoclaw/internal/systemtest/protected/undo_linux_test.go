@@ -123,8 +123,9 @@ func (w *undoWorld) undo(step undoStep, users bool, named *[]string) (wrong []st
 		agentsSince := !sameFile(left[path], want)
 		switch {
 		case is == want, want == unseen:
-		case bothDirs(is, want) && (users || path == "" || w.untimed[path]): // the user, or this test, changed something in it
+		case bothDirs(is, want) && (users || path == "" || w.untimed[path] || !r.OK): // the user, or this test, changed something in it, or nothing was undone
 		case step.touched[path] && (sameFile(is, want) || agentsSince && isNamed):
+		case step.touched[path] && w.settled[path] && sameFile(is, left[path]): // the undo of a later operation put it there
 		case step.during[path] && left[path] == step.after[path] && slices.ContainsFunc(w.users[path], func(was string) bool { return sameFile(is, was) }):
 		case !step.touched[path] && (isNamed || isNeeded):
 		case step.former[path] && sameFile(is, left[path]): // the user has changed the file at its next name
@@ -133,6 +134,9 @@ func (w *undoWorld) undo(step undoStep, users bool, named *[]string) (wrong []st
 			wrong = append(wrong, fmt.Sprintf("%q, touched %v\n\tbefore %s\n\tleft   %s\n\twant   %s\n\tnow    %s",
 				path, step.touched[path], step.before[path], left[path], want, is))
 		}
+	}
+	for _, path := range paths {
+		w.settled[path] = w.settled[path] || !sameFile(left[path], now[path])
 	}
 	return wrong
 }

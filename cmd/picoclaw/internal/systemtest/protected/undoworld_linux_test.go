@@ -34,6 +34,7 @@ type undoWorld struct {
 	steps   []undoStep
 	log     []string
 	untimed map[string]bool // directories whose time a step changed that changed nothing else
+	settled map[string]bool // paths that an undo changed
 	lossy   bool            // undo may name paths: of users, of threads at once, of files and directories that nobody may read
 }
 
@@ -277,6 +278,7 @@ func (w *undoWorld) snapshot() map[string]string {
 // reset empties the workspace.
 func (w *undoWorld) reset(seed uint64) {
 	w.random, w.users, w.untimed, w.steps, w.log, w.lossy = rand.New(rand.NewPCG(seed, 11)), map[string][]string{}, map[string]bool{}, nil, nil, false
+	w.settled = map[string]bool{}
 	_ = filepath.WalkDir(w.Workspace, func(path string, d fs.DirEntry, _ error) error {
 		if d != nil && d.IsDir() {
 			_ = os.Chmod(path, 0o755)
