@@ -69,6 +69,7 @@ func TestNoticePrecedesChange(t *testing.T) {
 		{"ln -s ../../../../../../../../proc/self/cwd/d d/rl; echo x > d/rl/p4; echo x > /proc/self/root$PWD/p5", "2 d/rl|1 d/p4|1 p5"},
 		{"mkdir 'q (deleted)'; cd 'q (deleted)'; echo x > ../p7", "2 q (deleted)|1 p7"},
 		{"mkdir q; cd q; rmdir ../q; echo x > ../p8", "2 q|3 q|0 its path begins at a deleted directory"},
+		{"mkdir r; cd r; rmdir ../r; echo x > p9; mkdir p9; chmod 700 . && mkdir ../made", "2 r|3 r|0 its path begins at a deleted directory"},
 		{"f=$(printf './%.0s' $(seq 2000)); echo x > ${f}p6; rmdir nothing/; mkdir -p x//y/./z/", "1 p6|3 nothing|8 |2 x|2 x/y|2 x/y/z"},
 	} {
 		got := strings.Join(changes(t, dir, c.script, func(mutation.FileMutation) error { return nil }), "|")

@@ -52,14 +52,14 @@ func (l *mutationListener) resolveName(c *stoppedCall, at, path int, mode nameMo
 		var isDir bool
 		dir, isDir, err = readMagicLink(base)
 		switch {
-		case text == "" && (err == nil || errors.Is(err, errNoNamedFile)):
+		case text == "" && err == nil, (text == "" || text == "." && !mode.entry) && errors.Is(err, errNoNamedFile):
 			return n, n.openObject(base)
 		case errors.Is(err, unix.ENOENT) && base != proc+"/cwd":
 			return n, unix.EBADF
 		case !isDir && text != "":
 			return n, unix.ENOTDIR
 		case errors.Is(err, errNoNamedFile):
-			return n, errDeletedDir
+			return n, explainDeletedDir(base, text)
 		case err != nil:
 			return n, fmt.Errorf("look where a path begins: %s", err)
 		}
@@ -142,6 +142,17 @@ var errOtherNames = errors.New("its name is deleted, and it has other names")
 
 // errDeletedDir means that a relative path begins at a deleted directory. Its ".." still leads to existing directories.
 var errDeletedDir = errors.New("its path begins at a deleted directory")
+
+// explainDeletedDir returns the error for a relative path that begins at a directory without a path: the kernel finds no
+// name in a deleted directory but "..".
+func explainDeletedDir(link, text string) error {
+	var stat unix.Stat_t
+	first, _, _ := strings.Cut(text, "/")
+	if first != "." && first != ".." && unix.Stat(link, &stat) == nil && stat.Nlink == 0 {
+		return unix.ENOENT
+	}
+	return errDeletedDir
+}
 
 // maxLinks is the kernel's limit on symlinks in a path.
 const maxLinks = 40

@@ -152,9 +152,7 @@ func (w *world) changeSpecialFile(agent bool) {
 		change = func() error { return writeFIFO(path) }
 	case isSpecial && n == 1:
 		kind = mutation.Link
-		if marks = []string{path + "l"}; w.touched[path] { // another file than the one that they left there
-			marks = append(marks, path)
-		}
+		marks = []string{path + "l"}
 		change = func() error { return os.Link(path, path+"l") }
 	case isSpecial && n == 2:
 		change = func() error { return os.Chmod(path, 0o600+fs.FileMode(w.special.IntN(0o100))) }
@@ -336,9 +334,7 @@ func (w *world) change(agent bool) {
 		if w.oneName && errA == nil && w.holds(x) {
 			return
 		}
-		if mark(b); w.touched[a] { // another file than the one that they left there
-			mark(a)
-		}
+		mark(b)
 		tell(mutation.Link, a, b)
 		err = os.Link(a, b)
 		note("link %s %s: %v", a, b, err)
@@ -613,6 +609,13 @@ func (w *world) userChange() {
 	w.change(false)
 	now := w.snapshot()
 	maps.Copy(dirs, w.dirIDs())
+	for path := range maps.Clone(w.now) { // another file than the one that they left at the name
+		for other, text := range now {
+			if group := linkGroup(text); group != "" && group == linkGroup(now[strings.TrimPrefix(path, w.dir)]) && w.touched[w.dir+other] {
+				w.now[w.dir+other] = true
+			}
+		}
+	}
 	for path := range w.now {
 		path = strings.TrimPrefix(path, w.dir)
 		w.users[path] = now[path]
