@@ -201,9 +201,11 @@ func (c *comparison) isNamed(path string) bool {
 		return true
 	}
 	return c.isConflict(func(named string) bool {
-		for _, rename := range c.renames { // it is named where it was before the user moved it
-			if rest, moved := strings.CutPrefix(named, rename[0]); moved && rename[1]+rest == path {
-				return true
+		for _, rename := range c.renames { // it is named where it was before the user moved it, or where it would be now
+			for _, way := range [][2]string{rename, {rename[1], rename[0]}} {
+				if rest, moved := strings.CutPrefix(named, way[0]); moved && way[1]+rest == path {
+					return true
+				}
 			}
 		}
 		return named == path || strings.HasPrefix(path, named+"/")

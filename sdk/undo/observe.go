@@ -176,7 +176,11 @@ func (r *Recorder) resetBaseline(e *entryChange, ev dirEntryEvent) {
 				was.Foreign = true
 			}
 		}
-		if r.resetEntryBaseline(e); was != nil && !was.isDir() {
+		switch r.resetEntryBaseline(e); {
+		case was == nil:
+		case was.isDir():
+			r.resetDirBaseline(was, false)
+		default:
 			r.resetFileBaseline(was)
 		}
 	} else if o != nil && !o.isDir() {
