@@ -11,12 +11,12 @@ import (
 
 // commandEffects are the effects of a command on the workspace: changes, refusals and quarantined files.
 type commandEffects struct {
-	Changes    *workspaceChanges `json:"changes,omitempty"`      // changed files
-	NotCovered []string          `json:"not_covered,omitempty"`  // changes that undo can't restore
-	Protected  []string          `json:"protected,omitempty"`    // refused changes of protected files
-	PutAside   []string          `json:"put_aside,omitempty"`    // new names of quarantined files
-	Brought    []string          `json:"entry_points,omitempty"` // protected files in new repositories
-	Undone     bool              `json:"undone,omitempty"`       // all changes were undone at once
+	Changes     *workspaceChanges `json:"changes,omitempty"`      // changed files
+	NotCovered  []string          `json:"not_covered,omitempty"`  // changes that undo can't restore
+	Protected   []string          `json:"protected,omitempty"`    // refused changes of protected files
+	PutAside    []string          `json:"put_aside,omitempty"`    // new names of quarantined files
+	EntryPoints []string          `json:"entry_points,omitempty"` // protected files in new repositories
+	Undone      bool              `json:"undone,omitempty"`       // all changes were undone at once
 
 	Conflicts []undo.PathConflict `json:"conflicts,omitempty"` // paths that this undo did not restore
 }
@@ -44,7 +44,7 @@ func describeEffects(o *sessions.WorkspaceEffects) (out commandEffects, notes []
 	if o.Changes.Missing != "" && !slices.Contains(o.Changes.Lost, o.Changes.Missing) {
 		out.NotCovered = append([]string{o.Changes.Missing}, o.Changes.Lost...)
 	}
-	out.Protected, out.PutAside, out.Brought = o.Protected.Refused, o.Protected.Aside, o.Protected.Brought
+	out.Protected, out.PutAside, out.EntryPoints = o.Protected.Refused, o.Protected.Aside, o.Protected.EntryPoints
 	notes = o.Protected.FormatNotes()
 	const half = "git was refused a change and may have left half of its work"
 	if done := o.Undone; done != nil && o.UndoError != nil {

@@ -66,12 +66,12 @@ type riskCheckedFile struct {
 // ProtectedChanges lists a command's changes of protected paths, refused ones and others. Paths are relative to the
 // workspace.
 type ProtectedChanges struct {
-	Refused    []string // paths whose change was refused
-	Reasons    []string // one sentence per refusal
-	Aside      []string // new names of quarantined files
-	Found      []string // protected paths changed by the command or another process
-	Brought    []string // protected files in repositories that the command created
-	GitRefused bool     // a change by git was refused, so its operation may be incomplete
+	Refused     []string // paths whose change was refused
+	Reasons     []string // one sentence per refusal
+	Aside       []string // new names of quarantined files
+	Found       []string // protected paths changed by the command or another process
+	EntryPoints []string // protected files in repositories that the command created
+	GitRefused  bool     // a change by git was refused, so its operation may be incomplete
 }
 
 // maxRefused is the maximum number of listed paths.

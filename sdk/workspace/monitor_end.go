@@ -51,7 +51,7 @@ func (c *ProtectionEnforcer) FinishMonitor() ProtectedChanges {
 		c.files.made.addRepo(dir)
 		c.addNewRepoProtectedFiles(dir)
 	}
-	slices.Sort(c.result.Brought)
+	slices.Sort(c.result.EntryPoints)
 	return c.result
 }
 
@@ -65,8 +65,8 @@ func (c *ProtectionEnforcer) addNewRepoProtectedFiles(dir string) {
 	}
 	hits, _ := c.files.inside.FindProtectedInTree(dir, dir) // uninspectable ones were refused
 	for _, hit := range hits {
-		if name := c.files.inside.RelativeName(hit.Path); !hit.IsInGitDir() && hit.Top == dir && len(c.result.Brought) < maxBrought {
-			c.result.Brought = append(c.result.Brought, name)
+		if name := c.files.inside.RelativeName(hit.Path); !hit.IsInGitDir() && hit.Top == dir && len(c.result.EntryPoints) < maxBrought {
+			c.result.EntryPoints = append(c.result.EntryPoints, name)
 		}
 	}
 }
@@ -79,9 +79,9 @@ func (p ProtectedChanges) FormatNotes() (notes []string) {
 	if len(p.Aside) > 0 {
 		notes = append(notes, "renamed, since it would run later (workspace.protect): now "+strings.Join(p.Aside, ", "))
 	}
-	if len(p.Brought) > 0 {
+	if len(p.EntryPoints) > 0 {
 		notes = append(notes, "the new repository has files that the user's editors, shells or CI may run; review them: "+
-			strings.Join(p.Brought, ", "))
+			strings.Join(p.EntryPoints, ", "))
 	}
 	if len(p.Found) > 0 {
 		notes = append(notes, "beware of "+strings.Join(p.Found, ", ")+

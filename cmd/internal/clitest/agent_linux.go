@@ -76,14 +76,14 @@ type CallResult struct {
 		Changes    struct {
 			Undo string `json:"undo"`
 		} `json:"changes"`
-		Undo      string   `json:"undo"`
-		Protected []string `json:"protected"`
-		PutAside  []string `json:"put_aside"`
-		Brought   []string `json:"entry_points"`
-		Undone    any      `json:"undone"`  // exec: true; undo: the operation
-		Session   string   `json:"session"` // of a command in the background
-		Running   *bool    `json:"running"`
-		Output    string   `json:"output"`
+		Undo        string   `json:"undo"`
+		Protected   []string `json:"protected"`
+		PutAside    []string `json:"put_aside"`
+		EntryPoints []string `json:"entry_points"`
+		Undone      any      `json:"undone"`  // exec: true; undo: the operation
+		Session     string   `json:"session"` // of a command in the background
+		Running     *bool    `json:"running"`
+		Output      string   `json:"output"`
 	} `json:"structured"`
 	Error struct {
 		Code    string `json:"code"`

@@ -18,6 +18,7 @@ var reported = map[string]struct {
 	setup, command, user string
 	protected            string   // a path that the result names; "?" if it may name any
 	named                []string // paths that undo names
+	entryPoints          []string // files of new repositories that the result names
 }{
 	"directory_named_deleted": {
 		setup:     "echo 1 > f; echo 2 > g; mkdir -p .github/workflows; echo good > .github/workflows/ci.yml; echo ../.github/workflows/ci.yml > e",
@@ -39,6 +40,14 @@ var reported = map[string]struct {
 		setup: "echo 1 > f; echo 2 > g",
 		command: python + `
 os.truncate("f", 0); attempt(lambda: os.open("none", os.O_TMPFILE | os.O_RDWR)); os.truncate("g", 1); attempt(lambda: os.open("f", os.O_TMPFILE | os.O_RDWR))`,
+	},
+	"whiteout": {
+		setup:   "echo 1 > f; echo 2 > g",
+		command: `python3 -c 'import ctypes; r = ctypes.CDLL(None).renameat2; r(-100, b"f", -100, b"g", 4); r(-100, b"f", -100, b"new", 5)'; echo 3 >> f`,
+	},
+	"repository_made_by_rename": {
+		command:     "mkdir -p r/x; echo evil > r/x/hgrc; mv r/x r/.hg; mkdir -p s/.jj s/x; echo evil > s/x/config.toml; mv s/x s/.jj/repo",
+		entryPoints: []string{"r/.hg/hgrc", "s/.jj/repo/config.toml"},
 	},
 	"refs_of_git_removed": {
 		setup:   "git init -q; echo 1 > f; git add f; git commit -qm one; git branch side",
@@ -146,6 +155,9 @@ func TestReportedUndoCases(t *testing.T) {
 				got := strings.Join(ran.Structured.Protected, " ")
 				if c.protected != "?" && (!strings.HasPrefix(got, c.protected) || c.protected == "" && got != "") {
 					t.Errorf("protected: %q; want %q", got, c.protected)
+				}
+				if !slices.Equal(ran.Structured.EntryPoints, c.entryPoints) {
+					t.Errorf("entry points: %q; want %q", ran.Structured.EntryPoints, c.entryPoints)
 				}
 				a.RunBashDirectly(c.user)
 				left := a.SnapshotWorkspace()
