@@ -59,6 +59,38 @@ func TestUndoNamesAllHardLinks(t *testing.T) {
 	}
 }
 
+// A hard link that an operation renamed comes back although the other name of its file has another file since.
+func TestUndoKeepsRenamedLinkOfReplacedFile(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 1)
+	path := func(name string) string { return filepath.Join(w.dir, name) }
+	must(t, write(path("f"), 0, "was"), os.Link(path("f"), path("g")))
+	first := operation(w, func(tell func(int, mutation.Kind, string, string)) {
+		tell(1, mutation.Attribute, path("f"), "")
+		tell(1, mutation.Rename, path("g"), path("a"))
+		must(t, os.Rename(path("g"), path("a")))
+	})
+	second := operation(w, func(tell func(int, mutation.Kind, string, string)) {
+		tell(1, mutation.Write, path("new"), "")
+		must(t, write(path("new"), 0, "agent's"))
+		tell(1, mutation.Rename, path("new"), path("f"))
+		must(t, os.Rename(path("new"), path("f")))
+		tell(1, mutation.Write, path("a"), "")
+		must(t, write(path("a"), os.O_TRUNC, "agent's"))
+	})
+	must(t, write(path("f"), os.O_TRUNC, "user's"))
+	for _, id := range []string{second, first} {
+		if _, err := w.store.Undo(t.Context(), w.files, undo.UndoRequest{ID: id}); err != nil {
+			t.Error(err)
+		}
+	}
+	for name, want := range map[string]string{"f": "user's", "g": "was"} {
+		if data, err := os.ReadFile(path(name)); string(data) != want {
+			t.Errorf("%s: %q, %v", name, data, err)
+		}
+	}
+}
+
 // setImmutable sets or clears the flag of a directory that keeps everybody from changing names in it. It reports
 // whether that succeeded.
 func setImmutable(path string, is bool) bool {

@@ -83,7 +83,7 @@ func (f *recordFinisher) visitQueuedDirs() {
 }
 
 // useEqualVersions replaces the former object of a name with a later version of the same file that is equal: another
-// program only added or deleted one of the file's names.
+// program only added or deleted one of the file's several names.
 func (f *recordFinisher) useEqualVersions() {
 	for _, e := range f.record.Entries {
 		if e.Before == none || e.Foreign {
@@ -91,7 +91,7 @@ func (f *recordFinisher) useEqualVersions() {
 		}
 		o := f.record.Objects[e.Before]
 		later := f.byID[o.ID]
-		if later == nil || later == o || later.Created || o.isDir() || o.Written || o.Attributed {
+		if later == nil || later == o || later.Created || o.isDir() || o.Links == 1 || o.Written || o.Attributed {
 			continue
 		}
 		if o.Mode == later.Mode && o.UID == later.UID && o.GID == later.GID && o.Size == later.Size && o.Modified == later.Modified {

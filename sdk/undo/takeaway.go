@@ -62,6 +62,9 @@ func (u *undoRun) settleOccupants(failed bool) {
 			continue
 		}
 		temp, path := filepath.Join(d.path, at.name), filepath.Join(d.path, string(s.Name))
+		if s.After != none && !u.Objects[s.After].Created && !u.force && u.alive[s.After].name == "" {
+			s.blockStep(notMovedBack) // it has no other name
+		}
 		if s.blocked == "" && !failed {
 			if err = u.removeForeignTree(d, at.name, temp, s.now); err == nil {
 				continue
@@ -94,7 +97,7 @@ func (u *undoRun) objectPutByOperation(s *undoStep) *fileObject {
 // needsMoveBack reports whether an object has none of its former names.
 func (u *undoRun) needsMoveBack(index int) bool {
 	for _, home := range u.homes[index] {
-		if home.After == index || home.done {
+		if home.done || home.After == index && home.blocked == "" {
 			return false
 		}
 	}

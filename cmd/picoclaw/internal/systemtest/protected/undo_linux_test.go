@@ -112,6 +112,11 @@ func (w *undoWorld) undo(step undoStep, users bool, named *[]string) (wrong []st
 		if step.touched[path] {
 			want = w.users[path][len(w.users[path])-1]
 		}
+		for other, text := range left { // the file had another name
+			if modified(is) == modified(text) && !strings.HasPrefix(is, "d") {
+				others = append(others, other)
+			}
+		}
 		isNamed := w.names(*named, others)
 		isNeeded := slices.ContainsFunc(others, func(other string) bool { return step.touched[other] && sameFile(is, now[other]) })
 		for other := range step.touched { // a file of the user's needs the directories above it

@@ -227,6 +227,9 @@ func (w *undoWorld) user() {
 	}
 	w.log = append(w.log, fmt.Sprintf("user: %s %q", name, a))
 	mark(a)
+	if strings.HasPrefix(name, "link") { // it leaves the other names, unless they are of another file than the user left there
+		maps.DeleteFunc(marks, func(path string, _ bool) bool { return path != "/"+b && len(w.users[path]) == 0 })
+	}
 	now := w.snapshot()
 	for path := range maps.Clone(marks) {
 		switch text := was[path]; {
