@@ -238,7 +238,7 @@ func (w *undoWorld) user() {
 		case text != "" && text != now[path]: // the file may have had another name: the agent moves directories
 			for _, step := range w.steps {
 				for other, line := range step.before {
-					if modified(line) == modified(text) && !strings.HasPrefix(line, "d") {
+					if modified(line) == modified(text) && (now[path] == "" || !strings.HasPrefix(line, "d")) {
 						step.former[other] = true
 					}
 				}
