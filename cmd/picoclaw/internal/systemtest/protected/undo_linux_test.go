@@ -133,6 +133,7 @@ func (w *undoWorld) undo(step undoStep, users bool, named *[]string) (wrong []st
 		case step.touched[path] && w.settled[path] && sameFile(is, left[path]): // the undo of a later operation put it there
 		case step.during[path] && left[path] == step.after[path] && slices.ContainsFunc(w.users[path], func(was string) bool { return sameFile(is, was) }):
 		case !step.touched[path] && (isNamed || isNeeded):
+		case !step.touched[path] && is != "" && w.isUsersFile(is, path, now): // in a directory that the operation had moved and then deleted
 		case step.former[path] && sameFile(is, left[path]): // the user has changed the file at its next name
 		case !step.touched[path] && users && sameFile(is, want): // the user changed another name of the file
 		default:
@@ -144,6 +145,16 @@ func (w *undoWorld) undo(step undoStep, users bool, named *[]string) (wrong []st
 		w.settled[path] = w.settled[path] || !sameFile(left[path], now[path])
 	}
 	return wrong
+}
+
+// isUsersFile reports whether a file is one that the user left at another path of the same name, where there is none now.
+func (w *undoWorld) isUsersFile(file, path string, now map[string]string) bool {
+	for other, texts := range w.users {
+		if filepath.Base(other) == filepath.Base(path) && now[other] == "" && sameFile(file, texts[len(texts)-1]) {
+			return true
+		}
+	}
+	return false
 }
 
 // links returns a path and the other names of its file in some snapshots.
