@@ -117,6 +117,11 @@ func (w *undoWorld) undo(step undoStep, users bool, named *[]string) (wrong []st
 				others = append(others, other)
 			}
 		}
+		for _, rename := range w.renames { // it is named where the user moved its directory
+			if rest, moved := strings.CutPrefix(path, rename[0]+"/"); moved {
+				others = append(others, rename[1]+"/"+rest)
+			}
+		}
 		isNamed := w.names(*named, others)
 		isNeeded := slices.ContainsFunc(others, func(other string) bool { return step.touched[other] && sameFile(is, now[other]) })
 		for other := range step.touched { // a file of the user's needs the directories above it

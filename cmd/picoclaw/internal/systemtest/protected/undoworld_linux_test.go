@@ -35,6 +35,7 @@ type undoWorld struct {
 	log     []string
 	untimed map[string]bool // directories whose time a step changed that changed nothing else
 	settled map[string]bool // paths that an undo changed
+	renames [][2]string     // of the user's
 	lossy   bool            // undo may name paths: of users, of threads at once, of files and directories that nobody may read
 }
 
@@ -226,6 +227,9 @@ func (w *undoWorld) user() {
 		return
 	}
 	w.log = append(w.log, fmt.Sprintf("user: %s %q", name, a))
+	if strings.HasPrefix(name, "rename") {
+		w.renames = append(w.renames, [2]string{"/" + a, "/" + b})
+	}
 	mark(a)
 	if strings.HasPrefix(name, "link") { // it leaves the other names, unless they are of another file than the user left there
 		maps.DeleteFunc(marks, func(path string, _ bool) bool { return path != "/"+b && len(w.users[path]) == 0 })
@@ -281,7 +285,7 @@ func (w *undoWorld) snapshot() map[string]string {
 // reset empties the workspace.
 func (w *undoWorld) reset(seed uint64) {
 	w.random, w.users, w.untimed, w.steps, w.log, w.lossy = rand.New(rand.NewPCG(seed, 11)), map[string][]string{}, map[string]bool{}, nil, nil, false
-	w.settled = map[string]bool{}
+	w.settled, w.renames = map[string]bool{}, nil
 	_ = filepath.WalkDir(w.Workspace, func(path string, d fs.DirEntry, _ error) error {
 		if d != nil && d.IsDir() {
 			_ = os.Chmod(path, 0o755)
