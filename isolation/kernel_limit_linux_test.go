@@ -27,7 +27,7 @@ func TestKernelKillNamesMemoryLimit(t *testing.T) {
 			}
 		}
 		write("oom_kill 7")
-		p := &Process{done: make(chan struct{}), oomKillLimit: newOOMKillCheck(ProcessLimits{Memory: 64 << 20}, counters)}
+		p := &Process{done: make(chan struct{}), oomKillLimit: newOOMKillCheck(Profile{Limits: ProcessLimits{Memory: 64 << 20}}, counters)}
 		write(c.counter)
 		cmd := exec.Command("sh", "-c", c.script)
 		if err := cmd.Start(); err != nil {

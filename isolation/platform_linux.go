@@ -146,7 +146,7 @@ func (pl *processStarter) superviseChild(child *exec.Cmd, inside *landlockDomain
 	if in != nil {
 		proc.tree = cgroupProcessTree{proc.tree, in}
 	}
-	proc.oomKillLimit = newOOMKillCheck(p.Limits, vmstat)
+	proc.oomKillLimit = newOOMKillCheck(p, vmstat)
 	go proc.enforceLimits(p.Limits, members, newOrphanReaper(pid, among))
 	go func() {
 		awaitExit(pid)
@@ -189,7 +189,7 @@ func (pl *processStarter) startSandbox(child *exec.Cmd, p Profile) (*Process, er
 	proc := &Process{pid: s.cmd.Process.Pid, done: make(chan struct{}), contained: true}
 	tree := &sandboxProcessTree{bwrap: proc, status: st}
 	proc.tree = tree
-	proc.oomKillLimit = newOOMKillCheck(p.Limits, vmstat)
+	proc.oomKillLimit = newOOMKillCheck(p, vmstat)
 	proc.check = func() error {
 		tree.awaitInitPID()
 		return st.checkMounts(held)

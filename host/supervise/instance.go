@@ -257,7 +257,11 @@ func (in *pluginInstance) explainCallError(ctx context.Context, err error) error
 	select {
 	case <-in.exitChannel():
 		exit, _ := in.runner.process.Load().Wait(context.Background())
-		return &CrashError{Plugin: in.spec.Manifest.ID, Exit: exit.String(), Stderr: in.runner.stderrEnd()}
+		how := exit.String()
+		if exit.Exceeded != "" {
+			how = "it used " + exit.Exceeded
+		}
+		return &CrashError{Plugin: in.spec.Manifest.ID, Exit: how, Stderr: in.runner.stderrEnd()}
 	case <-time.After(grace):
 	case <-ctx.Done():
 	}

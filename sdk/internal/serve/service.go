@@ -163,7 +163,10 @@ func (s *pluginService) newToolCall(env *Environment, arguments []byte, emit fun
 func (s *pluginService) runTool(ctx context.Context, t Tool, c *ToolCall) (result *pluginpb.Result) {
 	defer func() {
 		if v := recover(); v != nil {
-			s.logger.Error("tool panicked", "tool", t.spec.Name, "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
+			s.logger.Error("tool panicked", "tool", t.spec.Name, "panic", fmt.Sprint(v))
+			for line := range strings.Lines(string(debug.Stack())) {
+				s.logger.Error(strings.ReplaceAll(strings.TrimSuffix(line, "\n"), "\t", "  "))
+			}
 			result = &pluginpb.Result{Error: &pluginpb.Error{
 				Code:    pluginpb.CodePanic,
 				Message: strings.ToValidUTF8(fmt.Sprintf("%s panicked: %v", t.spec.Name, v), "\uFFFD"),
