@@ -52,9 +52,10 @@ func (pl *processStarter) startConfined(child *exec.Cmd, p Profile, in *cgroupMe
 
 // threadRestriction confines threads to a profile.
 type threadRestriction struct {
-	rules  *landlockRuleset  // nil without Landlock
-	grants map[string]uint64 // rights of the ruleset by path
-	filter syscallFilter     // nil if the thread has it already
+	rules    *landlockRuleset  // nil without Landlock
+	grants   map[string]uint64 // rights of the ruleset by path
+	writable []string          // resolved paths of which the ruleset allows the files to be written
+	filter   syscallFilter     // nil if the thread has it already
 }
 
 // newThreadRestriction returns the restriction of the thread that starts a child. Close it when no more threads need it.
@@ -66,6 +67,11 @@ func (pl *processStarter) newThreadRestriction(child *exec.Cmd, p Profile) (*thr
 		var err error
 		if r.rules, r.grants, err = pl.newProfileRuleset(child, p); err != nil {
 			return nil, err
+		}
+		for path, rights := range r.grants {
+			if resolved, err := filepath.EvalSymlinks(path); err == nil && rights&writeFile == writeFile {
+				r.writable = append(r.writable, resolved)
+			}
 		}
 	}
 	needs := confinedFilterOptions(p)

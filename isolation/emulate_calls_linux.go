@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/picoclaw/picoclaw/internal/mutation"
+	"github.com/picoclaw/picoclaw/internal/paths"
 )
 
 // callEmulator makes system calls in place of the child that requested them. The child can change the memory of its
@@ -22,14 +23,15 @@ import (
 // same calls. A call in a directory where Landlock grants everything needs no change of threads: the listener's thread
 // makes it, with the child's capabilities. Both threads have their own working directory and umask.
 type callEmulator struct {
-	domain *landlockDomain
-	grants map[string]uint64 // Landlock rights by path
-	refers bool              // this version of Landlock allows renames between directories
+	domain   *landlockDomain
+	grants   map[string]uint64 // Landlock rights by path
+	writable []string          // paths of which Landlock allows the files to be written; none without Landlock
+	refers   bool              // this version of Landlock allows renames between directories
 }
 
 // newCallEmulator starts the thread of an emulator.
 func newCallEmulator(r *threadRestriction) (*callEmulator, error) {
-	e := &callEmulator{domain: newLandlockDomain(0), grants: r.grants}
+	e := &callEmulator{domain: newLandlockDomain(0), grants: r.grants, writable: r.writable}
 	e.refers = r.rules != nil && r.rules.handled&unix.LANDLOCK_ACCESS_FS_REFER != 0
 	started := make(chan error)
 	runOnDisposableThread(func() {
@@ -46,6 +48,15 @@ func newCallEmulator(r *threadRestriction) (*callEmulator, error) {
 
 // unshareWorkingDir gives the calling thread its own working directory and umask.
 func unshareWorkingDir() error { return os.NewSyscallError("unshare", unix.Unshare(unix.CLONE_FS)) }
+
+// checkAttributes refuses changes of mode, owner, times and extended attributes of files that Landlock does not allow to
+// be written: it does not restrict these calls itself. The sandbox contains such files for the plugin, such as the undo history.
+func (e *callEmulator) checkAttributes(m mutation.FileMutation) error {
+	if m.Kind == mutation.Attribute && m.Path != "" && len(e.writable) > 0 && !paths.WithinAny(e.writable, m.Path) {
+		return unix.EACCES
+	}
+	return nil
+}
 
 // runCall runs f, which makes a call, on a thread with the child's rights.
 func (e *callEmulator) runCall(c *stoppedCall, f func()) {

@@ -200,6 +200,9 @@ func (l *mutationListener) handleCall(s *seccompNotification) (int, error) {
 	if err != nil {
 		return 0, l.answerUnknown(c, err)
 	}
+	if err = l.emulator.checkAttributes(c.change); err != nil {
+		return 0, err
+	}
 	if c.isNoticed() {
 		if err = l.notice(c.change); err != nil {
 			return 0, err

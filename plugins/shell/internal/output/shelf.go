@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"regexp"
 	"slices"
 	"strconv"
 	"time"
@@ -78,7 +79,15 @@ func createGitignore(root *os.Root) error {
 	return errors.Join(err, f.Close())
 }
 
-// removeOldFiles removes files that are too old, and then the oldest files until there is space for the new one.
+// outputName is the form of the names of outputs.
+var outputName = regexp.MustCompile(`^\d{8}-\d{6}\.\d{6}-\d+\.txt$`)
+
+// isUntouchedOutput reports whether a file has the name of an output, and nobody has renamed it since it was written.
+func isUntouchedOutput(info fs.FileInfo) bool {
+	return info.Mode().IsRegular() && outputName.MatchString(info.Name()) && changeTime(info).Sub(info.ModTime()).Abs() < time.Second
+}
+
+// removeOldFiles removes outputs that are too old, and then the oldest files until there is space for the new one.
 func removeOldFiles(shelf *os.Root, written string, now time.Time) {
 	dir, err := shelf.Open(".")
 	if err != nil {
@@ -92,7 +101,7 @@ func removeOldFiles(shelf *os.Root, written string, now time.Time) {
 	var files []fs.FileInfo
 	var total int64
 	for _, entry := range entries {
-		if info, err := entry.Info(); err == nil && info.Mode().IsRegular() && info.Name() != written {
+		if info, err := entry.Info(); err == nil && info.Name() != written && isUntouchedOutput(info) {
 			files = append(files, info)
 			total += info.Size()
 		}

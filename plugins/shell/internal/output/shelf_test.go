@@ -21,7 +21,7 @@ func TestOutputFilesAreLimited(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		var newest string
-		for n := range MaxOutputFiles + 5 {
+		for range MaxOutputFiles + 5 {
 			f, err := NewOutputFile(dir)
 			if err != nil {
 				t.Fatal(err)
@@ -33,11 +33,13 @@ func TestOutputFilesAreLimited(t *testing.T) {
 				t.Fatal(err)
 			}
 			newest = filepath.Join(dir, f.Name())
-			written := time.Now().Add(time.Duration(n)*time.Second - time.Minute - c.age)
-			if err := os.Chtimes(newest, written, written); err != nil {
-				t.Fatal(err)
-			}
 		}
+		shelf, err := os.OpenRoot(filepath.Join(dir, OutputDir))
+		if err != nil {
+			t.Fatal(err)
+		}
+		removeOldFiles(shelf, filepath.Base(newest), time.Now().Add(c.age))
+		_ = shelf.Close()
 		entries, err := os.ReadDir(filepath.Join(dir, OutputDir))
 		if err != nil || len(entries) != c.left {
 			t.Errorf("%s: %d are left, not %d: %v", what, len(entries), c.left, err)
@@ -45,6 +47,31 @@ func TestOutputFilesAreLimited(t *testing.T) {
 		if _, err := os.Stat(newest); err != nil {
 			t.Errorf("%s: the newest: %v", what, err)
 		}
+	}
+}
+
+// Files that others moved to the shelf stay, also with the name of an output.
+func TestFilesOfOthersStayOnShelf(t *testing.T) {
+	dir := t.TempDir()
+	f, err := NewOutputFile(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	old := time.Now().Add(-2 * maxOutputAge)
+	for _, name := range []string{"notes.txt", "20010101-000000.000000-0.txt"} {
+		path := filepath.Join(dir, OutputDir, name)
+		if err := errors.Join(os.WriteFile(path, nil, 0o600), os.Chtimes(path, old, old)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if f, err = NewOutputFile(dir); err != nil {
+		t.Fatal(err)
+	}
+	if entries, err := os.ReadDir(filepath.Join(dir, OutputDir)); errors.Join(err, f.Close()) != nil || len(entries) != 4 {
+		t.Errorf("%v: %v", err, entries)
 	}
 }
 

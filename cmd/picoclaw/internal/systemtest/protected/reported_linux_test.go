@@ -41,6 +41,19 @@ var reported = map[string]struct {
 		command: python + `
 os.truncate("f", 0); attempt(lambda: os.open("none", os.O_TMPFILE | os.O_RDWR)); os.truncate("g", 1); attempt(lambda: os.open("f", os.O_TMPFILE | os.O_RDWR))`,
 	},
+	"history_made_old_and_unreadable": {
+		setup: "mkdir d; echo 1 > d/f; echo 2 > g",
+		command: python + `
+store = os.environ["HOME"].split("/runtime-user-env")[0] + "/state/takeback"
+os.unlink("d/f")
+def spoil(path):
+    attempt(lambda: os.utime(path, (0, 0))); attempt(lambda: os.chmod(path, 0)); attempt(lambda: os.setxattr(path, b"user.x", b"1"))
+    try: fd = os.open(path, os.O_PATH)
+    except OSError: return
+    attempt(lambda: os.chmod("/proc/self/fd/%d" % fd, 0)); os.close(fd)
+for path in store, store + "/main", store + "/main/latest", os.path.dirname(store): spoil(path)
+os.unlink("g")`,
+	},
 	"whiteout": {
 		setup:   "echo 1 > f; echo 2 > g",
 		command: `python3 -c 'import ctypes; r = ctypes.CDLL(None).renameat2; r(-100, b"f", -100, b"g", 4); r(-100, b"f", -100, b"new", 5)'; echo 3 >> f`,
