@@ -453,10 +453,11 @@ func TestChangedPathIsCountedOnce(t *testing.T) {
 // Undo keeps new git objects if a ref, HEAD or the index changed after the operation, because these may need them.
 func TestUndoKeepsObjectsOfChangedRepository(t *testing.T) {
 	t.Parallel()
-	for _, changed := range []string{"", "refs/heads/keep", "index", "HEAD", "packed-refs", "description"} {
+	for _, changed := range []string{"", "refs/heads/keep", "index", "HEAD", "packed-refs", "worktrees/w/HEAD", "../../.git/refs/heads/main", "description"} {
 		w := newWorld(t, 1)
-		path := func(name string) string { return filepath.Join(w.dir, ".git", name) }
-		must(t, os.MkdirAll(path("refs/heads"), 0o755), os.Mkdir(path("objects"), 0o755), write(path("HEAD"), 0, "ref: refs/heads/main"),
+		path := func(name string) string { return filepath.Join(w.dir, "sub", ".git", name) }
+		must(t, os.MkdirAll(path("refs/heads"), 0o755), os.Mkdir(path("objects"), 0o755), os.MkdirAll(path("worktrees/w"), 0o755),
+			os.MkdirAll(path("../../.git/refs/heads"), 0o755), write(path("worktrees/w/HEAD"), 0, "1"), write(path("HEAD"), 0, "ref: refs/heads/main"),
 			write(path("index"), 0, "1"), write(path("refs/heads/main"), 0, "1"))
 		begin, now := time.Now(), time.Time{}
 		for now.Sub(begin) < 50*time.Millisecond { // the files are older than the operation

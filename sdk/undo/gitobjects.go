@@ -2,7 +2,10 @@ package undo
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
+
+	"github.com/picoclaw/picoclaw/internal/paths"
 )
 
 // keepGitObjects blocks the deletion of new objects in git repositories that have changed since the operation. Later
@@ -19,7 +22,7 @@ func (p *undoPlan) keepGitObjects() {
 		}
 	}
 	for gitDir, steps := range created {
-		if !p.hasGitDataChanged(gitDir) {
+		if !slices.ContainsFunc(p.listRelatedGitDirs(gitDir), p.hasGitDataChanged) {
 			continue
 		}
 		for _, s := range steps {
@@ -29,7 +32,22 @@ func (p *undoPlan) keepGitObjects() {
 	p.dirs.closeAll()
 }
 
-// hasGitDataChanged reports whether a ref, HEAD or the index of a repository changed after the operation.
+// listRelatedGitDirs returns a git directory and those of the repositories around it, which may have it as a submodule.
+func (p *undoPlan) listRelatedGitDirs(gitDir string) []string {
+	all := []string{gitDir}
+	for dir := filepath.Dir(gitDir); paths.Within(p.files.Dir(), dir); dir = filepath.Dir(dir) {
+		if filepath.Base(dir) == "modules" {
+			all = append(all, filepath.Dir(dir))
+		}
+		if other := filepath.Join(dir, ".git"); other != gitDir {
+			all = append(all, other)
+		}
+	}
+	return all
+}
+
+// hasGitDataChanged reports whether a ref, HEAD or index of a repository or its linked work trees changed after the
+// operation.
 func (p *undoPlan) hasGitDataChanged(gitDir string) (changed bool) {
 	restored := map[string]bool{}
 	for _, s := range p.steps {
@@ -51,8 +69,10 @@ func (p *undoPlan) hasGitDataChanged(gitDir string) (changed bool) {
 			}
 		}
 	}
-	if !changed {
-		p.dirs.walkTree(filepath.Join(gitDir, "refs"), check)
+	for _, dir := range []string{"refs", "worktrees"} {
+		if !changed {
+			p.dirs.walkTree(filepath.Join(gitDir, dir), check)
+		}
 	}
 	return changed
 }
