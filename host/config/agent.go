@@ -9,18 +9,19 @@ import (
 
 // AgentConfig is the configuration of one agent: the common settings of all agents, overridden by its own settings.
 type AgentConfig struct {
-	ID string
+	ID string `koanf:"id"`
 
-	AgentDefaults // with the workspace that it has
-	Tools         Tools
-	Isolation     Isolation
-	Heartbeat     Heartbeat
-	Network       *Network // nil if not configured
-	Modules       []ModuleRestriction
-	Plugins       AgentPlugins
+	AgentDefaults `koanf:"-"` // with the workspace that it has
+	Tools         Tools       `koanf:"tools"`
+	Isolation     Isolation   `koanf:"isolation"`
+	Heartbeat     Heartbeat   `koanf:"heartbeat"`
+	Network       *Network    `koanf:"network"` // nil if not configured
+
+	Modules []ModuleRestriction `koanf:"modules"`
+	Plugins AgentPlugins        `koanf:"plugins"`
 
 	// CustomWorkspace says that the workspace was configured, not a default below the home.
-	CustomWorkspace bool
+	CustomWorkspace bool `koanf:"-"`
 
 	settings []Setting
 }
@@ -42,39 +43,19 @@ func (c *Config) ResolveAgent(id string) (*AgentConfig, error) {
 }
 
 func (c *Config) resolveAgentAt(i int) (*AgentConfig, error) {
-	var entry struct {
-		ID      string              `koanf:"id"`
-		Modules []ModuleRestriction `koanf:"modules"`
-		Plugins AgentPlugins        `koanf:"plugins"`
-		Own     map[string]any      `koanf:",remain"` // what it sets of the keys that are set for all
-	}
-	if err := decodeStruct(deepCloneObject(c.agents[i]), &entry); err != nil {
-		return nil, err
-	}
 	values := deepCloneObject(c.shared)
-	maps.Merge(toSharedKeys(entry.Own), values)
+	maps.Merge(toSharedKeys(deepCloneObject(c.agents[i])), values)
 	var merged struct {
-		Agents struct {
+		AgentConfig `koanf:",squash"`
+		Agents      struct {
 			Defaults AgentDefaults `koanf:"defaults"`
 		} `koanf:"agents"`
-		Tools     Tools     `koanf:"tools"`
-		Isolation Isolation `koanf:"isolation"`
-		Heartbeat Heartbeat `koanf:"heartbeat"`
-		Network   *Network  `koanf:"network"`
 	}
 	if err := decodeStruct(values, &merged); err != nil {
 		return nil, err
 	}
-	a := &AgentConfig{
-		ID:            entry.ID,
-		AgentDefaults: merged.Agents.Defaults,
-		Tools:         merged.Tools,
-		Isolation:     merged.Isolation,
-		Heartbeat:     merged.Heartbeat,
-		Network:       merged.Network,
-		Modules:       entry.Modules,
-		Plugins:       entry.Plugins,
-	}
+	a := &merged.AgentConfig
+	a.AgentDefaults = merged.Agents.Defaults
 	a.Isolation.Enabled = c.sections.Isolation.Enabled
 	a.Isolation.ExposePaths = slices.Clone(c.exposed)
 	a.settings = c.agentSettings(i)
@@ -83,12 +64,13 @@ func (c *Config) resolveAgentAt(i int) (*AgentConfig, error) {
 	return a, nil
 }
 
-// toSharedKeys converts an agent's settings to the key structure of the settings for all agents.
+// toSharedKeys converts an agent's settings to the key structure of the settings for all agents. The keys that only an
+// agent has are at the top.
 func toSharedKeys(own map[string]any) map[string]any {
 	out, defaults := map[string]any{}, map[string]any{}
 	for key, value := range own {
 		switch key {
-		case "tools", "isolation", "network", "heartbeat":
+		case "tools", "isolation", "network", "heartbeat", "id", "modules", "plugins":
 			out[key] = value
 		default:
 			defaults[key] = value

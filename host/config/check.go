@@ -20,7 +20,23 @@ type documentChecker struct {
 	faults   []*Error // in order of detection
 }
 
+func newDocumentChecker(environ environment) *documentChecker {
+	return &documentChecker{userHome: environ.userHomeDir(), settings: map[string]Setting{}}
+}
+
 func (c *documentChecker) addFault(err *Error) { c.faults = append(c.faults, err) }
+
+// checkDocument checks a whole document, sorts the faults by line, and returns the converted values without the list of
+// agents: it is replaced, never merged, so koanf need not copy it.
+func (c *documentChecker) checkDocument(n *documentNode) map[string]any {
+	checked, _ := c.checkValue(n, keySchema().root, "")
+	values, _ := checked.(map[string]any) // nil if not an object, which is a recorded fault
+	if agents, ok := values["agents"].(map[string]any); ok {
+		delete(agents, "agents")
+	}
+	sortErrorsByLine(c.faults)
+	return values
+}
 
 // checkValue checks the value n at path against the entry e, and returns the converted value; false if the value is
 // wrong.
@@ -30,8 +46,7 @@ func (c *documentChecker) checkValue(n *documentNode, e *keyNode, path string) (
 		return c.checkObject(n, e, path)
 	case ObjectsType:
 		return c.checkObjectList(n, e, path)
-	}
-	if e.keyType() == RulesType {
+	case RulesType:
 		return c.checkExecRules(n, path)
 	}
 	v, err := c.checkLeaf(n, e.key, path)
@@ -174,10 +189,7 @@ func (c *documentChecker) checkLeaf(n *documentNode, key *KeySpec, path string) 
 	case TextsType:
 		return c.checkStringMap(n, path)
 	case FreeType:
-		if n.kind != objectNode {
-			return nil, wrongKindError(n, path, "an object")
-		}
-		if err := checkDuplicateKeys(n, path); err != nil {
+		if err := checkFreeObject(n, path, "an object"); err != nil {
 			return nil, err
 		}
 		return n.toPlainValue(), nil
@@ -187,10 +199,7 @@ func (c *documentChecker) checkLeaf(n *documentNode, key *KeySpec, path string) 
 }
 
 func (c *documentChecker) checkStringMap(n *documentNode, path string) (any, *Error) {
-	if n.kind != objectNode {
-		return nil, wrongKindError(n, path, "an object of strings")
-	}
-	if err := checkDuplicateKeys(n, path); err != nil {
+	if err := checkFreeObject(n, path, "an object of strings"); err != nil {
 		return nil, err
 	}
 	out := map[string]any{}
@@ -261,6 +270,14 @@ func (c *documentChecker) checkString(n *documentNode, key *KeySpec, path string
 	return s, nil
 }
 
+// checkFreeObject checks that a value is an object, with arbitrary keys of which none is repeated.
+func checkFreeObject(n *documentNode, path, want string) *Error {
+	if n.kind != objectNode {
+		return wrongKindError(n, path, want)
+	}
+	return checkDuplicateKeys(n, path)
+}
+
 // checkDuplicateKeys rejects repeated keys in an object with arbitrary keys.
 func checkDuplicateKeys(n *documentNode, path string) *Error {
 	seen := make(map[string]Origin, len(n.members))
@@ -296,10 +313,7 @@ func wrongKindError(n *documentNode, path, want string) *Error {
 }
 
 func (c *documentChecker) checkListMap(n *documentNode, key *KeySpec, path string) (any, *Error) {
-	if n.kind != objectNode {
-		return nil, wrongKindError(n, path, "an object with a list for each name")
-	}
-	if err := checkDuplicateKeys(n, path); err != nil {
+	if err := checkFreeObject(n, path, "an object with a list for each name"); err != nil {
 		return nil, err
 	}
 	out := map[string]any{}

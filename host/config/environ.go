@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/knadh/koanf/providers/env/v2"
 	"github.com/picoclaw/picoclaw/internal/suggest"
 )
 
@@ -27,15 +26,6 @@ func (e environment) keyVariables() []string {
 	}
 	slices.Sort(own)
 	return own
-}
-
-// newKoanfProvider returns a koanf provider of the given variables. The checker records their faults in order of names.
-func (v *environmentLayer) newKoanfProvider(own []string) *env.Env {
-	return env.Provider(".", env.Opt{
-		Prefix:        variablePrefix,
-		EnvironFunc:   func() []string { return own },
-		TransformFunc: v.convertVariable,
-	})
 }
 
 // convertVariable converts a variable to a key and its value. It returns an empty key, which koanf skips, for a value

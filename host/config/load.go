@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	koanfmaps "github.com/knadh/koanf/maps"
+	"github.com/knadh/koanf/providers/env/v2"
 	"github.com/knadh/koanf/v2"
 
 	"github.com/picoclaw/picoclaw/internal/smallfile"
@@ -93,19 +94,13 @@ func (o LoadOptions) environment() environment {
 }
 
 func (c *Config) readLayers(options LoadOptions) []*Error {
-	document := &documentNode{kind: objectNode}
-	if c.file != "" {
-		var err *Error
-		if document, err = readConfigFile(c.file); err != nil {
-			return []*Error{err}
-		}
+	document, err := readConfigFile(c.file)
+	if err != nil {
+		return []*Error{err}
 	}
-	central := &documentNode{kind: objectNode}
-	if c.central != "" {
-		var err *Error
-		if central, err = readConfigFile(c.central); err != nil {
-			return []*Error{err}
-		}
+	central, err := readConfigFile(c.central)
+	if err != nil {
+		return []*Error{err}
 	}
 	environ := options.environment()
 	if faults := c.mergeLayers(central, document, environ); len(faults) > 0 {
@@ -123,8 +118,12 @@ func (c *Config) readLayers(options LoadOptions) []*Error {
 // maxFileBytes limits a configuration file.
 const maxFileBytes = 4 << 20
 
-// readConfigFile parses a configuration file: YAML or JSON with comments, by its extension.
+// readConfigFile parses a configuration file: YAML or JSON with comments, by its extension. Without a path, it returns
+// an empty object.
 func readConfigFile(path string) (*documentNode, *Error) {
+	if path == "" {
+		return &documentNode{kind: objectNode}, nil
+	}
 	origin := Origin{Source: FileSource, Name: path}
 	if info, err := os.Stat(path); err == nil {
 		if open := checkFileMode(path, info); open != nil {
@@ -174,18 +173,12 @@ const exposePathsKey = "isolation.expose_paths"
 // mergeLayers checks the layers and merges them with koanf.
 func (c *Config) mergeLayers(central, document *documentNode, environ environment) []*Error {
 	fromCentral, given := checkFleetConfig(central, environ)
-	check := &documentChecker{userHome: environ.userHomeDir(), settings: map[string]Setting{}}
-	checked, _ := check.checkValue(document, keySchema().root, "")
-	fromFile, _ := checked.(map[string]any) // nil if not an object, which is a recorded fault
+	check := newDocumentChecker(environ)
+	fromFile := check.checkDocument(document)
 	vars := &environmentLayer{checker: check}
 	if isolation := document.findMemberValue("isolation"); isolation != nil {
 		vars.expose = isolation.findMemberValue("expose_paths")
 	}
-	// The list of agents is replaced, never merged, so koanf need not copy it.
-	if agents, ok := fromFile["agents"].(map[string]any); ok {
-		delete(agents, "agents")
-	}
-	sortErrorsByLine(check.faults)
 	check.addLowerLayer(given)
 	layers := []koanf.Provider{memoryLayer(c.defaultValues())}
 	if len(central.members) > 0 {
@@ -194,8 +187,9 @@ func (c *Config) mergeLayers(central, document *documentNode, environ environmen
 	if len(document.members) > 0 {
 		layers = append(layers, memoryLayer(fromFile))
 	}
-	if own := environ.keyVariables(); len(own) > 0 {
-		layers = append(layers, vars.newKoanfProvider(own))
+	if own := environ.keyVariables(); len(own) > 0 { // sorted, as the checker records their faults in order of names
+		layers = append(layers, env.Provider(".", env.Opt{Prefix: variablePrefix, EnvironFunc: func() []string { return own },
+			TransformFunc: vars.convertVariable}))
 	}
 	k := koanf.New(".")
 	for _, provider := range layers {
@@ -270,20 +264,14 @@ var localKeys = []string{"fleet", "secrets"}
 // checkFleetConfig checks the fleet's configuration, and returns its converted values and the checker with its
 // settings.
 func checkFleetConfig(central *documentNode, environ environment) (map[string]any, *documentChecker) {
-	check := &documentChecker{userHome: environ.userHomeDir(), settings: map[string]Setting{}}
+	check := newDocumentChecker(environ)
 	for _, m := range central.members {
 		if slices.Contains(localKeys, m.key) {
 			check.addFault(newError(m.origin, m.key, "can't be set by a fleet",
 				"set it in the machine's own configuration"))
 		}
 	}
-	checked, _ := check.checkValue(central, keySchema().root, "")
-	values, _ := checked.(map[string]any) // nil if not an object, which is a recorded fault
-	if agents, ok := values["agents"].(map[string]any); ok {
-		delete(agents, "agents")
-	}
-	sortErrorsByLine(check.faults)
-	return values, check
+	return check.checkDocument(central), check
 }
 
 // addLowerLayer adds the settings of a lower layer that this layer does not set. This layer's lists of objects replace

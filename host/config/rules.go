@@ -40,10 +40,7 @@ func (c *documentChecker) checkExecRules(n *documentNode, path string) (any, boo
 }
 
 func parseExecRule(n *documentNode, path string) (guard.Rule, *Error) {
-	if n.kind != objectNode {
-		return guard.Rule{}, wrongKindError(n, path, "an object")
-	}
-	if err := checkDuplicateKeys(n, path); err != nil {
+	if err := checkFreeObject(n, path, "an object"); err != nil {
 		return guard.Rule{}, err
 	}
 	parsed, err := ParseExecRules([]map[string]any{n.toPlainValue().(map[string]any)}, n.origin)
