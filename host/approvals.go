@@ -92,7 +92,7 @@ func (m *hookedModel) Generate(ctx context.Context, r agent.ModelRequest, onText
 	for _, t := range r.Tools {
 		seen.Tools = append(seen.Tools, t.Name)
 	}
-	if err := runModelHooks(ctx, m.session, m.hooks.BeforeModel, &seen); err != nil {
+	if err := m.runHooks(ctx, hooks.BeforeModel, &seen); err != nil {
 		return nil, err
 	}
 	r.System, r.Messages = seen.System, seen.Messages
@@ -100,17 +100,16 @@ func (m *hookedModel) Generate(ctx context.Context, r agent.ModelRequest, onText
 	if err != nil {
 		return nil, err
 	}
-	return reply, runModelHooks(ctx, m.session, m.hooks.AfterModel, &reply.Message)
+	return reply, m.runHooks(ctx, hooks.AfterModel, &reply.Message)
 }
 
-// runModelHooks runs the hooks for a request or reply, and decodes their changes into it.
-func runModelHooks(ctx context.Context, s *session.Session,
-	ask func(context.Context, *session.Session, json.RawMessage) (json.RawMessage, hooks.EventVerdict), message any) error {
+// runHooks runs the hooks for a request or reply, and decodes their changes into it.
+func (m *hookedModel) runHooks(ctx context.Context, e hooks.HookEvent, message any) error {
 	text, err := json.Marshal(message)
 	if err != nil {
 		return err
 	}
-	changed, v := ask(ctx, s, text)
+	changed, v := m.hooks.InterceptModel(ctx, m.session, e, text)
 	if v.Deny != "" {
 		return fmt.Errorf("%s has refused: %s", v.Rule, v.Deny)
 	}

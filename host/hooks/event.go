@@ -26,13 +26,13 @@ const (
 
 // Events for process hooks only: a request to a model, and its response.
 const (
-	beforeModel HookEvent = "before_llm"
-	afterModel  HookEvent = "after_llm"
+	BeforeModel HookEvent = "before_llm"
+	AfterModel  HookEvent = "after_llm"
 )
 
 // hooksCanRefuse reports whether hooks can refuse the event. If so, a failed hook refuses it.
 func (e HookEvent) hooksCanRefuse() bool {
-	return e == PreToolUse || e == UserPromptSubmit || e == beforeModel || e == afterModel
+	return e == PreToolUse || e == UserPromptSubmit || e == BeforeModel || e == AfterModel
 }
 
 // EventData describes an event other than a tool call. Fields that its event does not use are empty.

@@ -176,27 +176,19 @@ func (h *Hooks) runEvent(ctx context.Context, w sessionInfo, o EventData) EventV
 // WantsModelMessages reports whether a process intercepts or observes requests to models or their responses.
 func (h *Hooks) WantsModelMessages() bool {
 	return h != nil && slices.ContainsFunc(h.processes, func(p *processHook) bool {
-		return slices.Contains(p.options.Intercept, string(beforeModel)) || slices.Contains(p.options.Intercept, string(afterModel)) ||
-			slices.Contains(p.options.Observe, eventKinds[beforeModel]) || slices.Contains(p.options.Observe, eventKinds[afterModel]) ||
+		return slices.Contains(p.options.Intercept, string(BeforeModel)) || slices.Contains(p.options.Intercept, string(AfterModel)) ||
+			slices.Contains(p.options.Observe, eventKinds[BeforeModel]) || slices.Contains(p.options.Observe, eventKinds[AfterModel]) ||
 			slices.Contains(p.options.Observe, "*")
 	})
 }
 
-// BeforeModel passes a request to a model through the intercepting processes and returns the changed request. The
-// request is JSON in the format of the model's API.
-func (h *Hooks) BeforeModel(ctx context.Context, s *session.Session, request json.RawMessage) (json.RawMessage, EventVerdict) {
+// InterceptModel passes a request to a model (BeforeModel) or its response (AfterModel) through the intercepting
+// processes and returns the changed message. The message is JSON in the format of the model's API.
+func (h *Hooks) InterceptModel(ctx context.Context, s *session.Session, e HookEvent, message json.RawMessage) (json.RawMessage, EventVerdict) {
 	if h == nil {
-		return request, EventVerdict{}
+		return message, EventVerdict{}
 	}
-	return h.interceptModel(ctx, sessionInfoOf(ctx, s), beforeModel, request)
-}
-
-// AfterModel passes a model's response through the intercepting processes and returns the changed response.
-func (h *Hooks) AfterModel(ctx context.Context, s *session.Session, response json.RawMessage) (json.RawMessage, EventVerdict) {
-	if h == nil {
-		return response, EventVerdict{}
-	}
-	return h.interceptModel(ctx, sessionInfoOf(ctx, s), afterModel, response)
+	return h.interceptModel(ctx, sessionInfoOf(ctx, s), e, message)
 }
 
 // interceptModel passes a model message through the intercepting processes and publishes the event to observers.

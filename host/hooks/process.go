@@ -24,7 +24,7 @@ var eventKinds = map[HookEvent]string{
 	UserPromptSubmit: "agent.turn.start", Stop: "agent.turn.end", SubagentStop: "agent.subturn.end",
 	SessionStart: "agent.session.start", SessionEnd: "agent.session.end",
 	Notification: "agent.notification",
-	beforeModel:  "agent.llm.request", afterModel: "agent.llm.response",
+	BeforeModel:  "agent.llm.request", AfterModel: "agent.llm.response",
 }
 
 // observableKinds returns the valid values of "observe".
@@ -68,10 +68,6 @@ func (p *processHook) interceptTimeout(point string) time.Duration {
 		return time.Duration(cmp.Or(p.defaults.Approval, 60000)) * time.Millisecond
 	}
 	return time.Duration(cmp.Or(p.defaults.Interceptor, 5000)) * time.Millisecond
-}
-
-func (p *processHook) observerTimeout() time.Duration {
-	return time.Duration(cmp.Or(p.defaults.Observer, 500)) * time.Millisecond
 }
 
 // hookChildSupervisor starts one agent's process of a hook. It restarts an ended process: at once after the first
@@ -245,7 +241,7 @@ func (p *processHook) deliverEvents(queue <-chan observerEvent) {
 			err = c.sendNotification("hook.runtime_event", map[string]any{
 				"kind": o.kind, "source": map[string]any{"component": "agent", "name": o.agent}, "scope": sessionIDs(o.sessionInfo),
 				"payload": o.payload,
-			}, p.observerTimeout())
+			}, time.Duration(cmp.Or(p.defaults.Observer, 500))*time.Millisecond)
 		}
 		if err != nil {
 			p.log.Warn("an event was not delivered to a hook", "hook", p.key, "event", o.kind, "error", err)

@@ -120,10 +120,10 @@ func TestProcessInterceptPoints(t *testing.T) {
 		t.Fatalf("got %+v", v)
 	}
 	h.runAfterCall(ctx, w, execCall("ls"), &session.Result{Text: "a"})
-	if m, v := h.interceptModel(ctx, w, beforeModel, json.RawMessage(`{"model": "x"}`)); string(m) != `{"model": "x"}` || v.Deny != "" {
+	if m, v := h.interceptModel(ctx, w, BeforeModel, json.RawMessage(`{"model": "x"}`)); string(m) != `{"model": "x"}` || v.Deny != "" {
 		t.Errorf("got %s, %+v", m, v)
 	}
-	h.interceptModel(ctx, w, afterModel, json.RawMessage(`{}`))
+	h.interceptModel(ctx, w, AfterModel, json.RawMessage(`{}`))
 	h.runEvent(ctx, w, EventData{Event: Stop})
 	var all []map[string]any
 	hosttest.WaitUntil(t, "all is told", func() bool {
@@ -149,11 +149,11 @@ func TestProcessInterceptPoints(t *testing.T) {
 
 func TestProcessChangesModelRequest(t *testing.T) {
 	h, w := newRespondingProcess(t, `{"action": "modify", "request": {"model": "y"}}`, `"before_llm"`)
-	if m, v := h.interceptModel(t.Context(), w, beforeModel, json.RawMessage(`{}`)); !equalJSON(m, json.RawMessage(`{"model":"y"}`)) || v.Deny != "" {
+	if m, v := h.interceptModel(t.Context(), w, BeforeModel, json.RawMessage(`{}`)); !equalJSON(m, json.RawMessage(`{"model":"y"}`)) || v.Deny != "" {
 		t.Errorf("got %s, %+v", m, v)
 	}
 	setResponse(t, w, `{"action": "abort_turn", "reason": "too dear"}`)
-	if _, v := h.interceptModel(t.Context(), w, beforeModel, json.RawMessage(`{}`)); v.Deny != "too dear" || !v.Stop {
+	if _, v := h.interceptModel(t.Context(), w, BeforeModel, json.RawMessage(`{}`)); v.Deny != "too dear" || !v.Stop {
 		t.Errorf("got %+v", v)
 	}
 }

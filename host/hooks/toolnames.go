@@ -88,9 +88,9 @@ var outputModes = map[string]string{"content": "content", "files": "files_with_m
 
 // toolAlias is a name that matchers accept for a tool, with the form of the arguments under that name.
 type toolAlias struct {
-	tool, name string
-	args       []claudeArgMapping // nil for the tool's own form
-	claude     bool
+	name   string
+	args   []claudeArgMapping // nil for the tool's own form
+	claude bool
 }
 
 // aliasesOfTool returns the aliases of a tool in the order in which matchers try them: Claude Code's name, an MCP
@@ -103,15 +103,15 @@ func aliasesOfTool(tool string) []toolAlias {
 	var out []toolAlias
 	for _, r := range toolMappings {
 		if r.tool == tool || !full && strings.HasSuffix(r.tool, "."+tool) {
-			out = append(out, toolAlias{tool, r.name, r.args, true})
+			out = append(out, toolAlias{r.name, r.args, true})
 		}
 	}
 	if full && len(out) == 0 {
-		out = append(out, toolAlias{tool: tool, name: "mcp__" + plugin + "__" + short})
+		out = append(out, toolAlias{name: "mcp__" + plugin + "__" + short})
 	}
-	out = append(out, toolAlias{tool: tool, name: tool})
+	out = append(out, toolAlias{name: tool})
 	if full {
-		out = append(out, toolAlias{tool: tool, name: short})
+		out = append(out, toolAlias{name: short})
 	}
 	return out
 }

@@ -60,13 +60,12 @@ func argsToClaude(fields []claudeArgMapping, args jsonObject, dir string) jsonOb
 	out := jsonObject{}
 	for name, value := range args {
 		i := slices.IndexFunc(fields, func(f claudeArgMapping) bool { return f.ours == name })
-		if i < 0 {
-			out[name] = value
-		} else if v, ok := fields[i].valueToClaude(value, args, dir); ok {
-			out[fields[i].theirs] = v
-		} else {
-			out[name] = value
+		if i >= 0 {
+			if v, ok := fields[i].valueToClaude(value, args, dir); ok {
+				name, value = fields[i].theirs, v
+			}
 		}
+		out[name] = value
 	}
 	return out
 }
