@@ -17,14 +17,15 @@ import (
 
 // Limits of the call feed.
 const (
-	maxRecent        = 2000    // calls in memory
-	initialBytes     = 1 << 20 // of the audit log, read at start
-	maxBehind        = 2000    // calls a browser may lag before it is disconnected
-	maxListeners     = 64
-	maxBatch         = 500 // calls in one event
-	sendTimeout      = 5 * time.Second
-	approvalInterval = time.Second // for polling approvals
-	retryInterval    = 2 * time.Second
+	maxRecent         = 2000    // calls in memory
+	initialBytes      = 1 << 20 // of the audit log, read at start
+	maxBehind         = 2000    // calls a browser may lag before it is disconnected
+	maxListeners      = 64
+	maxBatch          = 500 // calls in one event
+	sendTimeout       = 5 * time.Second
+	approvalInterval  = time.Second // for polling approvals
+	retryInterval     = 2 * time.Second
+	keepAliveInterval = 15 * time.Second
 )
 
 // numberedCall is a call with its number in the feed.
@@ -164,7 +165,7 @@ func (c *Console) streamCalls(w http.ResponseWriter, v *authenticatedRequest) er
 				ids = append(ids, one.ID)
 			}
 			now := strings.Join(ids, " ")
-			if now != waiting || out.needsKeepAlive() {
+			if now != waiting || time.Since(out.last) > keepAliveInterval {
 				waiting = now
 				out.sendJSON("approvals", 0, map[string]any{"count": len(all), "ids": now})
 			}
@@ -221,9 +222,6 @@ type sseWriter struct {
 	last    time.Time
 	err     error
 }
-
-// needsKeepAlive reports whether no event was sent for a while.
-func (e *sseWriter) needsKeepAlive() bool { return time.Since(e.last) > 15*time.Second }
 
 func (e *sseWriter) sendJSON(name string, id uint64, data any) {
 	text, err := json.Marshal(data) // no line breaks

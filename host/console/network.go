@@ -18,7 +18,7 @@ const maxConnectionRecords = 5000
 type networkView struct {
 	Agent, Since string
 	Agents       []Agent
-	Reached      []hostConnectionTotals
+	Reached      []*hostConnectionTotals
 	Back         time.Time // time of the oldest entry searched
 	More         bool      // there are more in the requested time
 }
@@ -54,9 +54,8 @@ func (c *Console) showNetwork(v *authenticatedRequest) (any, error) {
 }
 
 // groupConnections groups connections by agent, host, port and decision. Refused connections come first.
-func groupConnections(records []audit.Record) []hostConnectionTotals {
+func groupConnections(records []audit.Record) (all []*hostConnectionTotals) {
 	sums := map[[5]string]*hostConnectionTotals{}
-	var all []*hostConnectionTotals
 	for _, r := range records {
 		if r.Tool != "network" {
 			continue // another tool with this name
@@ -82,11 +81,7 @@ func groupConnections(records []audit.Record) []hostConnectionTotals {
 		}
 		return cmp.Compare(b.Times, a.Times)
 	})
-	out := make([]hostConnectionTotals, 0, len(all))
-	for _, sum := range all {
-		out = append(out, *sum)
-	}
-	return out
+	return all
 }
 
 func toInt64(v any) int64 {

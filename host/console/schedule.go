@@ -1,6 +1,7 @@
 package console
 
 import (
+	"slices"
 	"time"
 
 	"github.com/picoclaw/picoclaw/host/schedule"
@@ -64,9 +65,8 @@ func (c *Console) readAgentSchedule(a Agent) agentSchedule {
 	if err != nil {
 		out.Problem = err.Error()
 	}
-	for i := len(runs) - 1; i >= 0; i-- {
-		out.Runs = append(out.Runs, runs[i])
-	}
+	slices.Reverse(runs)
+	out.Runs = runs
 	if beats, err := kept.RecentRuns(schedule.HeartbeatID, 1); err == nil && len(beats) > 0 {
 		out.Beat = &beats[0]
 	}
