@@ -18,26 +18,26 @@ type ConsoleActions struct{ current atomic.Pointer[Runtime] }
 // SetRuntime sets the runtime in which later actions run.
 func (o *ConsoleActions) SetRuntime(a *Runtime) { o.current.Store(a) }
 
-// openAgentSession opens a session of an agent in the current runtime.
-func (o *ConsoleActions) openAgentSession(agent string) (*session.Session, error) {
-	a := o.current.Load()
-	if a == nil {
-		return nil, errNotReady
-	}
-	return a.OpenSession(agent, session.Console)
-}
-
 // Undo undoes a change of an agent, as `picoclaw undo` does.
 func (o *ConsoleActions) Undo(ctx context.Context, agent, id string, dry, force bool) (string, error) {
-	s, err := o.openAgentSession(agent)
+	a := o.current.Load()
+	if a == nil {
+		return "", errNotReady
+	}
+	s, err := a.OpenSession(agent, session.Console)
 	if err != nil {
 		return "", err
 	}
-	arguments, err := json.Marshal(map[string]any{"id": id, "dry_run": dry, "force": force})
+	return callTool(ctx, s, "undo", map[string]any{"id": id, "dry_run": dry, "force": force})
+}
+
+// callTool calls a tool, and returns its text.
+func callTool(ctx context.Context, s *session.Session, tool string, args map[string]any) (string, error) {
+	arguments, err := json.Marshal(args)
 	if err != nil {
 		return "", err
 	}
-	r := s.Call(ctx, "undo", arguments, nil)
+	r := s.Call(ctx, tool, arguments, nil)
 	if r.Err != nil {
 		return r.Text, errors.New(r.Err.AgentText())
 	}

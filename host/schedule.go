@@ -2,7 +2,6 @@ package host
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -185,7 +184,7 @@ func (a *Runtime) runJob(ctx context.Context, id string, j schedule.Job, turns c
 		return "", err
 	}
 	if j.Payload.Command != "" {
-		return runJobCommand(ctx, s, j.Payload.Command)
+		return callTool(ctx, s, "exec", map[string]any{"command": j.Payload.Command})
 	}
 	select {
 	case turns <- struct{}{}:
@@ -217,19 +216,6 @@ func (a *Runtime) openJobSession(id string, origin session.Origin, j schedule.Jo
 		err = errors.New("a directory that confines the job leads elsewhere than when it was added; remove the job")
 	}
 	return s, err
-}
-
-// runJobCommand runs a job's command with the agent's exec tool.
-func runJobCommand(ctx context.Context, s *session.Session, text string) (string, error) {
-	arguments, err := json.Marshal(map[string]string{"command": text})
-	if err != nil {
-		return "", err
-	}
-	r := s.Call(ctx, "exec", arguments, nil)
-	if r.Err != nil {
-		return r.Text, fmt.Errorf("%s", r.Err.AgentText())
-	}
-	return r.Text, nil
 }
 
 // deliverResultToHooks sends the result of a job or heartbeat to hooks.
