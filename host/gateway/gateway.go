@@ -186,10 +186,11 @@ func (g *Gateway) shutDown() {
 	defer cancel()
 	for _, gen := range all {
 		gen.StopSchedulers()
-		gen.waitUntilDrained(drainCtx)
+		gen.waitUntilIdle(pollInterval/4, drainCtx.Done(), func(running, _ int) bool { return running == 0 }) // sessions may stay
 	}
 	for _, gen := range all {
-		gen.closeNow()
+		gen.requestClose()
+		<-gen.closed
 	}
 	g.active.Wait()
 }

@@ -66,40 +66,20 @@ func (n *runtimeGeneration) waitUntilUnused() {
 	case <-n.closing:
 		return
 	}
-	tick := time.NewTicker(pollInterval)
+	n.waitUntilIdle(pollInterval, n.closing, func(running, sessions int) bool { return running == 0 && sessions == 0 })
+}
+
+// waitUntilIdle waits until idle returns true for the numbers of calls and turns and of sessions, or end is closed.
+func (n *runtimeGeneration) waitUntilIdle(interval time.Duration, end <-chan struct{}, idle func(running, sessions int) bool) {
+	tick := time.NewTicker(interval)
 	defer tick.Stop()
-	for {
-		if running, sessions := n.ActivityCounts(); running == 0 && sessions == 0 {
-			return
-		}
+	for !idle(n.ActivityCounts()) {
 		select {
 		case <-tick.C:
-		case <-n.closing:
+		case <-end:
 			return
 		}
 	}
-}
-
-// waitUntilDrained waits until no calls or turns run, or ctx is done. It ignores client sessions.
-func (n *runtimeGeneration) waitUntilDrained(ctx context.Context) {
-	tick := time.NewTicker(pollInterval / 4)
-	defer tick.Stop()
-	for {
-		if running, _ := n.ActivityCounts(); running == 0 {
-			return
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return
-		}
-	}
-}
-
-// closeNow closes the runtime, even if work is running, and waits until it is closed.
-func (n *runtimeGeneration) closeNow() {
-	n.requestClose()
-	<-n.closed
 }
 
 func (g *Gateway) removeGeneration(n *runtimeGeneration) {
