@@ -61,7 +61,7 @@ const confirmTimeout = 5 * time.Second
 // AwaitHosts waits until all running hosts have confirmed a stop. It returns the PIDs of the hosts that did not, because
 // they hang or are paused.
 func AwaitHosts(home string, stop *Stop) (unconfirmed []string, err error) {
-	for end := time.Now().Add(confirmTimeout); ; time.Sleep(lockPause) {
+	for end := time.Now().Add(confirmTimeout); ; time.Sleep(5 * time.Millisecond) {
 		unconfirmed, err = unconfirmedHosts(filepath.Join(home, "run"), stop.Time)
 		if err != nil || len(unconfirmed) == 0 || time.Now().After(end) {
 			return unconfirmed, err

@@ -297,16 +297,11 @@ func overwriteFile(path string, text []byte) error {
 	return errors.Join(err, file.Truncate(int64(len(text))), file.Close())
 }
 
-// Limits of the wait for another process. If it holds the lock longer, agents are stopped without the lock.
-const (
-	lockTimeout = time.Second
-	lockPause   = 5 * time.Millisecond
-)
+// lockTimeout limits the wait for another process. If it holds the lock longer, agents are stopped without the lock.
+const lockTimeout = time.Second
 
 func lockBestEffort(file *os.File) error {
-	for end := time.Now().Add(lockTimeout); errors.Is(filelock.Lock(file), filelock.ErrLocked) && time.Now().Before(end); {
-		time.Sleep(lockPause)
-	}
+	_ = filelock.LockWithin(lockTimeout)(file)
 	return nil
 }
 

@@ -69,7 +69,7 @@ type PidFile struct {
 // until Close.
 func AcquirePidFile(home string, data DaemonInfo) (*PidFile, error) {
 	path := filepath.Join(home, FileName)
-	file, err := filelock.OpenLocked(path, lockWithRetry)
+	file, err := filelock.OpenLocked(path, filelock.LockWithin(lockTimeout))
 	if errors.Is(err, filelock.ErrLocked) {
 		running, _ := readFile(path)
 		return nil, &RunningError{Home: home, Data: running}
@@ -88,20 +88,8 @@ func AcquirePidFile(home string, data DaemonInfo) (*PidFile, error) {
 	return &PidFile{file: file, path: path}, nil
 }
 
-// Retries of a lock. Readers hold the lock briefly, and a daemon longer than all retries.
-const (
-	lockTries = 20
-	lockPause = 5 * time.Millisecond
-)
-
-func lockWithRetry(file *os.File) error {
-	err := filelock.Lock(file)
-	for try := 1; errors.Is(err, filelock.ErrLocked) && try < lockTries; try++ {
-		time.Sleep(lockPause)
-		err = filelock.Lock(file)
-	}
-	return err
-}
+// lockTimeout limits the wait for the lock. Readers hold it more briefly, and a daemon longer.
+const lockTimeout = 100 * time.Millisecond
 
 func replaceContent(file *os.File, text []byte) error {
 	if err := file.Truncate(0); err != nil {

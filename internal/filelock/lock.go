@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"time"
 )
 
 // ErrLocked means that another process holds the lock.
@@ -14,6 +15,20 @@ var ErrLocked = errors.New("locked by another process")
 // Lock locks an open file or directory until it is unlocked or closed. It fails with ErrLocked if another process holds
 // a lock on it. Child processes do not inherit the lock.
 func Lock(file *os.File) error { return applyLock(file, tryExclusive) }
+
+// retryPause is the pause between two tries of LockWithin.
+const retryPause = 5 * time.Millisecond
+
+// LockWithin returns a function that locks like Lock, but tries again for some time while another process holds a lock.
+func LockWithin(timeout time.Duration) func(*os.File) error {
+	return func(file *os.File) error {
+		for end := time.Now().Add(timeout); ; time.Sleep(retryPause) {
+			if err := Lock(file); !errors.Is(err, ErrLocked) || time.Now().After(end) {
+				return err
+			}
+		}
+	}
+}
 
 // LockShared takes a lock that several processes can hold at once.
 func LockShared(file *os.File) error { return applyLock(file, tryShared) }

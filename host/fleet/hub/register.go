@@ -118,15 +118,15 @@ func (h *Hub) CheckEnrolled(tenant, name string) error {
 
 // lock has one process at a time do something with the hub's files.
 func (h *Hub) lock(name string) (unlock func(), err error) {
-	for end := time.Now().Add(lockPatience); ; time.Sleep(20 * time.Millisecond) {
-		f, err := filelock.OpenLocked(h.path(name), filelock.Lock)
-		if err == nil {
-			return func() { _ = f.Close() }, nil
-		}
-		if !errors.Is(err, filelock.ErrLocked) || name == runningLock || time.Now().After(end) {
-			return nil, err
-		}
+	take := filelock.LockWithin(lockPatience)
+	if name == runningLock {
+		take = filelock.Lock
 	}
+	f, err := filelock.OpenLocked(h.path(name), take)
+	if err != nil {
+		return nil, err
+	}
+	return func() { _ = f.Close() }, nil
 }
 
 const (
