@@ -109,7 +109,7 @@ func FollowLogTail(ctx context.Context, path string, bytes int64, each func(Reco
 	if err := r.openTail(bytes); err != nil {
 		return err
 	}
-	return r.followFiles(ctx)
+	return r.followFiles(ctx, func() {})
 }
 
 // openTail opens the current file at an offset before its end.

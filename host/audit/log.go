@@ -76,19 +76,17 @@ func OpenLog(path string, options LogOptions) (*Log, error) {
 		return nil, fmt.Errorf("open the audit log: %w", err)
 	}
 	l.dir = dir
-	if err := l.withDirLock(l.openInitialFile); err != nil {
+	err = l.withDirLock(func() error {
+		if lost := checkCurrentFileNotLost(l.path); lost != nil {
+			return lost
+		}
+		return l.openCurrentFile()
+	})
+	if err != nil {
 		_ = dir.Close()
 		return nil, fmt.Errorf("open the audit log: %w", err)
 	}
 	return l, nil
-}
-
-// openInitialFile opens the current file. If the home lists the file, it must exist and not be empty.
-func (l *Log) openInitialFile() error {
-	if err := checkCurrentFileNotLost(l.path); err != nil {
-		return err
-	}
-	return l.openCurrentFile()
 }
 
 // Write appends an entry as one whole line. A failed entry is kept, and written before the next one.

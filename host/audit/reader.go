@@ -79,29 +79,22 @@ const followInterval = 100 * time.Millisecond
 func FollowLog(ctx context.Context, path string, each func(Record) error, caughtUp func()) error {
 	r := &logReader{path: path, each: each}
 	defer r.closeFiles()
-	if err := r.openFiles(nil); err != nil {
-		return err
-	}
-	if err := r.readFiles(); err != nil {
-		return err
-	}
-	if err := r.emitOpenCalls(time.Now().Add(-openCallDelay)); err != nil {
-		return err
-	}
-	caughtUp()
-	return r.followFiles(ctx)
+	return r.followFiles(ctx, caughtUp)
 }
 
-// followFiles reads new entries until the context ends.
-func (r *logReader) followFiles(ctx context.Context) error {
+// followFiles reads new entries until the context ends. It calls caughtUp after the existing ones.
+func (r *logReader) followFiles(ctx context.Context, caughtUp func()) error {
 	tick := time.NewTicker(followInterval)
 	defer tick.Stop()
-	for {
+	for first := true; ; first = false {
 		if err := r.readNewRecords(); err != nil {
 			return err
 		}
 		if err := r.emitOpenCalls(time.Now().Add(-openCallDelay)); err != nil {
 			return err
+		}
+		if first {
+			caughtUp()
 		}
 		select {
 		case <-ctx.Done():

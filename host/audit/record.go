@@ -69,8 +69,8 @@ func (r Record) encodeJSON() ([]byte, error) {
 
 // RedactedAndShortened returns the entry as logged: without secrets and with long values cut.
 func (r Record) RedactedAndShortened() Record {
+	r.Error = redactAndShortenText("", r.Error)
 	if r.shortened {
-		r.Error = redactAndShortenText("", r.Error)
 		return r
 	}
 	r.shortened = true
@@ -81,7 +81,6 @@ func (r Record) RedactedAndShortened() Record {
 		}
 		r.Args = args
 	}
-	r.Error = redactAndShortenText("", r.Error)
 	r.Tool = redactAndShortenText("", r.Tool)
 	return r
 }

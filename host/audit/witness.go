@@ -154,7 +154,7 @@ func (w *WitnessSender) readNewLines() error {
 	if err != nil {
 		return err
 	}
-	if !w.isLastReadFile(info) || info.Size() < w.size {
+	if last, err := w.file.Stat(); err != nil || !os.SameFile(last, info) || info.Size() < w.size { // or no file was read
 		w.size, w.position = 0, chainPosition{}
 	}
 	_ = w.file.Close()
@@ -162,14 +162,6 @@ func (w *WitnessSender) readNewLines() error {
 	read, err := w.position.addFileLines(io.NewSectionReader(f, w.size, info.Size()-w.size))
 	w.size += read
 	return err
-}
-
-func (w *WitnessSender) isLastReadFile(info os.FileInfo) bool {
-	if w.file == nil {
-		return false
-	}
-	last, err := w.file.Stat()
-	return err == nil && os.SameFile(last, info)
 }
 
 // openCurrentUnderLock opens the current file and gets its size under a lock, while no process writes or rotates.
@@ -239,10 +231,7 @@ func appendLineToFile(path string, line []byte) error {
 	if _, err = f.Write(append(line, '\n')); err == nil {
 		err = ignoreUnsupportedSyncError(f.Sync())
 	}
-	if closed := f.Close(); err == nil {
-		err = closed
-	}
-	return err
+	return errors.Join(err, f.Close())
 }
 
 func isHTTPURL(to string) bool {
