@@ -38,14 +38,20 @@ func (p *StagedPackage) unpackArchive(source string, keys SignaturePolicy) error
 }
 
 func (p *StagedPackage) unpackTar(f *os.File) error {
-	top, err := tarTopDir(f)
+	var names []string
+	err := forEachTarFile(f, func(h *tar.Header, _ io.Reader) error {
+		if names = append(names, path.Clean(h.Name)); len(names) > maxFiles {
+			return fmt.Errorf("it has more than %d files", maxFiles)
+		}
+		return nil
+	})
 	if err != nil {
 		return err
 	}
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
-	w := packageWriter{dir: p.dir}
+	top, w := commonTopDir(names), packageWriter{dir: p.dir}
 	return forEachTarFile(f, func(h *tar.Header, r io.Reader) error {
 		return w.addFile(strings.TrimPrefix(path.Clean(h.Name), top), h.FileInfo().Mode(), r)
 	})
@@ -76,17 +82,6 @@ func forEachTarFile(f io.Reader, do func(*tar.Header, io.Reader) error) error {
 			return fmt.Errorf("%s is no file; a package has files and directories only", h.Name)
 		}
 	}
-}
-
-func tarTopDir(f io.Reader) (string, error) {
-	var names []string
-	err := forEachTarFile(f, func(h *tar.Header, _ io.Reader) error {
-		if names = append(names, path.Clean(h.Name)); len(names) > maxFiles {
-			return fmt.Errorf("it has more than %d files", maxFiles)
-		}
-		return nil
-	})
-	return commonTopDir(names), err
 }
 
 func (p *StagedPackage) unpackZip(f *os.File) error {

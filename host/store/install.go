@@ -143,14 +143,14 @@ func (s *Store) ReadManifest(id string, v *PluginVersion) (*pluginpb.Manifest, e
 		return nil, fmt.Errorf("plugin %s: %w; install it again, or remove it with `picoclaw plugin remove %s`", id, err, id)
 	}
 	if hashBytes(data) != v.Files[pluginpb.ManifestFile] {
-		return nil, newChangedFileError(id, pluginpb.ManifestFile)
+		return nil, &ChangedFileError{id, pluginpb.ManifestFile}
 	}
 	m, err := pluginpb.ParseManifest(data)
 	if err != nil {
 		return nil, fmt.Errorf("plugin %s: %w", id, err)
 	}
 	if m.ID != id || m.Version != v.Version {
-		return nil, newChangedFileError(id, pluginpb.ManifestFile)
+		return nil, &ChangedFileError{id, pluginpb.ManifestFile}
 	}
 	return m, nil
 }
@@ -167,8 +167,6 @@ func (e *ChangedFileError) Error() string {
 		"(`picoclaw plugin remove %s`, then `picoclaw plugin install`), and find out who changed it if not", e.Plugin, e.File,
 		e.Plugin)
 }
-
-func newChangedFileError(id, file string) error { return &ChangedFileError{id, file} }
 
 // FormatManifestDiff returns the differences between the tools and grants of two versions as a unified diff; empty if
 // they are equal. It ignores versions and programs.

@@ -27,11 +27,11 @@ func (s *Store) VerifyPlugin(id string, pin *InstalledPlugin) []error {
 	maps.Copy(all, pin.Files)
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		if found[name] != pin.Files[name] {
-			problems = append(problems, newChangedFileError(id, name))
+			problems = append(problems, &ChangedFileError{id, name})
 		}
 	}
 	if data != pin.Data {
-		problems = append(problems, newChangedFileError(id, DataDir))
+		problems = append(problems, &ChangedFileError{id, DataDir})
 	}
 	err = filepath.WalkDir(dir, func(at string, e fs.DirEntry, err error) error {
 		if err != nil {
@@ -59,7 +59,7 @@ func (s *Store) VerifyProgram(id string, pin *InstalledPlugin) error {
 		return fmt.Errorf("plugin %s: %w; install it again", id, err)
 	}
 	if found != pin.Files[pin.Binary] {
-		return newChangedFileError(id, pin.Binary)
+		return &ChangedFileError{id, pin.Binary}
 	}
 	return nil
 }
@@ -75,7 +75,7 @@ func CopyVerifiedFiles(id, from, to string, files map[string]string) error {
 	for name, want := range files {
 		if err := copyVerifiedFile(root, filepath.FromSlash(name), to, want); err != nil {
 			if errors.Is(err, errDiffers) {
-				return newChangedFileError(id, name)
+				return &ChangedFileError{id, name}
 			}
 			return fmt.Errorf("plugin %s: %w; install it again", id, err)
 		}
@@ -124,7 +124,7 @@ func (s *Store) ReadVerifiedFile(id string, v *PluginVersion, name string) ([]by
 		return nil, fmt.Errorf("plugin %s: %w; install it again", id, err)
 	}
 	if hashBytes(data) != v.Files[name] {
-		return nil, newChangedFileError(id, name)
+		return nil, &ChangedFileError{id, name}
 	}
 	return data, nil
 }
