@@ -22,8 +22,8 @@ func (s *Inventory) SetToolEnabled(off store.DisableRule, on bool) error {
 	if still != nil {
 		return fmt.Errorf("%s is still disabled by the entry of %s; enable that too", off, still)
 	}
-	if why := s.disablingSetting(off); why != "" {
-		return fmt.Errorf("%s is still off in the configuration: %s", off, why)
+	if isExactName(off.Plugin) && !s.Config.Plugin(off.Plugin).Enabled {
+		return fmt.Errorf("%s is still off in the configuration: plugins.%s.enabled", off, off.Plugin)
 	}
 	return nil
 }
@@ -59,14 +59,6 @@ func (s *Inventory) CheckRuleNames(off store.DisableRule) error {
 
 // isExactName reports whether text is a name, and neither empty nor a glob.
 func isExactName(text string) bool { return text != "" && !strings.ContainsAny(text, "*?[{") }
-
-// disablingSetting returns the setting that disables a plugin in the configuration; empty if none does.
-func (s *Inventory) disablingSetting(off store.DisableRule) string {
-	if isExactName(off.Plugin) && !s.Config.Plugin(off.Plugin).Enabled {
-		return "plugins." + off.Plugin + ".enabled"
-	}
-	return ""
-}
 
 // FindInstalled returns the lock entry of an installed plugin.
 func (s *Inventory) FindInstalled(id string) (*store.InstalledPlugin, error) {

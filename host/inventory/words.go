@@ -37,22 +37,20 @@ func SummariseGrants(g *pluginpb.Grant) string {
 		return "none"
 	}
 	var words []string
-	if g.Workspace != "" && g.Workspace != "none" {
-		words = append(words, "workspace "+g.Workspace)
-	}
 	for _, grant := range []struct {
-		name string
-		has  bool
-	}{{execGrantText(g), g.Exec}, {networkGrantText(g), g.Network}, {"state", g.State}, {"takeback", g.Takeback}} {
+		has   bool
+		words []string
+	}{
+		{g.Workspace != "" && g.Workspace != "none", []string{"workspace", g.Workspace}},
+		{g.Exec, append([]string{"exec"}, g.Programs...)},
+		{g.Network, append([]string{"network"}, g.Hosts...)},
+		{g.State, []string{"state"}}, {g.Takeback, []string{"takeback"}},
+		{len(g.Env) > 0, append([]string{"env"}, g.Env...)},
+		{len(g.Secrets) > 0, append([]string{"secrets"}, g.Secrets...)},
+	} {
 		if grant.has {
-			words = append(words, grant.name)
+			words = append(words, strings.Join(grant.words, " "))
 		}
-	}
-	if len(g.Env) > 0 {
-		words = append(words, "env "+strings.Join(g.Env, " "))
-	}
-	if len(g.Secrets) > 0 {
-		words = append(words, "secrets "+strings.Join(g.Secrets, " "))
 	}
 	if len(words) == 0 {
 		return "none"
@@ -60,50 +58,27 @@ func SummariseGrants(g *pluginpb.Grant) string {
 	return strings.Join(words, ", ")
 }
 
-func networkGrantText(g *pluginpb.Grant) string {
-	if len(g.Hosts) == 0 {
-		return "network"
-	}
-	return "network " + strings.Join(g.Hosts, " ")
-}
-
-func execGrantText(g *pluginpb.Grant) string {
-	if len(g.Programs) == 0 {
-		return "exec"
-	}
-	return "exec " + strings.Join(g.Programs, " ")
-}
-
 // ExplainGrants returns a sentence for each permission in grants.
 func ExplainGrants(g pluginpb.Grant) []string {
 	var all []string
-	switch g.Workspace {
-	case "ro":
-		all = append(all, "read the agent's workspace and the paths that its policy opens")
-	case "rw":
-		all = append(all, "read and change the agent's workspace and the paths that its policy opens")
-	}
-	if g.Exec && len(g.Programs) > 0 {
-		all = append(all, "start these programs: "+strings.Join(g.Programs, ", "))
-	} else if g.Exec {
-		all = append(all, "start other programs")
-	}
-	if g.Network && len(g.Hosts) > 0 {
-		all = append(all, "reach these hosts: "+strings.Join(g.Hosts, ", "))
-	} else if g.Network {
-		all = append(all, "reach the network, so it can send everything it reads anywhere")
-	}
-	if g.State {
-		all = append(all, "keep files between runs")
-	}
-	if g.Takeback {
-		all = append(all, "use the undo store, which has earlier file contents")
-	}
-	if len(g.Secrets) > 0 {
-		all = append(all, "use these secrets, without seeing them: "+strings.Join(g.Secrets, ", "))
-	}
-	if len(g.Env) > 0 {
-		all = append(all, "see these variables of picoclaw's environment: "+strings.Join(g.Env, ", "))
+	for _, grant := range []struct {
+		has      bool
+		sentence string
+	}{
+		{g.Workspace == "ro", "read the agent's workspace and the paths that its policy opens"},
+		{g.Workspace == "rw", "read and change the agent's workspace and the paths that its policy opens"},
+		{g.Exec && len(g.Programs) > 0, "start these programs: " + strings.Join(g.Programs, ", ")},
+		{g.Exec && len(g.Programs) == 0, "start other programs"},
+		{g.Network && len(g.Hosts) > 0, "reach these hosts: " + strings.Join(g.Hosts, ", ")},
+		{g.Network && len(g.Hosts) == 0, "reach the network, so it can send everything it reads anywhere"},
+		{g.State, "keep files between runs"},
+		{g.Takeback, "use the undo store, which has earlier file contents"},
+		{len(g.Secrets) > 0, "use these secrets, without seeing them: " + strings.Join(g.Secrets, ", ")},
+		{len(g.Env) > 0, "see these variables of picoclaw's environment: " + strings.Join(g.Env, ", ")},
+	} {
+		if grant.has {
+			all = append(all, grant.sentence)
+		}
 	}
 	return all
 }
