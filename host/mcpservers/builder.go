@@ -328,10 +328,7 @@ func (m *PackageBuilder) runSandboxed(
 		}
 		files[stream] = f
 	}
-	if _, err = files["in"].Write(stdin); err != nil {
-		return "", err
-	}
-	if _, err = files["in"].Seek(0, io.SeekStart); err != nil {
+	if _, err = files["in"].WriteAt(stdin, 0); err != nil { // the offset stays at the start
 		return "", err
 	}
 	a.Name = name

@@ -158,18 +158,25 @@ func schemaFromMap(value map[string]any) (*pluginpb.Schema, error) {
 // removeUntrustedKeys removes claims from a schema, which a server must not set, and $schema, since the schema library
 // assumes the newest draft.
 func removeUntrustedKeys(v any) {
+	visitObjects(v, func(object map[string]any) {
+		delete(object, pluginpb.ClaimKey)
+		if _, text := object["$schema"].(string); text {
+			delete(object, "$schema")
+		}
+	})
+}
+
+// visitObjects calls visit for each object in a JSON value, the outer ones first.
+func visitObjects(v any, visit func(map[string]any)) {
 	switch v := v.(type) {
 	case map[string]any:
-		delete(v, pluginpb.ClaimKey)
-		if _, text := v["$schema"].(string); text {
-			delete(v, "$schema")
-		}
+		visit(v)
 		for _, below := range v {
-			removeUntrustedKeys(below)
+			visitObjects(below, visit)
 		}
 	case []any:
 		for _, below := range v {
-			removeUntrustedKeys(below)
+			visitObjects(below, visit)
 		}
 	}
 }
@@ -177,20 +184,12 @@ func removeUntrustedKeys(v any) {
 // mergeTypeAlternatives rewrites alternatives in a schema that differ only in type as one schema with several types. So
 // an optional string is guarded like a string.
 func mergeTypeAlternatives(v any) {
-	switch v := v.(type) {
-	case map[string]any:
-		if one := schemaOfAlternatives(v); one != nil {
-			delete(v, "anyOf")
-			maps.Copy(v, one)
+	visitObjects(v, func(object map[string]any) {
+		if one := schemaOfAlternatives(object); one != nil {
+			delete(object, "anyOf")
+			maps.Copy(object, one)
 		}
-		for _, below := range v {
-			mergeTypeAlternatives(below)
-		}
-	case []any:
-		for _, below := range v {
-			mergeTypeAlternatives(below)
-		}
-	}
+	})
 }
 
 // schemaOfAlternatives returns one schema for the alternatives in a schema. It returns nil if two of them have
