@@ -48,9 +48,7 @@ func (s *Supervisor) awaitEndOrStopIdle(key string, sl *sharedInstance) {
 		}
 		if remaining <= 0 {
 			in.logger.Debug("stopped after the idle timeout")
-			ctx, cancel := context.WithTimeout(context.Background(), s.options.StopTimeout)
-			in.stopGracefully(ctx)
-			cancel()
+			s.stopWithinTimeout(in)
 			return
 		}
 		idle.Reset(remaining)
@@ -98,11 +96,14 @@ func (s *Supervisor) retireLocked(key string, sl *sharedInstance) {
 // StopUnwanted retires the instances whose specs are no longer wanted, and stops each when its calls have finished.
 // Later calls start new instances.
 func (s *Supervisor) StopUnwanted(wanted func(*InstanceSpec) bool) {
-	s.retireUnwanted(wanted, func(in *pluginInstance) {
-		ctx, cancel := context.WithTimeout(context.Background(), s.options.StopTimeout)
-		defer cancel()
-		in.stopGracefully(ctx)
-	})
+	s.retireUnwanted(wanted, s.stopWithinTimeout)
+}
+
+// stopWithinTimeout stops a retired instance. Its calls get the stop timeout to finish.
+func (s *Supervisor) stopWithinTimeout(in *pluginInstance) {
+	ctx, cancel := context.WithTimeout(context.Background(), s.options.StopTimeout)
+	defer cancel()
+	in.stopGracefully(ctx)
 }
 
 // cancelGrace is the time for cancelled calls to end by themselves.

@@ -80,11 +80,7 @@ func (s *Supervisor) stopIfIdle(c evictionCandidate) bool {
 	}
 	in.logger.Debug("stopped, because its owner needs another instance")
 	s.retireLocked(c.key, c.sharedInstance)
-	s.stops.Go(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), s.options.StopTimeout)
-		defer cancel()
-		in.stopGracefully(ctx)
-	})
+	s.stops.Go(func() { s.stopWithinTimeout(in) })
 	return true
 }
 

@@ -291,21 +291,3 @@ func (s *Supervisor) awaitInstanceExits() {
 		s.options.Logger.Warn("a plugin process has not ended yet")
 	}
 }
-
-// RunningPIDs returns the process ids of running instances by plugin id.
-func (s *Supervisor) RunningPIDs() map[string][]int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	running := make(map[string][]int)
-	for _, sl := range s.instances {
-		select {
-		case <-sl.started:
-			if sl.instance != nil {
-				id := sl.instance.spec.Manifest.ID
-				running[id] = append(running[id], sl.instance.runner.process.Load().Pid())
-			}
-		default:
-		}
-	}
-	return running
-}
