@@ -132,7 +132,11 @@ func TestAnIdentityIsForItsOwnerAndItsHub(t *testing.T) {
 	mixed := *mine
 	mixed.Seed = theirs.Seed
 	bad := filepath.Join(t.TempDir(), "mixed")
-	if err := identity.Write(bad, &mixed); err != nil {
+	created, err := identity.Create(bad)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := mixed.Keep(created); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := identity.Read(bad); err == nil || !strings.Contains(err.Error(), "another key") {

@@ -63,7 +63,11 @@ func add(t *testing.T, h *hub.Hub, tenant, role, name string, agents ...string) 
 		t.Fatal(err)
 	}
 	file := filepath.Join(t.TempDir(), name+".fleet")
-	if err := identity.Write(file, id); err != nil {
+	created, err := identity.Create(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := id.Keep(created); err != nil {
 		t.Fatal(err)
 	}
 	return file

@@ -126,15 +126,6 @@ func Loopback(host string) bool {
 	return host == "localhost" || err == nil && ip.Unmap().IsLoopback()
 }
 
-// Write writes an identity to a new file that its owner alone can read.
-func Write(file string, id *Identity) error {
-	f, err := Create(file)
-	if err != nil {
-		return err
-	}
-	return id.Keep(f)
-}
-
 // Create makes the new file that an identity will be written to, for its owner alone.
 func Create(file string) (*os.File, error) {
 	return os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)

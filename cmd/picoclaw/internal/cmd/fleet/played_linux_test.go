@@ -82,7 +82,11 @@ func (p *played) identified(t *testing.T, args ...string) (string, *hosttest.Fla
 	if err := os.Remove(file); err != nil {
 		t.Fatal(err)
 	}
-	if err := identity.Write(file, id); err != nil {
+	created, err := identity.Create(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := id.Keep(created); err != nil {
 		t.Fatal(err)
 	}
 	return file, cable
