@@ -155,7 +155,7 @@ func (a *Runtime) newCLIModel(m *config.Model, by cli.ProgramVendor, name string
 // Models with an api_base need no key.
 func (a *Runtime) modelAPIKey(m *config.Model, from modelProvider) (string, error) {
 	if m.Secret != "" {
-		return a.FetchSecret(m.Secret)
+		return session.FetchSecret(a.config, m.Secret)
 	}
 	variable, named := strings.CutPrefix(m.APIKey, "$")
 	if !named && m.APIKey != "" {

@@ -8,12 +8,12 @@ package run
 import (
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/picoclaw/picoclaw/host/session"
+	"github.com/picoclaw/picoclaw/internal/paths"
 	"github.com/picoclaw/picoclaw/isolation"
 	"github.com/picoclaw/picoclaw/sdk/undo"
 )
@@ -82,7 +82,7 @@ func NewPlan(o Options) (*RunPlan, error) {
 	p.variables = presetVariables{policy.WorkspacePath(), preset.hookCommand(o.Supervisor[0])}
 	p.Args = preset.programArguments(o.Program[1:], p.variables)
 	p.Home = isolation.UserEnvDir(policy.HomePath(), programHomeName(o.Program[0], policy.WorkspacePath()))
-	p.ReadOnly = slices.Concat(existingRealPaths(preset.ReadOnly), tools, needs, preset.guidanceFiles(policy.WorkspacePath()))
+	p.ReadOnly = slices.Concat(paths.ExistingReal(preset.ReadOnly), tools, needs, preset.guidanceFiles(policy.WorkspacePath()))
 	p.Hosts = slices.Concat(preset.hostNames(), o.Hosts)
 	if p.Secrets, err = presetAPIKeys(o.Session, preset, policy.HomePath()); err != nil {
 		return nil, err
@@ -92,14 +92,6 @@ func NewPlan(o Options) (*RunPlan, error) {
 		p.Env[secret.Name] = secret.Placeholder
 	}
 	return p, nil
-}
-
-// existingRealPaths returns the paths that exist and contain no symlinks.
-func existingRealPaths(all []string) []string {
-	return slices.DeleteFunc(slices.Clone(all), func(path string) bool {
-		real, err := filepath.EvalSymlinks(path)
-		return err != nil || real != path
-	})
 }
 
 // passedVariables are the person's environment variables that a program on the person's terminal needs.

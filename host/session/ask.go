@@ -140,11 +140,6 @@ type ApprovalQueue interface {
 	WaitForApproval(context.Context, *Session, approvals.Call) (*approvals.Answer, error)
 }
 
-// canAskForApproval reports whether a person can be asked to approve a call: by the client, or while the call waits.
-func (s *Session) canAskForApproval(ctx context.Context) bool {
-	return ApprovalAskerOf(ctx) != nil || s.canWaitForApproval()
-}
-
 // canWaitForApproval reports whether [ApprovalQueue] holds this session's calls if the client can't ask.
 func (s *Session) canWaitForApproval() bool {
 	return s.host.approvals != nil && s.host.approvals.MustHoldCallsOf(s.origin)

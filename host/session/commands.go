@@ -18,7 +18,7 @@ func (s *Session) configureCommandSandbox(settings *exec.CommandSettings, worksp
 	open := s.kernelPaths(true).LimitWorkspaceAccess(workspace)
 	settings.Confine = s.policy.GuardPolicy().Restrict
 	settings.Unwalled = s.guardIsOnlyLayer()
-	settings.ReadOnly, settings.ReadWrite = existingRealPaths(open.ReadOnly), existingRealPaths(open.ReadWrite)
+	settings.ReadOnly, settings.ReadWrite = paths.ExistingReal(open.ReadOnly), paths.ExistingReal(open.ReadWrite)
 	settings.ReadWrite = append(settings.ReadWrite, isolation.UserEnvDir(s.policy.HomePath(), userEnv))
 	in := s.policy.IsolationOptions()
 	if settings.Sandboxed = in.Enabled; in.Enabled {
@@ -98,7 +98,7 @@ func (s *Session) guardPolicy() guard.Policy {
 	p.Exec.Home = isolation.UserEnvDir(s.policy.HomePath(), s.commandHomeID())
 	if iso := s.policy.IsolationOptions(); iso.Enabled {
 		open := s.policy.SandboxKernelPaths()
-		p.Exec.Private, p.Exec.Shared = isolation.PrivateDirs(), existingRealPaths(slices.Concat(open.ReadWrite, open.ReadOnly))
+		p.Exec.Private, p.Exec.Shared = isolation.PrivateDirs(), paths.ExistingReal(slices.Concat(open.ReadWrite, open.ReadOnly))
 		p.Exec.Shared = slices.DeleteFunc(p.Exec.Shared, func(path string) bool { return !paths.WithinAny(p.Exec.Private, path) })
 		for _, exposed := range iso.ExposePaths {
 			p.Exec.Shared = append(p.Exec.Shared, exposed.Target)

@@ -189,15 +189,7 @@ func (s *Session) commandFromArgument(claims []pluginpb.ClaimedArgument, site pl
 
 // areSiblingProperties reports whether two sites are properties of the same object.
 func areSiblingProperties(a, b []string) bool {
-	if len(a) != len(b) || len(a) == 0 {
-		return false
-	}
-	for i := range len(a) - 1 {
-		if a[i] != b[i] {
-			return false
-		}
-	}
-	return true
+	return len(a) == len(b) && len(a) > 0 && slices.Equal(a[:len(a)-1], b[:len(b)-1])
 }
 
 // claimedArgument is the value of a claimed argument, and the object that contains it.

@@ -44,14 +44,6 @@ var logLevels = map[pluginpb.Log_Level]slog.Level{
 	pluginpb.Log_LEVEL_ERROR:   slog.LevelError,
 }
 
-// attributesOfLog returns a message's attributes, nil if they are not valid JSON.
-func attributesOfLog(l *pluginpb.Log) json.RawMessage {
-	if text := l.GetAttributes(); len(text) > 0 && json.Valid(text) {
-		return text
-	}
-	return nil
-}
-
 // newEventTranslator returns a function that converts a plugin's events and passes them to events.
 func newEventTranslator(events func(CallEvent)) func(*pluginpb.CallEvent) {
 	if events == nil {
@@ -68,7 +60,11 @@ func newEventTranslator(events func(CallEvent)) func(*pluginpb.CallEvent) {
 			events(CallEvent{Changed: c.GetUri()})
 		}
 		if l := e.GetLog(); l != nil {
-			events(CallEvent{Log: &LogMessage{Level: logLevels[l.GetLevel()], Message: l.GetMessage(), Attributes: attributesOfLog(l)}})
+			m := &LogMessage{Level: logLevels[l.GetLevel()], Message: l.GetMessage()}
+			if json.Valid(l.GetAttributes()) {
+				m.Attributes = l.GetAttributes()
+			}
+			events(CallEvent{Log: m})
 		}
 	}
 }

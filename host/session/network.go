@@ -279,13 +279,8 @@ func (n *sandboxNetwork) reportConnection(e egress.ConnectionEvent) {
 	}
 	n.mu.Unlock()
 	s := n.session
-	for i, c := range calls {
-		if i == 0 {
-			s = c.session
-		} else if s != c.session {
-			s = n.session // ambiguous with several calls
-			break
-		}
+	if len(calls) > 0 && !slices.ContainsFunc(calls, func(c *networkWatchedCall) bool { return c.session != calls[0].session }) {
+		s = calls[0].session
 	}
 	args := map[string]any{"host": e.Host, "port": int(e.Port), "sent": e.Sent, "received": e.Received}
 	if e.Method != "" {
@@ -346,7 +341,7 @@ func (n *sandboxNetwork) askPersonAboutHost(ctx context.Context, host string, po
 	calls := n.callsNamingHost(host)
 	n.mu.Unlock()
 	for _, c := range calls {
-		if c.session.canAskForApproval(c.ctx) {
+		if ApprovalAskerOf(c.ctx) != nil || c.session.canWaitForApproval() {
 			return c.askPersonAboutHost(ctx, host, port, &n.log)
 		}
 	}

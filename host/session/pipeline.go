@@ -62,7 +62,13 @@ func (s *Session) Call(ctx context.Context, tool string, arguments json.RawMessa
 	defer release()
 	ctx, endTrace := s.traceCall(ctx, c.record)
 	c.ctx, c.work = ctx, stop
-	result := c.logEnd(c.noteArgumentConversions(c.runSteps()))
+	result := c.runSteps()
+	if c.arguments != nil {
+		for _, conversion := range c.arguments.Conversions { // to the schema's form
+			result.addHostNote("[" + conversion + "]")
+		}
+	}
+	result = c.logEnd(result)
 	endTrace(c.record, result)
 	return result
 }
@@ -305,16 +311,6 @@ func (c *call) convertResult() *Result {
 	}
 	result.addMissingGrantHints(c.tool.Plugin, c.refused)
 	s.host.shares.CountOutput(s.account.agent, s.account.limits, result.byteSize())
-	return result
-}
-
-// noteArgumentConversions tells the agent in the result which arguments were converted to the schema's form.
-func (c *call) noteArgumentConversions(result *Result) *Result {
-	if c.arguments != nil {
-		for _, conversion := range c.arguments.Conversions {
-			result.addHostNote("[" + conversion + "]")
-		}
-	}
 	return result
 }
 

@@ -31,14 +31,6 @@ func (h *Host) CheckPluginConfig(id string) error {
 	return nil
 }
 
-// checkPluginSettingsAtStart checks the operator's settings for a plugin that is about to start against its schema.
-func checkPluginSettingsAtStart(m *pluginpb.Manifest, settings json.RawMessage) error {
-	if err := checkSettingsAgainstSchema(m, settings); err != nil {
-		return fmt.Errorf("plugins.%s.config does not fit the plugin's schema: %w", m.ID, err)
-	}
-	return nil
-}
-
 func checkSettingsAgainstSchema(m *pluginpb.Manifest, settings json.RawMessage) error {
 	if len(settings) == 0 {
 		return nil

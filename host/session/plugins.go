@@ -1,10 +1,10 @@
 package session
 
 import (
-	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/picoclaw/picoclaw/host/catalog"
@@ -55,10 +55,7 @@ func (h *Host) lockFileInfo() fs.FileInfo {
 	if h.store == nil {
 		return nil
 	}
-	info, err := os.Stat(h.store.LockFilePath())
-	if err != nil {
-		return nil
-	}
+	info, _ := os.Stat(h.store.LockFilePath())
 	return info
 }
 
@@ -166,14 +163,11 @@ func pluginLoadError(c *catalog.Catalog, id string) error {
 }
 
 func pluginProblemsText(c *catalog.Catalog) string {
-	var all []error
+	var all []string
 	for _, p := range c.Problems() {
-		all = append(all, p.ToError())
+		all = append(all, p.ToError().Error())
 	}
-	if err := errors.Join(all...); err != nil {
-		return err.Error()
-	}
-	return ""
+	return strings.Join(all, "\n")
 }
 
 // PluginStatus describes a plugin for one agent: whether the agent may use it, the plugin's grants and its tools.

@@ -30,21 +30,9 @@ func (s *Session) StartConfinedProgram(p AgentProgram) (*isolation.Process, erro
 	if err != nil {
 		return nil, err
 	}
-	open := s.kernelPaths(true).LimitWorkspaceAccess(p.Workspace)
-	profile := isolation.Profile{
-		Name:      p.Name,
-		ReadOnly:  slices.Concat(existingRealPaths(open.ReadOnly), p.ReadOnly),
-		ReadWrite: slices.Concat(existingRealPaths(open.ReadWrite), p.ReadWrite),
-		Hide:      open.Hidden,
-		Links:     s.policy.PathSymlinks(),
-		Protect:   s.readOnlyProtectedPaths,
-		Exec:      true,
-		Network:   p.Network && len(p.Hosts) == 0,
-		Terminals: true,
-		Confine:   s.policy.GuardPolicy().Restrict,
-		UserEnv:   true,
-		UserEnvID: s.commandHomeID() + "-" + filepath.Base(p.Name),
-	}
+	profile := s.newProfile(p.Name, p.Workspace, true, s.commandHomeID()+"-"+filepath.Base(p.Name))
+	profile.ReadOnly, profile.ReadWrite = append(profile.ReadOnly, p.ReadOnly...), append(profile.ReadWrite, p.ReadWrite...)
+	profile.Network = p.Network && len(p.Hosts) == 0
 	if profile.Confine || s.policy.IsolationOptions().Enabled {
 		profile.Group = cgroupLimits(s.policy.CallLimits().Exec)
 	}

@@ -16,9 +16,6 @@ type quotaOwner struct {
 	limits quota.AgentLimits
 }
 
-// QuotaLedger returns the ledger that counts the agents' use.
-func (h *Host) QuotaLedger() *quota.UsageLedger { return h.shares }
-
 // maxOutputDelay limits the delay of one piece of output when an agent exceeds its output limit. The call's timeout
 // continues during the delay.
 const maxOutputDelay = time.Second

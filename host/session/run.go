@@ -142,27 +142,15 @@ func (r *Result) toError() error {
 // instanceSpecForRun describes the supervisor of a run as an instance of a plugin with the exec grant.
 func (s *Session) instanceSpecForRun(spec ProgramRunSpec) *supervise.InstanceSpec {
 	grants := pluginpb.Grant{Workspace: pluginpb.ReadWriteWorkspace, Exec: true, Network: s.policy.IsolationOptions().Network, Takeback: true}
-	open := s.kernelPaths(true)
 	limits := s.policy.CallLimits().Run
 	limits.Memory = commandMemoryLimit(limits)
 	out := &supervise.InstanceSpec{
 		Manifest: &pluginpb.Manifest{ID: spec.Name},
 		Policy:   &pluginpolicy.Policy{Agent: s.policy.AgentID(), Guard: s.policy.GuardPolicy(), Grants: grants},
-		Profile: isolation.Profile{
-			Name:      spec.Name,
-			ReadOnly:  slices.Concat(existingRealPaths(open.ReadOnly), spec.ReadOnly),
-			ReadWrite: existingRealPaths(open.ReadWrite),
-			Hide:      open.Hidden,
-			Links:     s.policy.PathSymlinks(),
-			Protect:   s.readOnlyProtectedPaths,
-			Exec:      true,
-			Terminals: true,
-			Confine:   s.policy.GuardPolicy().Restrict,
-			UserEnv:   true,
-			UserEnvID: spec.UserEnv,
-			Group:     cgroupLimits(limits),
-		},
+		Profile:  s.newProfile(spec.Name, grants.Workspace, true, spec.UserEnv),
 	}
+	out.Profile.ReadOnly = append(out.Profile.ReadOnly, spec.ReadOnly...)
+	out.Profile.Group = cgroupLimits(limits)
 	settings := &out.Policy.Exec
 	s.configureCommandSandbox(settings, grants.Workspace, spec.UserEnv)
 	settings.ReadOnly = append(settings.ReadOnly, spec.ReadOnly...)

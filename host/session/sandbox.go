@@ -44,8 +44,8 @@ func (s *Session) pluginInstanceSpec(p *catalog.Plugin) (*supervise.InstanceSpec
 	if !given.Enabled {
 		return nil, fmt.Errorf("plugin %s is not enabled for agent %s", p.Manifest.ID, s.policy.AgentID())
 	}
-	if err := checkPluginSettingsAtStart(p.Manifest, given.Config); err != nil {
-		return nil, err
+	if err := checkSettingsAgainstSchema(p.Manifest, given.Config); err != nil {
+		return nil, fmt.Errorf("plugins.%s.config does not fit the plugin's schema: %w", p.Manifest.ID, err)
 	}
 	grants := given.Grants.Intersect(p.Manifest.Grants)
 	policy := &pluginpolicy.Policy{Guard: s.policy.GuardPolicy(), Grants: grants, Config: given.Config}
@@ -86,7 +86,7 @@ func (s *Session) pluginInstanceSpec(p *catalog.Plugin) (*supervise.InstanceSpec
 	if p.Pin != nil {
 		if p.Pin.Data != "" {
 			policy.DataDir = filepath.Join(p.Dir, store.DataDir)
-			data := existingRealPaths([]string{policy.DataDir})
+			data := paths.ExistingReal([]string{policy.DataDir})
 			spec.Profile.ReadOnly = append(spec.Profile.ReadOnly, data...)
 			if len(grants.Programs) > 0 { // programs of the package itself need no grants
 				spec.Profile.Programs = append(resolvePackagePrograms(p.Dir, grants.Programs), data...)
@@ -221,29 +221,35 @@ func createAndGrantDir(spec *supervise.InstanceSpec, dir string) (string, error)
 // sandboxProfile returns the sandbox of a plugin: the paths that the policy opens, limited by the plugin's grants. It
 // does not depend on calls.
 func (s *Session) sandboxProfile(p *catalog.Plugin, g pluginpb.Grant) isolation.Profile {
-	open := s.kernelPaths(g.Exec).LimitWorkspaceAccess(g.Workspace)
-	profile := isolation.Profile{
-		Name:      p.Manifest.ID,
-		ReadOnly:  existingRealPaths(open.ReadOnly),
-		ReadWrite: existingRealPaths(open.ReadWrite),
-		Hide:      open.Hidden,
-		Links:     s.policy.PathSymlinks(),
-		Exec:      g.Exec,
-		Programs:  g.Programs,
-		Network:   g.Network,
-		Terminals: g.Exec,
-		Confine:   s.policy.GuardPolicy().Restrict,
-		UserEnv:   g.Exec,
-		UserEnvID: s.pluginCommandHomeID(p),
-	}
-	if g.Exec {
-		profile.Protect = s.readOnlyProtectedPaths
-	}
+	profile := s.newProfile(p.Manifest.ID, g.Workspace, g.Exec, s.pluginCommandHomeID(p))
+	profile.Programs, profile.Network = g.Programs, g.Network
 	if profile.Confine || s.policy.IsolationOptions().Enabled {
 		profile.Group = cgroupLimits(s.policy.CallLimits().Exec)
 		if g.Exec {
 			profile.Group.Weight = commandWeight
 		}
+	}
+	return profile
+}
+
+// newProfile returns the sandbox of a process with this access to the workspace: none, ro or rw. exec says that the
+// process runs commands. They have the HOME directory that userEnv names.
+func (s *Session) newProfile(name, workspace string, exec bool, userEnv string) isolation.Profile {
+	open := s.kernelPaths(exec).LimitWorkspaceAccess(workspace)
+	profile := isolation.Profile{
+		Name:      name,
+		ReadOnly:  paths.ExistingReal(open.ReadOnly),
+		ReadWrite: paths.ExistingReal(open.ReadWrite),
+		Hide:      open.Hidden,
+		Links:     s.policy.PathSymlinks(),
+		Exec:      exec,
+		Terminals: exec,
+		Confine:   s.policy.GuardPolicy().Restrict,
+		UserEnv:   exec,
+		UserEnvID: userEnv,
+	}
+	if exec {
+		profile.Protect = s.readOnlyProtectedPaths
 	}
 	return profile
 }
@@ -268,15 +274,6 @@ func (s *Session) kernelPaths(exec bool) policy.KernelLayerPaths {
 		return s.policy.SandboxKernelPaths()
 	}
 	return s.policy.KernelPaths()
-}
-
-// existingRealPaths returns the paths that exist and contain no symlinks. A whitelist may serve several machines, so paths
-// may be missing. Whitelists match resolved paths only, so a path through a symlink never matches.
-func existingRealPaths(paths []string) []string {
-	return slices.DeleteFunc(paths, func(path string) bool {
-		real, err := filepath.EvalSymlinks(path)
-		return err != nil || real != path
-	})
 }
 
 // pluginEnvironment returns the environment of a plugin process: the host's variables that its grants name. With exec,

@@ -38,10 +38,8 @@ func fetchGrantedSecrets(all map[string]config.Secret, granted []string) ([]egre
 	return out, nil
 }
 
-// FetchSecret returns an operator's secret for the host's own use. It never reaches agents or sandboxes.
-func (h *Host) FetchSecret(name string) (string, error) { return FetchSecret(h.config, name) }
-
-// FetchSecret reads the value of an operator's secret from its source: a variable, a file or a program.
+// FetchSecret reads the value of an operator's secret from its source, a variable, a file or a program, for the host's
+// own use. It never reaches agents or sandboxes.
 func FetchSecret(cfg *config.Config, name string) (string, error) {
 	s, ok := cfg.Secrets()[name]
 	if !ok {

@@ -110,9 +110,6 @@ func (h *Host) newSession(p *policy.Policy, origin Origin) (*Session, error) {
 // ID returns the session's id in the audit log.
 func (s *Session) ID() string { return s.id }
 
-// Origin returns the kind of caller that opened the session.
-func (s *Session) Origin() Origin { return s.origin }
-
 // Policy returns the agent's policy.
 func (s *Session) Policy() *policy.Policy { return s.policy }
 

@@ -18,7 +18,6 @@ import (
 type withdrawnTools struct {
 	mu    sync.Mutex
 	tools map[string]bool // by plugin digest and tool name
-	count int
 }
 
 func withdrawnToolKey(t *catalog.Tool) string {
@@ -35,10 +34,7 @@ func (w *withdrawnTools) addTool(t *catalog.Tool) {
 	if w.tools == nil {
 		w.tools = map[string]bool{}
 	}
-	if key := withdrawnToolKey(t); !w.tools[key] {
-		w.tools[key] = true
-		w.count++
-	}
+	w.tools[withdrawnToolKey(t)] = true
 }
 
 func (w *withdrawnTools) hasTool(t *catalog.Tool) bool {
@@ -51,7 +47,7 @@ func (w *withdrawnTools) hasTool(t *catalog.Tool) bool {
 func (w *withdrawnTools) addedCount() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.count
+	return len(w.tools)
 }
 
 // ToolWithdrawal is a stored note that a plugin withdrew a tool. Plugins can't remove it.

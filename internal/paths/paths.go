@@ -175,3 +175,12 @@ func RelativeWithin(dir, path string) (name string, ok bool) {
 	}
 	return name, true
 }
+
+// ExistingReal returns the paths that exist and contain no symlinks. A whitelist may serve several machines, so paths may
+// be missing. Whitelists match resolved paths only, so a path through a symlink never matches.
+func ExistingReal(all []string) []string {
+	return slices.DeleteFunc(slices.Clone(all), func(path string) bool {
+		real, err := filepath.EvalSymlinks(path)
+		return err != nil || real != path
+	})
+}
