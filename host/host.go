@@ -28,7 +28,6 @@ import (
 // Options configure a [Runtime].
 type Options struct {
 	Config     *config.Config
-	PluginDir  string // as [session.HostOptions] has it
 	SelfTest   []string
 	Logger     hclog.Logger
 	Version    string
@@ -70,7 +69,7 @@ func OpenRuntime(o Options) (*Runtime, error) {
 	if a.hooks, err = NewHooks(o.Config, o.Logger); err != nil {
 		return nil, err
 	}
-	forHost := session.HostOptions{Config: o.Config, PluginDir: o.PluginDir, Logger: o.Logger, SelfTest: o.SelfTest,
+	forHost := session.HostOptions{Config: o.Config, Logger: o.Logger, SelfTest: o.SelfTest,
 		OnCallEnd: o.Observe, QuotaLedger: o.Shares, Witness: o.Witness}
 	if a.hooks != nil {
 		forHost.Hooks = a.hooks

@@ -146,7 +146,8 @@ func (a *Agent) beginTurn(ctx context.Context, observe func(TurnEvent)) (t *turn
 	ctx = context.WithValue(ctx, turnContextKey{}, t)
 	free := func() {}
 	if limit := a.settings.Budget.Time; limit > 0 {
-		ctx, free = context.WithTimeoutCause(ctx, limit, timeBudgetError(limit))
+		ctx, free = context.WithTimeoutCause(ctx, limit, &BudgetExceededError{"minutes", timeSetting,
+			fmt.Sprintf("the turn has reached its time limit of %s", limit)})
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	t.ctx = ctx

@@ -45,15 +45,6 @@ const (
 	iterationsSetting = "agents.defaults.max_tool_iterations"
 )
 
-func timeBudgetError(limit time.Duration) *BudgetExceededError {
-	return &BudgetExceededError{"minutes", timeSetting, fmt.Sprintf("the turn has reached its time limit of %s", limit)}
-}
-
-func iterationsBudgetError(limit int) *BudgetExceededError {
-	return &BudgetExceededError{"iterations", iterationsSetting,
-		fmt.Sprintf("the turn has reached its limit of %d requests to the model", limit)}
-}
-
 // usageMeter counts the usage of a turn, including its subagents.
 type usageMeter struct {
 	outer  *usageMeter // meter of the outer turn; may be nil

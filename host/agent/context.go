@@ -74,11 +74,6 @@ func (t *turn) fitContext(r ModelRequest) (bool, error) {
 	return t.cutContextToSize((limit - overheadBytes(r)) / 2)
 }
 
-// halveContext removes about half of the conversation, and reports whether it removed messages.
-func (t *turn) halveContext(r ModelRequest) (bool, error) {
-	return t.cutContextToSize(messageBytes(r.Messages) / 2)
-}
-
 // cutContextToSize shortens the conversation to about that many bytes, and reports whether it did. It cuts between
 // turns or, if necessary, between two requests of this turn, and never between a call and its result.
 func (t *turn) cutContextToSize(bytes int) (bool, error) {
@@ -117,7 +112,7 @@ func (t *turn) replaceWithSummary(at int) error {
 		notice = fmt.Sprintf("%s were left out: they could not be summarised: %v", about, err)
 		text = "What was said before is not shown any more, and there is no summary of it."
 	}
-	if task := t.task; task != "" && !hasUserMessage(rest, task) {
+	if task := t.task; task != "" && !slices.ContainsFunc(rest, func(m Message) bool { return m.Role == User && m.Text == task }) {
 		text += "\n\nWhat you are working on, in the user's words:\n\n" + shortenText(task, maxTaskBytes)
 	}
 	if err := t.transcript.ReplaceOlderMessages(len(rest), Message{Role: User, Text: text}, notice); err != nil {
@@ -125,10 +120,6 @@ func (t *turn) replaceWithSummary(at int) error {
 	}
 	t.emitNotice(ContextNotice, "%s", notice)
 	return nil
-}
-
-func hasUserMessage(messages []Message, text string) bool {
-	return slices.ContainsFunc(messages, func(m Message) bool { return m.Role == User && m.Text == text })
 }
 
 // Limits of the messages to summarise, and of the task text repeated next to the summary.

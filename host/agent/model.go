@@ -14,7 +14,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"net/http"
 	"strconv"
 	"strings"
 	"time"
@@ -179,8 +178,7 @@ type ModelEndpoint struct {
 	Key     string            // empty if the server needs none
 	Headers map[string]string // extra headers
 	// Body is merged into each request, for example "reasoning_effort": "low". Nil values remove fields.
-	Body   map[string]any
-	Client *http.Client // nil for the default; redirects are not followed
+	Body map[string]any
 }
 
 // ModelError means that a model returned no reply.
@@ -189,13 +187,9 @@ type ModelError struct {
 	Status     int           // HTTP status; 0 without a complete answer
 	RetryAfter time.Duration // requested by the provider; 0 for none
 	TooLong    bool          // the conversation exceeds the model's context window
-	Err        error         // cause; may be nil
 }
 
 func (e *ModelError) Error() string { return e.Message }
-
-// Unwrap returns the cause.
-func (e *ModelError) Unwrap() error { return e.Err }
 
 // IsTemporary reports whether a retry may succeed, as after a rate limit, a server error, or a broken connection.
 func (e *ModelError) IsTemporary() bool {
@@ -209,12 +203,6 @@ func retryDelay(err error) (wait time.Duration, again bool) {
 		return 0, false
 	}
 	return failed.RetryAfter, true
-}
-
-// isContextTooLong reports whether a model refused the conversation as too long.
-func isContextTooLong(err error) bool {
-	var failed *ModelError
-	return errors.As(err, &failed) && failed.TooLong
 }
 
 // EventKind is the kind of a [TurnEvent].

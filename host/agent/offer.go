@@ -56,14 +56,6 @@ func (o *offeredTools) nameForModel(full string) string {
 	return name
 }
 
-// nameForHost returns the host's name of a tool that the model called. The host reports unknown names.
-func (o *offeredTools) nameForHost(name string) string {
-	if full, ok := o.hostNames[name]; ok {
-		return full
-	}
-	return name
-}
-
 // markAsData encloses a tool's output in unpredictable marks, so that the output can't imitate instructions.
 func markAsData(tool, text string) string {
 	mark := "data-" + strings.ToLower(rand.Text()[:16])

@@ -1,8 +1,10 @@
 package agent
 
 import (
+	"cmp"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -22,7 +24,7 @@ func (t *turn) runLoop(text string) error {
 		return err
 	}
 	t.task = text
-	if err := t.appendMessage(Message{Role: User, Text: text}, nil); err != nil {
+	if err := t.transcript.AppendMessage(Message{Role: User, Text: text}, nil); err != nil {
 		return err
 	}
 	for {
@@ -41,7 +43,7 @@ func (t *turn) runLoop(text string) error {
 			t.emitNotice(LengthNotice, "the model's answer was cut off: it may have %d tokens (agents.defaults.max_tokens)",
 				t.settings.MaxTokens)
 		}
-		if err := t.appendMessage(reply.Message, &reply.Usage); err != nil {
+		if err := t.transcript.AppendMessage(reply.Message, &reply.Usage); err != nil {
 			return err
 		}
 		if len(reply.Message.Calls) == 0 {
@@ -65,7 +67,8 @@ func (t *turn) checkTurnLimits() error {
 		return err
 	}
 	if limit := t.settings.MaxIterations; limit > 0 && t.outcome.Iterations >= limit {
-		return iterationsBudgetError(limit)
+		return &BudgetExceededError{"iterations", iterationsSetting,
+			fmt.Sprintf("the turn has reached its limit of %d requests to the model", limit)}
 	}
 	return nil
 }
@@ -75,16 +78,11 @@ func (t *turn) appendInboxMessages() error {
 	for _, text := range t.inbox() {
 		first, _, _ := strings.Cut(text, "\n")
 		t.emitNotice(ChildNotice, "%s", first)
-		if err := t.appendMessage(Message{Role: User, Text: text}, nil); err != nil {
+		if err := t.transcript.AppendMessage(Message{Role: User, Text: text}, nil); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// appendMessage adds a message to the conversation.
-func (t *turn) appendMessage(m Message, used *TokenUsage) error {
-	return t.transcript.AppendMessage(m, used)
 }
 
 // buildRequest returns the next request to the model.
@@ -125,10 +123,10 @@ func (t *turn) askModel() (*ModelReply, error) {
 			reply.Message.Calls = normalizeCalls(reply.Message.Calls)
 			return reply, nil
 		}
-		if cut || !isContextTooLong(err) || t.acted.Load() {
+		if failed, ok := errors.AsType[*ModelError](err); cut || !ok || !failed.TooLong || t.acted.Load() {
 			return nil, err
 		}
-		if done, cutErr := t.halveContext(r); cutErr != nil || !done {
+		if done, cutErr := t.cutContextToSize(messageBytes(r.Messages) / 2); cutErr != nil || !done {
 			return nil, err
 		}
 	}
@@ -207,7 +205,7 @@ func (t *turn) makeCalls(all []ToolCall) error {
 		} else {
 			m.Text, m.Failed = t.makeCall(c)
 		}
-		if err := t.appendMessage(m, nil); err != nil {
+		if err := t.transcript.AppendMessage(m, nil); err != nil {
 			return err
 		}
 	}
@@ -216,7 +214,7 @@ func (t *turn) makeCalls(all []ToolCall) error {
 
 // makeCall makes a call, and returns its result as text for the model.
 func (t *turn) makeCall(c ToolCall) (text string, failed bool) {
-	c.Tool = t.toolNames.nameForHost(c.Tool)
+	c.Tool = cmp.Or(t.toolNames.hostNames[c.Tool], c.Tool) // the host reports unknown names
 	t.emitEvent(TurnEvent{Kind: CallEvent, Call: &c})
 	result := t.tools.Call(session.WithRequest(t.ctx, session.RequestInfo{CallID: c.ID}), c.Tool, c.Arguments, func(e session.CallEvent) {
 		t.emitEvent(TurnEvent{Kind: OutputEvent, Call: &c, Output: &e})

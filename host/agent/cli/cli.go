@@ -29,6 +29,7 @@ import (
 	"github.com/picoclaw/picoclaw/host/session"
 	"github.com/picoclaw/picoclaw/internal/stdio"
 	"github.com/picoclaw/picoclaw/isolation"
+	sdkexec "github.com/picoclaw/picoclaw/sdk/exec"
 )
 
 // Options configure a [ProgramModel].
@@ -234,7 +235,7 @@ func (c *ProgramModel) confinedProgram(args []string) session.AgentProgram {
 	}
 	p.Command = &exec.Cmd{
 		Path: c.program.argv[0], Args: slices.Concat(c.program.argv, args), Dir: string(filepath.Separator),
-		Env: programEnvironment(env, p.ReadOnly),
+		Env: sdkexec.BuildEnvironment(nil, env, p.ReadOnly),
 	}
 	return p
 }

@@ -14,7 +14,6 @@ import (
 	"strings"
 
 	"github.com/picoclaw/picoclaw/host/agent"
-	"github.com/picoclaw/picoclaw/sdk/exec"
 )
 
 // ProgramVendor identifies a supported program by the prefix of model names such as "claude-cli/sonnet".
@@ -68,11 +67,6 @@ func (m *programAdapter) apiHosts(base string) ([]string, error) {
 		return nil, errors.New("its base URL is not one of http or https")
 	}
 	return []string{u.Host}, nil
-}
-
-// programEnvironment returns the complete environment of a program.
-func programEnvironment(own map[string]string, paths []string) []string {
-	return exec.BuildEnvironment(nil, own, paths)
 }
 
 // installedProgram is an installed program: the command to start it and the files that it needs.

@@ -46,9 +46,6 @@ func NewModelClient(protocol string, at agent.ModelEndpoint, header map[string]s
 			s.header.Set(name, value)
 		}
 	}
-	if at.Client != nil {
-		*s.client = *at.Client
-	}
 	// Go would send custom headers with a key to the target of a redirect.
 	s.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	s.secrets = append(slices.Collect(maps.Values(at.Headers)), at.Key)
