@@ -17,7 +17,9 @@ func (p *Proxy) serveProxyRequest(w http.ResponseWriter, r *http.Request) {
 	case r.Method == http.MethodConnect:
 		p.serveConnectRequest(w, r)
 	case r.URL.Scheme == "http" && r.URL.Host != "":
-		p.servePlainHTTP(w, r)
+		if t, d, ok := p.admitRequest(w, r, 80); ok {
+			p.forwardRequest(w, r, t, d, "http")
+		}
 	default:
 		http.Error(w, "network: this is a proxy; send CONNECT, or a request for an http:// URL", http.StatusBadRequest)
 	}

@@ -20,6 +20,7 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"net/netip"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -172,31 +173,13 @@ func (p *Proxy) newHTTPServer(h http.Handler) *http.Server {
 
 // TerminatesAnyTLS reports whether the proxy terminates the TLS of any host. The sandbox must then trust its authority.
 func (p *Proxy) TerminatesAnyTLS() bool {
-	for _, r := range *p.Policy.parts.Load() {
-		if len(r.methods) > 0 {
-			return true
-		}
-	}
-	return len(p.secrets) > 0
+	return len(p.secrets) > 0 ||
+		slices.ContainsFunc(*p.Policy.parts.Load(), func(r *compiledRules) bool { return len(r.methods) > 0 })
 }
 
 func (p *Proxy) terminatesTLS(t target) bool {
-	for _, r := range *p.Policy.parts.Load() {
-		if r.methodEntryFor(t) != nil {
-			return true
-		}
-	}
-	return p.hasSecretForTarget(t)
-}
-
-// hasSecretForTarget reports whether requests to a target get a secret.
-func (p *Proxy) hasSecretForTarget(t target) bool {
-	for i := range p.secrets {
-		if p.secrets[i].appliesToTarget(t) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(*p.Policy.parts.Load(), func(r *compiledRules) bool { return r.methodEntryFor(t) != nil }) ||
+		slices.ContainsFunc(p.secrets, func(s compiledSecret) bool { return s.appliesToTarget(t) })
 }
 
 // StartServing starts serving the listeners in the background. Close closes them.

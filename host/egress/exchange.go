@@ -122,23 +122,6 @@ func (b *countingBody) Read(into []byte) (int, error) {
 // Close closes the underlying body.
 func (b *countingBody) Close() error { return b.body.Close() }
 
-// limitedBodyReader reads a body of known length, and then returns EOF without another read. The transport would make
-// that read after the HTTP/1 server has closed the body, see it fail, and cut off the response.
-type limitedBodyReader struct {
-	from io.Reader
-	left int64
-}
-
-// Read reads at most the remaining bytes of the body.
-func (e *limitedBodyReader) Read(into []byte) (int, error) {
-	if e.left == 0 {
-		return 0, io.EOF
-	}
-	n, err := e.from.Read(into[:min(int64(len(into)), e.left)])
-	e.left -= int64(n)
-	return n, err
-}
-
 // upgradedConn is a connection to a server that was upgraded from HTTP, for example to WebSocket.
 type upgradedConn struct {
 	*countingBody
@@ -175,13 +158,6 @@ func (w redactingResponseWriter) WriteHeader(status int) {
 
 // Unwrap returns the underlying writer for http.ResponseController.
 func (w redactingResponseWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
-
-// servePlainHTTP forwards a proxy client's request for an http URL.
-func (p *Proxy) servePlainHTTP(w http.ResponseWriter, r *http.Request) {
-	if t, d, ok := p.admitRequest(w, r, 80); ok {
-		p.forwardRequest(w, r, t, d, "http")
-	}
-}
 
 // serveTargetRequest forwards a request on a connection to one target. It refuses a request for another host.
 func (p *Proxy) serveTargetRequest(w http.ResponseWriter, r *http.Request) {
@@ -233,7 +209,9 @@ func (p *Proxy) forwardRequest(w http.ResponseWriter, r *http.Request, t target,
 	if r.ContentLength != 0 {
 		in := &countingBody{body: r.Body, reader: r.Body, count: &x.sent}
 		if r.ContentLength > 0 {
-			in.reader = &limitedBodyReader{r.Body, r.ContentLength}
+			// It returns EOF without another read of the body. The transport would make that read after the HTTP/1 server
+			// has closed the body, see it fail, and cut off the response.
+			in.reader = io.LimitReader(r.Body, r.ContentLength)
 		}
 		r.Body = in
 	}

@@ -149,10 +149,7 @@ func parsePort(text string) (uint16, error) {
 // looksLikeIPv4 reports whether programs may parse a name as an IPv4 address, because its last label is a number.
 func looksLikeIPv4(name string) bool {
 	last := name[strings.LastIndexByte(name, '.')+1:]
-	if strings.HasPrefix(last, "0x") {
-		return true
-	}
-	return last != "" && strings.Trim(last, "0123456789") == ""
+	return strings.HasPrefix(last, "0x") || last != "" && strings.Trim(last, "0123456789") == ""
 }
 
 // checkHostName returns an error if a lower-case ASCII name is no valid host name.
