@@ -39,7 +39,7 @@ func withClientQuestions(ctx context.Context, req *mcp.CallToolRequest, ask askF
 		ctx = session.WithApprovalAsker(ctx, func(ctx context.Context, asked session.ApprovalQuestion) bool {
 			responses, err := ask(ctx, mcp.InputRequestMap{allowField: newApprovalForm(asked)})
 			result, ok := responses[allowField].(*mcp.ElicitResult)
-			return err == nil && ok && isCallAllowed(result)
+			return err == nil && ok && result.Action == "accept" && result.Content[allowField] == true
 		})
 	}
 	return session.WithElicitor(ctx, func(ctx context.Context, forms []session.ElicitationForm) ([]session.FormAnswer, error) {
@@ -189,18 +189,10 @@ func checkAndCompleteForm(form *mcp.ElicitParams, result *mcp.ElicitResult) erro
 	return resolved.ApplyDefaults(&result.Content)
 }
 
-// isCallAllowed reports whether the user allowed the call in the approval form.
-func isCallAllowed(r *mcp.ElicitResult) bool {
-	return r.Action == "accept" && r.Content[allowField] == true
-}
-
 // clientSupportsForms reports whether a call's client can show a form to the user.
 func clientSupportsForms(req *mcp.CallToolRequest) bool {
 	c := req.ClientCapabilities() // stateless versions have them in each request
-	if c == nil || c.Elicitation == nil {
-		return false
-	}
-	return c.Elicitation.Form != nil || c.Elicitation.URL == nil
+	return c != nil && c.Elicitation != nil && (c.Elicitation.Form != nil || c.Elicitation.URL == nil)
 }
 
 // newApprovalForm returns the form for an approval question. It escapes the agent's text, so that the text can't look

@@ -25,10 +25,6 @@ type clientState struct {
 	cancel context.CancelFunc
 }
 
-func newClientSet(s toolProvider) *clientSet {
-	return &clientSet{session: s, all: make(map[*mcp.ServerSession]*clientState)}
-}
-
 // getOrCreateClientState returns the state of a client. It creates a missing state, and removes it when the client's session
 // ends.
 func (c *clientSet) getOrCreateClientState(s *mcp.ServerSession) *clientState {
@@ -58,11 +54,6 @@ func (c *clientState) addListedTools(names []string) bool {
 		more = more || !was
 	}
 	return more
-}
-
-func (c *clientState) isToolListed(name string) bool {
-	_, ok := c.listed.Load(name)
-	return ok
 }
 
 // unlistTools removes tools from the lists of all clients. They are deferred again if a plugin offers them again.

@@ -195,14 +195,6 @@ func findResource(s toolProvider, uri string) (session.ResourceOrPrompt, bool) {
 	return session.ResourceOrPrompt{}, false
 }
 
-// checkSubscription returns an error if the agent may not read the resource to subscribe to.
-func checkSubscription(s toolProvider, uri string) error {
-	if _, ok := findResource(s, uri); !ok {
-		return mcp.ResourceNotFoundError(uri)
-	}
-	return nil
-}
-
 // notifyResourceChanged notifies subscribers that a resource of the called tool's plugin has changed.
 func (ts *toolset) notifyResourceChanged(ctx context.Context, t session.Tool, uri string) {
 	if f, ok := findResource(ts.session, uri); ok && f.Plugin == t.Plugin {

@@ -161,18 +161,12 @@ func textContainsValue(value jsontext.Value, text string) bool {
 		return err == nil && (len(plain) == 0 || strings.Contains(text, string(plain)))
 	case '[':
 		var list []any
-		return json.Unmarshal(value, &list) != nil || !slices.ContainsFunc(list, isScalar)
+		return json.Unmarshal(value, &list) != nil || !slices.ContainsFunc(list, func(element any) bool {
+			_, isObject := element.(map[string]any)
+			_, isList := element.([]any)
+			return !isObject && !isList
+		})
 	default:
 		return false
-	}
-}
-
-// isScalar reports whether a list element is neither an object nor a list.
-func isScalar(v any) bool {
-	switch v.(type) {
-	case map[string]any, []any:
-		return false
-	default:
-		return true
 	}
 }

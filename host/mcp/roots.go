@@ -18,7 +18,6 @@ import (
 	"github.com/picoclaw/picoclaw/host/policy"
 	"github.com/picoclaw/picoclaw/host/session"
 	"github.com/picoclaw/picoclaw/internal/paths"
-	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
 // rootsTimeout is the time for a client to list its roots.
@@ -29,15 +28,12 @@ const rootsTimeout = 10 * time.Second
 type clientRoots struct {
 	unnarrowed toolProvider
 
-	changes atomic.Int64 // counts roots/list_changed notifications
+	changes atomic.Int64 // counts roots/list_changed notifications; the call after one asks for the roots again
 
 	mu       sync.Mutex   // held during roots/list
 	narrowed toolProvider // nil before the first roots/list
 	listed   int64        // value of changes at the last roots/list
 }
-
-// markRootsChanged makes the next call ask the client for its roots again.
-func (r *clientRoots) markRootsChanged() { r.changes.Add(1) }
 
 // narrowedSession returns the session for a client's calls, restricted to the client's roots. It asks for the roots at
 // the first call, so that clients that only list tools need not wait.
@@ -72,12 +68,6 @@ func (r *clientRoots) narrowedSession(ctx context.Context, client *mcp.ServerSes
 	return narrowed, nil
 }
 
-// unknownRootsResult returns the result of a call that failed because the client did not list its roots.
-func unknownRootsResult(err error) *session.Result {
-	return &session.Result{Err: &session.Error{Code: pluginpb.CodeUnavailable, Message: err.Error(),
-		Hint: "the client must name existing directories or none"}}
-}
-
 // clientSupportsRoots reports whether the server can ask a client for roots. The newest protocol version has no roots.
 func clientSupportsRoots(client *mcp.ServerSession) bool {
 	p := client.InitializeParams()
@@ -108,9 +98,12 @@ func narrowToRoots(s localSession, listed []*mcp.Root) (toolProvider, error) {
 	if len(inside) == 1 {
 		child.Workspace = inside[0]
 	}
-	narrower, err := spawnNarrowSession(s, child)
-	if err != nil || len(allowed.Paths) > 0 { // the operator's paths may be the reason for a refusal
-		return narrower, err
+	narrower, err := s.SpawnSession(session.MCP, child)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(allowed.Paths) > 0: // the operator's paths may be the reason for a refusal
+		return narrower, nil
 	}
 	return rootNarrowedSession{narrower}, nil
 }
@@ -131,15 +124,6 @@ func (r rootNarrowedSession) Call(
 			"or have the client name another directory"
 	}
 	return result
-}
-
-// spawnNarrowSession returns a child session with a narrower policy.
-func spawnNarrowSession(s localSession, child policy.PathRestriction) (toolProvider, error) {
-	narrower, err := s.SpawnSession(session.MCP, child)
-	if err != nil {
-		return nil, err
-	}
-	return narrower, nil
 }
 
 // localDirectoryOfURI returns the local directory of a root's file URI, with symlinks resolved.

@@ -161,7 +161,8 @@ func (ts *toolset) hideUnlistedTools(req mcp.Request, tools []*mcp.Tool) []*mcp.
 	shown := []*mcp.Tool{}
 	for _, tool := range tools {
 		known := ts.listed[tool.Name]
-		if known == nil || !known.tool.Deferred || client.isToolListed(tool.Name) {
+		_, found := client.listed.Load(tool.Name)
+		if known == nil || !known.tool.Deferred || found {
 			shown = append(shown, tool)
 		}
 	}

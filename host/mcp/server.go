@@ -53,17 +53,22 @@ type Server struct {
 
 // NewServer returns a server for a session's tools. Clients pass instructions to the model.
 func NewServer(s toolProvider, version, instructions string) *Server {
-	all := newClientSet(s)
+	all := &clientSet{session: s, all: make(map[*mcp.ServerSession]*clientState)}
 	server := mcp.NewServer(&mcp.Implementation{Name: "picoclaw", Title: "picoclaw", Version: version}, &mcp.ServerOptions{
 		Instructions: instructions,
 		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{ListChanged: true}},
 		CompletionHandler: func(_ context.Context, req *mcp.CompleteRequest) (*mcp.CompleteResult, error) {
 			return completeArgument(s, req)
 		},
-		SubscribeHandler:   func(_ context.Context, req *mcp.SubscribeRequest) error { return checkSubscription(s, req.Params.URI) },
+		SubscribeHandler: func(_ context.Context, req *mcp.SubscribeRequest) error {
+			if _, ok := findResource(s, req.Params.URI); !ok {
+				return mcp.ResourceNotFoundError(req.Params.URI)
+			}
+			return nil
+		},
 		UnsubscribeHandler: func(context.Context, *mcp.UnsubscribeRequest) error { return nil },
 		RootsListChangedHandler: func(_ context.Context, req *mcp.RootsListChangedRequest) {
-			all.getOrCreateClientState(req.Session).roots.markRootsChanged()
+			all.getOrCreateClientState(req.Session).roots.changes.Add(1)
 		},
 		// Tool lists depend on the client's searches, so shared caches must not store them.
 		SetCacheable: func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) { c.CacheScope = "private" },

@@ -120,7 +120,8 @@ func (ts *toolset) callForClient(ctx context.Context, t session.Tool, req *mcp.C
 	defer cancel()
 	s, err := client.roots.narrowedSession(ctx, req.Session)
 	if err != nil {
-		return &callOutcome{result: unknownRootsResult(err)}, nil
+		return &callOutcome{result: &session.Result{Err: &session.Error{Code: pluginpb.CodeUnavailable, Message: err.Error(),
+			Hint: "the client must name existing directories or none"}}}, nil
 	}
 	if callProtocolVersion(req) >= statelessSince {
 		if hasSingleCallSession(req) {
