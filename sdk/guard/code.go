@@ -29,6 +29,11 @@ func (a *commandAnalysis) checkCode(c *shell.SimpleCommand, language, text strin
 	}
 }
 
+// codeAccess maps file effects of code to kinds of access.
+var codeAccess = map[inline.EffectKind]AccessKind{
+	inline.Read: Read, inline.Write: Write, inline.List: List, inline.Delete: Delete,
+}
+
 // checkCodeEffect checks one effect of code: a started command or a file access.
 func (a *commandAnalysis) checkCodeEffect(c *shell.SimpleCommand, language string, e inline.CodeEffect) {
 	argv := shell.ArgumentTexts(c.Argv)
@@ -51,25 +56,15 @@ func (a *commandAnalysis) checkCodeEffect(c *shell.SimpleCommand, language strin
 			c.InterpretCode(e.Text, nil)
 		}
 	case inline.Argv:
-		fields := make([]shell.Argument, len(e.Argv))
-		for i, word := range e.Argv {
-			fields[i] = shell.Argument{Text: word}
-		}
 		stdin := shell.StreamContent{}
 		if e.Input != "" {
 			stdin = shell.TextStream(e.Input)
 		}
-		c.InterpretStartedCommandWithStdin(language, fields, stdin)
+		c.InterpretStartedCommandWithStdin(language, shell.PlainArguments(e.Argv...), stdin)
 	case inline.Computed:
 		a.addComputedFinding(&c.CommandLocation, "exec.dynamic", reasonDangerous, e.Text+" that is only known when it runs", saferPlain, nil)
-	case inline.Read:
-		a.checkPath(&c.CommandLocation, Read, a.expandTilde(c, e.Text), false, argv)
-	case inline.Write:
-		a.checkPath(&c.CommandLocation, Write, a.expandTilde(c, e.Text), false, argv)
-	case inline.List:
-		a.checkPath(&c.CommandLocation, List, a.expandTilde(c, e.Text), false, argv)
-	case inline.Delete:
-		a.checkPath(&c.CommandLocation, Delete, a.expandTilde(c, e.Text), false, argv)
+	case inline.Read, inline.Write, inline.List, inline.Delete:
+		a.checkPath(&c.CommandLocation, codeAccess[e.Kind], a.expandTilde(c, e.Text), false, argv)
 	case inline.ForkBomb:
 		a.addUnliftableFinding(c, "exec.fork-bomb", "the code multiplies without end: "+e.Text)
 	case inline.Remote:

@@ -113,11 +113,8 @@ func (a *commandAnalysis) checkDangerousVariable(c *shell.SimpleCommand, how var
 		if strings.Contains(strings.ToUpper(name), "NODE") {
 			program = "node"
 		}
-		argv := []shell.Argument{{Text: program}}
-		for word := range strings.FieldsSeq(value) {
-			argv = append(argv, shell.Argument{Text: word})
-		}
-		c.InterpretStartedCommandWithStdin(program, append(argv, shell.Argument{Text: "--version"}), shell.StreamContent{})
+		argv := shell.PlainArguments(slices.Concat([]string{program}, strings.Fields(value), []string{"--version"})...)
+		c.InterpretStartedCommandWithStdin(program, argv, shell.StreamContent{})
 	}
 }
 

@@ -51,8 +51,9 @@ func NewGuard(p Policy) (*Guard, error) {
 	); err != nil {
 		return nil, err
 	}
-	if g.inside, err = protect.CompileRules(real, protect.PathLists{Deny: p.WorkspaceDeny, Ask: p.WorkspaceAsk},
-		g.allowsOutsideChange); err != nil {
+	mayChangeOutside := func(path string) bool { return !g.policy.Restrict || g.isWhitelisted(Write, path) }
+	g.inside, err = protect.CompileRules(real, protect.PathLists{Deny: p.WorkspaceDeny, Ask: p.WorkspaceAsk}, mayChangeOutside)
+	if err != nil {
 		return nil, fmt.Errorf("workspace.protect: %w", err)
 	}
 	switch p.Exec.Profile {

@@ -148,11 +148,6 @@ func (g *Guard) decideResolvedTarget(k *commandPathCache, a AccessKind, clean, t
 	return Decision{Verdict: Allow, Path: target}
 }
 
-// allowsOutsideChange reports whether the policy allows changing a file outside the workspace.
-func (g *Guard) allowsOutsideChange(path string) bool {
-	return !g.policy.Restrict || g.isWhitelisted(Write, path)
-}
-
 // decideProtectedChange decides on a change of a protected path. The workspace checks files that are protected by
 // content, and the command monitor checks directories.
 func (g *Guard) decideProtectedChange(k *commandPathCache, a AccessKind, target string) Decision {

@@ -66,7 +66,7 @@ func (a *commandAnalysis) addRuleFinding(c *shell.SimpleCommand, rule *Rule, nam
 
 // formatCommand returns a simple command for messages: in canonical form, or as source text if parts are unknown.
 func formatCommand(c *shell.SimpleCommand, argv []string) string {
-	if source := c.SourceText(); len(c.Argv) > 0 && shell.HasUnknown(strings.Join(argv, " ")) && !strings.Contains(source,
+	if source := c.SourceText; len(c.Argv) > 0 && shell.HasUnknown(strings.Join(argv, " ")) && !strings.Contains(source,
 		"\n") {
 		if at := strings.LastIndex(source, path.Base(c.Argv[0].Text)+" "); at >= 0 {
 			return strings.TrimRight(source[at:], " ;&|")

@@ -2,6 +2,7 @@ package guard
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/picoclaw/picoclaw/sdk/guard/internal/programs"
@@ -81,11 +82,7 @@ func (a *commandAnalysis) checkStartedCommand(c *shell.SimpleCommand, name strin
 		items = strings.Split(strings.TrimSpace(c.Stdin.Text), "\n")
 	}
 	if u.Text == "" {
-		argv := append([]shell.Argument(nil), u.Argv...)
-		for _, item := range items {
-			argv = append(argv, shell.Argument{Text: item})
-		}
-		c.InterpretStartedCommandWithStdin(name, argv, shell.StreamContent{})
+		c.InterpretStartedCommandWithStdin(name, slices.Concat(u.Argv, shell.PlainArguments(items...)), shell.StreamContent{})
 		return
 	}
 	for _, item := range items[:min(len(items), maxInputLines)] {

@@ -63,7 +63,7 @@ func (a *commandAnalysis) VisitCommand(c *shell.SimpleCommand) {
 		a.addCustomDenyFinding(c.Span(), argv, canonicalCommandText(argv), canonicalCommandText(append([]string{path.Base(argv[0])}, argv[1:]...)))
 	}
 	if head, _, ok := strings.Cut(strings.ToLower(argv[0]), "/"); ok && windows.IsWindowsCommand(head) {
-		a.checkWindowsLine(c, "cmd", c.SourceText())
+		a.checkWindowsLine(c, "cmd", c.SourceText)
 		a.checkWindowsLine(c, "cmd", strings.Join(argv, " "))
 	}
 	name := programs.CanonicalProgramName(shell.ProgramName(argv[0]))
@@ -84,7 +84,7 @@ func (a *commandAnalysis) VisitCommand(c *shell.SimpleCommand) {
 		a.checkStdinPaths(c)
 	}
 	if windows.IsWindowsCommand(name) && a.paths {
-		for _, word := range strings.Fields(c.SourceText()) {
+		for _, word := range strings.Fields(c.SourceText) {
 			if windows.IsOutsideWorkspace(word, 0) {
 				a.addPathRefusal(&c.CommandLocation, commandFinding{rule: ruleOutside, why: word + " leaves the workspace", safer: saferInside, argv: argv})
 			}

@@ -86,11 +86,7 @@ func (w *windowsAnalysis) checkCommand(language string, argv []string, depth int
 			w.checkLine("cmd", argv[i+1], depth+1)
 		}
 	}
-	fields := make([]shell.Argument, len(argv)-1)
-	for i, word := range argv[1:] {
-		fields[i] = shell.Argument{Text: word}
-	}
-	for _, use := range programs.FindArgumentUses(name, fields) {
+	for _, use := range programs.FindArgumentUses(name, shell.PlainArguments(argv[1:]...)) {
 		switch {
 		case use.Kind == programs.Code && (use.Lang == "cmd" || use.Lang == "powershell"):
 			w.checkLine(use.Lang, use.Text, depth+1)

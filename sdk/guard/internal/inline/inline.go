@@ -74,7 +74,7 @@ func findEffects(l *LanguageTable, code string, depth int) []CodeEffect {
 		out = append(out, e)
 	}
 	switch {
-	case s.callsFork && l.loopPattern.MatchString(code):
+	case s.callsFork && loopPattern().MatchString(code):
 		out = append(out, CodeEffect{Kind: ForkBomb, Text: "fork in a loop"})
 	case s.opensSocket && s.startsCommand:
 		out = append(out, CodeEffect{Kind: Remote, Text: "a socket"})
@@ -90,10 +90,9 @@ func (p *EffectPattern) findEffects(code string) []CodeEffect {
 		if len(m) > 1 {
 			text = strings.TrimSpace(m[1])
 		}
-		switch p.Action {
-		case "code":
+		if p.Action == "code" {
 			out = append(out, findEffects(loadTables().findTable(p.Lang), text, maxDepth)...)
-		default:
+		} else {
 			out = append(out, CodeEffect{Kind: EffectKind(p.Action), Text: text, ReadsOutput: p.ReadsOutput})
 		}
 	}
@@ -101,6 +100,8 @@ func (p *EffectPattern) findEffects(code string) []CodeEffect {
 }
 
 var (
+	loopPattern = lazyregexp.New(`\b(while|until|loop|forever|times)\b|for\s*\(\s*;`)
+
 	importAs   = lazyregexp.New(`\bimport\s+(?:[\w. ]+,)*\s*([\w.]+)\s+as\s+(\w+)`)
 	importFrom = lazyregexp.New(`\bfrom\s+([\w.]+)\s+import\s+(\([^)]*\)|[\w ,*]+)`)
 )

@@ -1,6 +1,7 @@
 package inline
 
 import (
+	"cmp"
 	_ "embed"
 	"encoding/json"
 	"regexp"
@@ -30,7 +31,6 @@ type LanguageTable struct {
 	Patterns       []EffectPattern  `json:"patterns,omitempty"`
 
 	interpolationPattern *regexp.Regexp
-	loopPattern          *regexp.Regexp
 	callsByName          map[string]*CallEffectRule
 }
 
@@ -95,7 +95,6 @@ func (l *LanguageTable) compileTable() (err error) {
 			return err
 		}
 	}
-	l.loopPattern = regexp.MustCompile(`\b(while|until|loop|forever|times)\b|for\s*\(\s*;`)
 	l.callsByName = map[string]*CallEffectRule{}
 	for i := range l.Calls {
 		call := &l.Calls[i]
@@ -113,8 +112,5 @@ func (l *LanguageTable) compileTable() (err error) {
 
 // findTable returns the table of a language, or the table "other" for languages without their own.
 func (t tablesByLanguage) findTable(language string) *LanguageTable {
-	if l := t[language]; l != nil {
-		return l
-	}
-	return t["other"]
+	return cmp.Or(t[language], t["other"])
 }

@@ -3,6 +3,8 @@ package programs
 import (
 	"path"
 	"strings"
+
+	"github.com/picoclaw/picoclaw/sdk/guard/internal/shell"
 )
 
 // makeCommandVars are variables of make whose values are run as commands.
@@ -16,10 +18,7 @@ var makeInstallVars = wordSet(`prefix exec_prefix bindir sbindir libexecdir sysc
 // usesOfMake returns the uses of make's arguments. Values of some variables are code. Installation directories count only
 // if the call installs into them.
 func usesOfMake(c programCall) []ArgumentUse {
-	var uses []ArgumentUse
-	for _, opt := range c.parsed.Options {
-		uses = c.appendOptionUses(uses, opt)
-	}
+	uses := c.optionUses()
 	installs, isStaged := false, false
 	for _, i := range c.operandIndexes() {
 		installs = installs || strings.Contains(c.args[i].Text, "install") && !strings.Contains(c.args[i].Text, "=")
@@ -55,7 +54,7 @@ func compilerUses(c programCall) []ArgumentUse {
 	for _, opt := range c.parsed.Options {
 		switch {
 		case opt.Name == "-wrapper" && opt.Has:
-			uses = append(uses, ArgumentUse{Kind: Command, Argv: plainArguments(strings.Split(opt.Value, ",")...)})
+			uses = append(uses, ArgumentUse{Kind: Command, Argv: shell.PlainArguments(strings.Split(opt.Value, ",")...)})
 		case !optionHasRole(opt, List) || !isInSearchDirs(opt.Value):
 			uses = c.appendOptionUses(uses, opt)
 		}

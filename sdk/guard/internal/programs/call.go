@@ -37,9 +37,7 @@ func parseProgramCall(name string, texts []string) programCall {
 		parsed := head.ParseArgs(texts[from:])
 		verb := (*programEntry)(nil)
 		if len(parsed.Operands) > 0 {
-			if verb = c.entry.verbs[texts[from+parsed.Operands[0]]]; verb == nil {
-				verb = c.entry.verbs["*"]
-			}
+			verb = cmp.Or(c.entry.verbs[texts[from+parsed.Operands[0]]], c.entry.verbs["*"])
 		}
 		if verb == nil {
 			c.appendParsedArgs(spec.ParseArgs(texts[from:]), from)
@@ -86,11 +84,16 @@ func (c *programCall) verbName() string {
 
 // usesFromEntry returns the uses that the data describes, without a handler.
 func (c *programCall) usesFromEntry() []ArgumentUse {
+	return resolveRelativePaths(c.appendStdinUse(c.appendOperandUses(c.optionUses(), c.operandIndexes())))
+}
+
+// optionUses returns the uses of all options.
+func (c *programCall) optionUses() []ArgumentUse {
 	uses := make([]ArgumentUse, 0, len(c.args)+1)
 	for _, opt := range c.parsed.Options {
 		uses = c.appendOptionUses(uses, opt)
 	}
-	return resolveRelativePaths(c.appendStdinUse(c.appendOperandUses(uses, c.operandIndexes())))
+	return uses
 }
 
 func (c *programCall) appendOptionUses(uses []ArgumentUse, opt getopt.ParsedOption) []ArgumentUse {
@@ -141,7 +144,7 @@ func isPathLike(text string) bool { return strings.ContainsAny(text, "/.~") || s
 func (c *programCall) commandAfterOption(opt getopt.ParsedOption) []shell.Argument {
 	switch {
 	case opt.Has:
-		return append(plainArguments(opt.Value), c.args[opt.Arg+1:]...)
+		return append(shell.PlainArguments(opt.Value), c.args[opt.Arg+1:]...)
 	case c.parsed.Rest == 0:
 		return nil
 	}
@@ -195,9 +198,7 @@ func (c *programCall) newUse(kind ArgumentKind, text string, glob bool) Argument
 		u = ArgumentUse{Kind: Input}
 	}
 	if u.Kind == Code || u.Kind == Script || u.Kind == Input {
-		if u.Lang = c.entry.Lang; u.Lang == "" {
-			u.Lang = "sh"
-		}
+		u.Lang = cmp.Or(c.entry.Lang, "sh")
 	}
 	return u
 }

@@ -87,7 +87,7 @@ func TestEntries(t *testing.T) {
 func checkOptions(t *testing.T, at string, e *programEntry) {
 	t.Helper()
 	roles := map[string]string{}
-	for names, role := range e.optionsByRole() {
+	for role, names := range e.optionsByRole() {
 		for _, name := range strings.Fields(string(names)) {
 			plain := strings.TrimSuffix(name, "?")
 			if before, ok := roles[plain]; ok {

@@ -123,7 +123,7 @@ func (e *programEntry) buildOptionSpec() getopt.OptionSet {
 	if slices.Contains(style, "stop") {
 		s.Stop = 1
 	}
-	for names, roles := range e.optionsByRole() {
+	for roles, names := range e.optionsByRole() {
 		for name := range strings.FieldsSeq(string(names)) {
 			if plain, attached := strings.CutSuffix(name, "?"); attached && len(plain) > 1 {
 				s.Values[plain] = string(getopt.Attached) + roles
@@ -144,21 +144,12 @@ func (e *programEntry) buildOptionSpec() getopt.OptionSet {
 	return s
 }
 
-// optionsByRole iterates over the entry's options, with the getopt roles of their values.
-func (e *programEntry) optionsByRole() func(yield func(names optionNames, roles string) bool) {
-	return func(yield func(names optionNames, roles string) bool) {
-		for _, o := range []struct {
-			names optionNames
-			kind  ArgumentKind
-		}{
-			{e.Data, Data}, {e.Path, Path}, {e.Read, Read}, {e.Write, Write}, {e.List, List}, {e.Delete, Delete},
-			{e.Enter, Enter}, {e.Code, Code}, {e.Script, Script},
-		} {
-			if !yield(o.names, string(rune(o.kind))) {
-				return
-			}
-		}
-		_ = yield(e.Command, string(getopt.Rest)+string(rune(Command))) && yield(e.Flag, "")
+// optionsByRole returns the entry's options by the getopt roles of their values. No option has several roles.
+func (e *programEntry) optionsByRole() map[string]optionNames {
+	return map[string]optionNames{
+		string(Data): e.Data, string(Path): e.Path, string(Read): e.Read, string(Write): e.Write, string(List): e.List,
+		string(Delete): e.Delete, string(Enter): e.Enter, string(Code): e.Code, string(Script): e.Script,
+		string(getopt.Rest) + string(Command): e.Command, "": e.Flag,
 	}
 }
 

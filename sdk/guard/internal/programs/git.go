@@ -27,7 +27,7 @@ func gitUses(c programCall) []ArgumentUse {
 	if len(c.parsed.Operands) > 0 {
 		first := c.parsed.Operands[0]
 		if value, ok := aliases[strings.ToLower(c.args[first].Text)]; ok && !strings.HasPrefix(value, "!") {
-			argv := append(plainArguments("git"), plainArguments(strings.Fields(value)...)...)
+			argv := append(shell.PlainArguments("git"), shell.PlainArguments(strings.Fields(value)...)...)
 			return resolveRelativePaths(append(uses, ArgumentUse{Kind: Command, Argv: append(argv, c.args[first+1:]...)}))
 		}
 	}
@@ -93,7 +93,7 @@ func gitSettingUses(key, value string) []ArgumentUse {
 	case gitPathKeys[last]:
 		return []ArgumentUse{{Kind: Path, Text: value}}
 	case section == "alias" && !isShell:
-		return []ArgumentUse{{Kind: Command, Argv: append(plainArguments("git"), plainArguments(strings.Fields(value)...)...)}}
+		return []ArgumentUse{{Kind: Command, Argv: append(shell.PlainArguments("git"), shell.PlainArguments(strings.Fields(value)...)...)}}
 	case section == "alias":
 		return []ArgumentUse{shellCodeUse(command)}
 	case section == "credential" && !isShell && !strings.Contains(value, "/"):

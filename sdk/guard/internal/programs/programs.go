@@ -122,12 +122,3 @@ func shellCodeUse(text string) ArgumentUse { return ArgumentUse{Kind: Code, Lang
 func wholeArgumentUse(kind ArgumentKind, f shell.Argument) ArgumentUse {
 	return ArgumentUse{Kind: kind, Text: f.Text, Glob: f.Glob}
 }
-
-// plainArguments returns arguments with the given texts and without patterns.
-func plainArguments(texts ...string) []shell.Argument {
-	out := make([]shell.Argument, len(texts))
-	for i, text := range texts {
-		out[i].Text = text
-	}
-	return out
-}

@@ -52,7 +52,7 @@ func split(line string) []string {
 
 func usesOf(line string) []ArgumentUse {
 	argv := split(line)
-	return FindArgumentUses(CanonicalProgramName(argv[0]), plainArguments(argv[1:]...))
+	return FindArgumentUses(CanonicalProgramName(argv[0]), shell.PlainArguments(argv[1:]...))
 }
 
 func TestUses(t *testing.T) {
@@ -258,10 +258,10 @@ func TestOddArguments(t *testing.T) {
 			firsts = append(firsts, option, option+"=", option+"x")
 		}
 		for _, first := range firsts {
-			FindArgumentUses(name, plainArguments(first))
+			FindArgumentUses(name, shell.PlainArguments(first))
 			for _, second := range []string{"", "a", "-x", "--"} {
-				FindArgumentUses(name, plainArguments(first, second))
-				FindArgumentUses(name, plainArguments("run", first, second))
+				FindArgumentUses(name, shell.PlainArguments(first, second))
+				FindArgumentUses(name, shell.PlainArguments("run", first, second))
 			}
 		}
 	}

@@ -92,10 +92,7 @@ func addVerbToPrograms(m map[string]*programEntry, verb *programEntry) {
 // addInheritedVerb adds a verb. It inherits fields from the entry for any verb, or else from the program.
 func (e *programEntry) addInheritedVerb(verb *programEntry) {
 	word, second, phrase := strings.Cut(verb.Verb, " ")
-	parent := e
-	if other := e.verbs["*"]; other != nil {
-		parent = other
-	}
+	parent := cmp.Or(e.verbs["*"], e)
 	if phrase {
 		between := e.verbs[word]
 		if between == nil {

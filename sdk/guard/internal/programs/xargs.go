@@ -1,6 +1,7 @@
 package programs
 
 import (
+	"cmp"
 	"path"
 	"strings"
 
@@ -21,9 +22,7 @@ func xargsUses(c programCall) []ArgumentUse {
 		case opt.Name == "-I" || opt.Name == "-J":
 			mark = opt.Value
 		case opt.Name == "-i" || opt.HasName("--replace"):
-			if mark = opt.Value; mark == "" {
-				mark = "{}"
-			}
+			mark = cmp.Or(opt.Value, "{}")
 		}
 	}
 	at := c.operandIndexes()
@@ -48,10 +47,7 @@ func parallelUses(c programCall) []ArgumentUse {
 			break
 		}
 	}
-	var uses []ArgumentUse
-	for _, opt := range c.parsed.Options {
-		uses = c.appendOptionUses(uses, opt)
-	}
+	uses := c.optionUses()
 	line := strings.Join(shell.ArgumentTexts(argv), " ")
 	if len(items) == 0 {
 		return append(uses, ArgumentUse{Kind: Command, Argv: argv, Items: true}, shellCodeUse(line))

@@ -30,9 +30,7 @@ type wildcardRule struct {
 }
 
 // BuiltinRules returns the built-in rules.
-func BuiltinRules() *RuleSet { return builtinRules() }
-
-var builtinRules = sync.OnceValue(func() *RuleSet {
+var BuiltinRules = sync.OnceValue(func() *RuleSet {
 	set, err := readRuleFiles(data)
 	if err != nil {
 		panic(err) // a test reads every file

@@ -127,19 +127,17 @@ func (in *Interpreter) interpretSourcedFile(c *SimpleCommand, st *shellState, ar
 	if file == "/dev/stdin" || file == "/dev/fd/0" {
 		content, isWritten = c.Stdin, true
 	}
-	switch {
-	case isWritten && content.Known:
-		params := st.params
-		if len(operands) > 1 {
-			st.params = append([]string{"bash"}, operands[1:]...)
-		}
-		out := in.interpretCode(&c.CommandLocation, content.Text, c.From, st, c.Stdin)
-		st.params, st.isDead = params, false
-		return out
-	default:
+	if !isWritten || !content.Known {
 		in.visitor.VisitCommand(c)
+		return unknownStream("a script")
 	}
-	return unknownStream("a script")
+	params := st.params
+	if len(operands) > 1 {
+		st.params = append([]string{"bash"}, operands[1:]...)
+	}
+	out := in.interpretCode(&c.CommandLocation, content.Text, c.From, st, c.Stdin)
+	st.params, st.isDead = params, false
+	return out
 }
 
 // setPositionalParams sets the positional parameters by the arguments of the builtin set.

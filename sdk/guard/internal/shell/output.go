@@ -32,10 +32,10 @@ func predictOutput(c *SimpleCommand) StreamContent {
 	unknown := StreamContent{Piped: true, From: append([]string{name}, c.Stdin.From...)}
 	switch name {
 	case "echo":
-		return textStream(echoOutput(args))
+		return TextStream(echoOutput(args))
 	case "printf":
 		if len(args) > 0 {
-			return textStream(printfOutput(args))
+			return TextStream(printfOutput(args))
 		}
 	case "pwd":
 		if c.Dir != "" {
@@ -55,10 +55,10 @@ func predictOutput(c *SimpleCommand) StreamContent {
 		}
 	case "dirname":
 		if operands := argsAfterOptions(args); len(operands) > 0 {
-			return textStream(path.Dir(operands[0]) + "\n")
+			return TextStream(path.Dir(operands[0]) + "\n")
 		}
 	case "mktemp":
-		return textStream(mktempOutput(args))
+		return TextStream(mktempOutput(args))
 	case "which":
 		if operands := argsAfterOptions(args); len(operands) == 1 {
 			return knownStream("/usr/bin/" + path.Base(operands[0]) + "\n")

@@ -28,10 +28,10 @@ func (in *Interpreter) applyRedirects(list []*syntax.Redirect, st *shellState, s
 		}
 		switch redir.Op {
 		case syntax.Hdoc, syntax.DashHdoc:
-			r.setInputContent(fd, textStream(x.expandHeredoc(redir.Hdoc, redir.Op == syntax.DashHdoc, isQuotedHeredocDelimiter(redir.Word))), st)
+			r.setInputContent(fd, TextStream(x.expandHeredoc(redir.Hdoc, redir.Op == syntax.DashHdoc, isQuotedHeredocDelimiter(redir.Word))), st)
 			continue
 		case syntax.WordHdoc:
-			r.setInputContent(fd, textStream(x.expandWordUnsplit(redir.Word)+"\n"), st)
+			r.setInputContent(fd, TextStream(x.expandWordUnsplit(redir.Word)+"\n"), st)
 			continue
 		}
 		in.applyRedirect(&r, redir, fd, x)
@@ -58,7 +58,7 @@ func (r *redirectResult) setInputContent(fd string, content StreamContent, st *s
 }
 
 // textStream returns a stream with a text as content. The content is unknown if a part of the text is.
-func textStream(s string) StreamContent {
+func TextStream(s string) StreamContent {
 	if HasUnknown(s) || len(s) > MaxText {
 		return StreamContent{Piped: true, From: []string{"an expansion"}}
 	}

@@ -60,15 +60,11 @@ func Interpret(text string, opts InterpretOptions, visitor Visitor) {
 		in.source = place.source
 		visitor.VisitCommand(&SimpleCommand{CommandLocation: *place, Env: opts.Env, in: in, state: st})
 	}
-	in.interpretCode(place, text, nil, st, initialStdin(opts.Stdin))
-}
-
-// initialStdin returns the standard input of the whole text.
-func initialStdin(text string) StreamContent {
-	if text == "" {
-		return StreamContent{}
+	stdin := StreamContent{}
+	if opts.Stdin != "" {
+		stdin = TextStream(opts.Stdin)
 	}
-	return textStream(text)
+	in.interpretCode(place, text, nil, st, stdin)
 }
 
 // interpretCode parses and interprets a text in a shell state. from names the commands that printed its unknown parts.

@@ -32,11 +32,11 @@ func (in *Interpreter) interpretSimpleCommand(s *syntax.Stmt, c *syntax.CallExpr
 		case len(c.Args) > 0:
 			in.visitor.VisitProblem(place, AnalysisProblem{Kind: Dynamic, Reason: "the command word expands to nothing", From: x.unknownFrom})
 		case len(c.Assigns) > 0 && in.nodeText(s) != "":
-			in.visitor.VisitCommand(&SimpleCommand{CommandLocation: *place, Env: assignedValues(c.Assigns, st), in: in, state: st, sourceText: in.nodeText(s)})
+			in.visitor.VisitCommand(&SimpleCommand{CommandLocation: *place, Env: assignedValues(c.Assigns, st), in: in, state: st, SourceText: in.nodeText(s)})
 		}
 		return r.routeOutput(st, out)
 	}
-	call := &SimpleCommand{CommandLocation: *place, Argv: argv, Env: env, Stdin: r.stdin, From: x.unknownFrom, in: in, sourceText: in.nodeText(s)}
+	call := &SimpleCommand{CommandLocation: *place, Argv: argv, Env: env, Stdin: r.stdin, From: x.unknownFrom, in: in, SourceText: in.nodeText(s)}
 	out := in.interpretExpandedCommand(call, st)
 	if !out.Known && len(out.From) == 0 {
 		out.From = append([]string{ProgramName(argv[0].Text)}, x.unknownFrom...)
@@ -107,7 +107,7 @@ func (in *Interpreter) interpretDeclaration(c *syntax.DeclClause, st *shellState
 	x := in.newWordExpander(st, place)
 	isReference := c.Variant.Value == "nameref"
 	call := &SimpleCommand{CommandLocation: *place, Argv: []Argument{{Text: c.Variant.Value}}, Env: map[string]string{}, Stdin: stdin, in: in,
-		state: st, sourceText: raw}
+		state: st, SourceText: raw}
 	for _, a := range c.Args {
 		if a.Name == nil || a.Naked && a.Name == nil {
 			// An option, or a word such as "$name=value", which sets something that isn't known.

@@ -284,6 +284,15 @@ type Argument struct {
 	Glob bool // still a pattern, which the shell replaces by matching paths
 }
 
+// PlainArguments returns arguments with the given texts and without patterns.
+func PlainArguments(texts ...string) []Argument {
+	out := make([]Argument, len(texts))
+	for i, text := range texts {
+		out[i].Text = text
+	}
+	return out
+}
+
 // ArgumentTexts returns the texts of arguments.
 func ArgumentTexts(fields []Argument) []string {
 	texts := make([]string, len(fields))
@@ -306,9 +315,6 @@ type StreamContent struct {
 func (s StreamContent) sameContent(o StreamContent) bool {
 	return s.Known == o.Known && s.Text == o.Text
 }
-
-// TextStream returns a stream with a text as content. The content is unknown if a part of the text is.
-func TextStream(s string) StreamContent { return textStream(s) }
 
 func knownStream(s string) StreamContent { return StreamContent{Known: true, Text: s, Piped: true} }
 

@@ -60,13 +60,11 @@ type SimpleCommand struct {
 
 	Output StreamContent // output that the visitor or a builtin sets, if known
 
-	in         *Interpreter
-	state      *shellState
-	sourceText string
-}
+	SourceText string
 
-// SourceText returns the source text of the command.
-func (c *SimpleCommand) SourceText() string { return c.sourceText }
+	in    *Interpreter
+	state *shellState
+}
 
 // WithUnknownDir returns a copy of the command whose working directory is unknown.
 func (c *SimpleCommand) WithUnknownDir() *SimpleCommand {
@@ -109,7 +107,7 @@ func (c *SimpleCommand) InterpretStartedCommandWithStdin(via string, argv []Argu
 // newStartedCommand returns a command that c starts. via is the name of c.
 func (c *SimpleCommand) newStartedCommand(via string, argv []Argument, env map[string]string) *SimpleCommand {
 	via2 := slices.Concat(c.Via, []string{via})
-	return &SimpleCommand{CommandLocation: c.CommandLocation, Argv: argv, Env: env, Stdin: c.Stdin, Via: via2, From: c.From, in: c.in, sourceText: c.sourceText}
+	return &SimpleCommand{CommandLocation: c.CommandLocation, Argv: argv, Env: env, Stdin: c.Stdin, Via: via2, From: c.From, in: c.in, SourceText: c.SourceText}
 }
 
 // InterpretCode interprets code in a new shell with positional parameters ($0 first).
