@@ -99,11 +99,11 @@ func (a *activeRun) handleSupervisorMessage(ctx context.Context, e supervisorMes
 		return e.Ended, nil
 	case e.Started && e.file != nil:
 		a.relay = &terminalRelay{control: e.file}
-		if a.isTerminalStream(0) {
+		if a.leads[0] {
 			a.relay.in = a.options.Streams[0]
 		}
 		for _, i := range []int{1, 2} {
-			if a.isTerminalStream(i) && a.relay.out == nil {
+			if a.leads[i] && a.relay.out == nil {
 				a.relay.out = a.options.Streams[i]
 			}
 		}
@@ -115,11 +115,6 @@ func (a *activeRun) handleSupervisorMessage(ctx context.Context, e supervisorMes
 		return nil, a.socket.Send(wire.ControlMessage{Continue: true}, nil)
 	}
 	return nil, nil
-}
-
-func (a *activeRun) isTerminalStream(i int) bool {
-	_, leads := findTerminal(a.options.Streams)
-	return leads[i]
 }
 
 // allowRequestedHost allows the host that the operator requests with [AllowHost].

@@ -50,6 +50,7 @@ type activeRun struct {
 	socket   wire.MessageConn
 	running  *session.ProgramRun
 	terminal *os.File       // the person's; nil for none
+	leads    [3]bool        // which of the standard streams are terminals
 	relay    *terminalRelay // nil without a terminal
 	shown    int            // refused connections that the title tells of
 	tools    *session.ClientToolGuard
@@ -63,12 +64,17 @@ func (a *activeRun) runProgram(ctx context.Context) (*RunResult, error) {
 	}
 	a.socket = socket
 	defer func() { _ = socket.Close() }()
-	terminal, leads := findTerminal(a.options.Streams)
-	a.terminal = terminal
+	a.terminal, a.leads = findTerminal(a.options.Streams)
 	cmd := exec.Command(a.options.Supervisor[0], a.options.Supervisor[1:]...)
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH")}
 	cmd.Dir = a.options.Dir
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = supervisorStream(a.options.Streams[0], leads[0]), supervisorStream(a.options.Streams[1], leads[1]), supervisorStream(a.options.Streams[2], leads[2])
+	streams := a.options.Streams
+	for i, isTerminal := range a.leads {
+		if isTerminal {
+			streams[i] = nil // the relay replaces it
+		}
+	}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = streams[0], streams[1], streams[2]
 	cmd.ExtraFiles = []*os.File{theirs}
 	program := slices.Concat([]string{a.plan.Program}, a.plan.Args)
 	a.running, err = a.options.Session.StartRun(ctx, session.ProgramRunSpec{
@@ -84,11 +90,10 @@ func (a *activeRun) runProgram(ctx context.Context) (*RunResult, error) {
 	if a.tools, err = a.newClientToolGuard(); err != nil {
 		return nil, errors.Join(err, a.running.LogRunEnd("", err.Error()))
 	}
-	start := wire.StartMessage{Policy: a.running.Policy, Program: program, Env: a.plan.Env, Dir: a.options.Dir, Streams: leads,
+	start := wire.StartMessage{Policy: a.running.Policy, Program: program, Env: a.plan.Env, Dir: a.options.Dir, Streams: a.leads,
 		Summary: "run: " + strings.Join(a.options.Program, " ")}
-	if terminal != nil {
-		size := terminalSize(terminal)
-		start.Terminal = &size
+	if a.terminal != nil {
+		start.Terminal = new(terminalSize(a.terminal))
 	}
 	ended, err := a.startAndFollowProgram(ctx, start)
 	if err != nil {
@@ -101,12 +106,4 @@ func (a *activeRun) runProgram(ctx context.Context) (*RunResult, error) {
 		failure = fmt.Sprintf("exit status %d", ended.Code)
 	}
 	return out, a.running.LogRunEnd(ended.Changes.ID, failure)
-}
-
-// supervisorStream returns a standard stream for the supervisor; nil for a terminal, which the relay replaces.
-func supervisorStream(f *os.File, isTerminal bool) *os.File {
-	if isTerminal {
-		return nil
-	}
-	return f
 }

@@ -51,7 +51,10 @@ func (s *Store) HeartbeatPath() string { return filepath.Join(s.dir, "HEARTBEAT.
 func (s *Store) heartbeatPrompt(now time.Time) (string, error) {
 	text, err := smallfile.Read(s.HeartbeatPath(), maxHeartbeatFile)
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", s.createHeartbeatFile()
+		if err = os.MkdirAll(s.dir, 0o700); err == nil {
+			err = atomicfile.WriteFile(s.HeartbeatPath(), []byte(heartbeatTemplate), 0o600)
+		}
+		return "", err
 	}
 	if errors.Is(err, smallfile.ErrLarger) {
 		return "", fmt.Errorf("%s: %w: shorten it", s.HeartbeatPath(), err)
@@ -66,14 +69,6 @@ func (s *Store) heartbeatPrompt(now time.Time) (string, error) {
 		"This is a scheduled check. Look after the tasks in the file below, with your tools where they help.\n"+
 		"If there is nothing that needs attention, respond ONLY with: %s\n\n%s",
 		now.Format("2006-01-02 15:04:05 MST"), HeartbeatOK, text), nil
-}
-
-// createHeartbeatFile creates HEARTBEAT.md from the template.
-func (s *Store) createHeartbeatFile() error {
-	if err := os.MkdirAll(s.dir, 0o700); err != nil {
-		return err
-	}
-	return atomicfile.WriteFile(s.HeartbeatPath(), []byte(heartbeatTemplate), 0o600)
 }
 
 // hasTasks reports whether there is a task below the marker line. Without a marker, any line is a task.

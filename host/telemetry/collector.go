@@ -100,10 +100,6 @@ type spanCountingExporter struct {
 	*Telemetry
 }
 
-func (c *spanCountingExporter) Shutdown(ctx context.Context) error {
-	return c.SpanExporter.Shutdown(ctx)
-}
-
 func (c *spanCountingExporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
 	err := c.SpanExporter.ExportSpans(ctx, spans)
 	n := int64(len(spans))

@@ -35,7 +35,8 @@ func (t *Telemetry) createInstruments(m metric.Meter) error {
 		metric.WithExplicitBucketBoundaries(callBuckets()...))
 	t.mcp, errs[1] = m.Float64Histogram(mcpDuration, metric.WithUnit("s"),
 		metric.WithDescription("How long MCP clients' calls of tools took."),
-		metric.WithExplicitBucketBoundaries(mcpBuckets()...))
+		// As in the semantic conventions.
+		metric.WithExplicitBucketBoundaries(0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300))
 	t.starts, errs[2] = m.Float64Histogram(pluginStart, metric.WithUnit("s"),
 		metric.WithDescription("How long starts of plugins took, by plugin and outcome."),
 		metric.WithExplicitBucketBoundaries(callBuckets()...))

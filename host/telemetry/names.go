@@ -37,11 +37,6 @@ const (
 	goroutines  = "go.goroutine.count"
 )
 
-// mcpBuckets returns the bucket bounds of mcpDuration in seconds, from the semantic conventions of StartTelemetry.
-func mcpBuckets() []float64 {
-	return []float64{0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300}
-}
-
 // The names that are picoclaw's own.
 const (
 	ourTool     = attribute.Key("picoclaw.tool") // the full name
