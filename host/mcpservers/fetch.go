@@ -62,29 +62,38 @@ func planInstall(s *ServerSpec) (*installPlan, error) {
 	return planLocalCopies(s, program, args)
 }
 
+// parseOptions parses the options of npx or uvx, and returns the arguments after them. One of the options in source sets
+// the package; those in ignored have no effect.
+func (f *packageSource) parseOptions(program string, args, source, ignored []string) ([]string, error) {
+	for len(args) > 0 && strings.HasPrefix(args[0], "-") {
+		flag, value, has := strings.Cut(args[0], "=")
+		switch {
+		case slices.Contains(source, flag):
+			if !has && len(args) > 1 {
+				value, args = args[1], args[1:]
+			}
+			f.spec = value
+		case !slices.Contains(ignored, flag):
+			return nil, fmt.Errorf("%s %s is not supported; remove it", program, args[0])
+		}
+		args = args[1:]
+	}
+	if len(args) == 0 {
+		return nil, fmt.Errorf("%s names no package", program)
+	}
+	return args, nil
+}
+
 // npmSpec matches an npm package name with an optional version or tag.
 var npmSpec = lazyregexp.New(`^((?:@[a-z0-9~-][a-z0-9._~-]*/)?[a-zA-Z0-9~-][a-zA-Z0-9._~-]*)(@[^/]+)?$`)
 
 // planNPX plans the installation of an npm package from the arguments of npx.
 func planNPX(args []string) (*installPlan, error) {
 	f := &packageSource{manager: "npm"}
-	for len(args) > 0 && strings.HasPrefix(args[0], "-") {
-		flag, value, has := strings.Cut(args[0], "=")
-		switch flag {
-		case "-y", "--yes", "-q", "--quiet", "--prefer-online", "--prefer-offline", "--silent":
-		case "-p", "--package":
-			if !has && len(args) > 1 {
-				value, args = args[1], args[1:]
-			}
-			f.spec = value
-		case "--":
-		default:
-			return nil, fmt.Errorf("npx %s is not supported; remove it", args[0])
-		}
-		args = args[1:]
-	}
-	if len(args) == 0 {
-		return nil, errors.New("npx names no package")
+	args, err := f.parseOptions("npx", args, []string{"-p", "--package"},
+		[]string{"-y", "--yes", "-q", "--quiet", "--prefer-online", "--prefer-offline", "--silent", "--"})
+	if err != nil {
+		return nil, err
 	}
 	if f.spec == "" {
 		f.spec = args[0]
@@ -105,22 +114,9 @@ var pythonSpec = lazyregexp.New(`^([A-Za-z0-9][A-Za-z0-9._-]*)(\[[A-Za-z0-9,._-]
 // planUVX plans the installation of a PyPI package from the arguments of uvx.
 func planUVX(args []string) (*installPlan, error) {
 	f := &packageSource{manager: "pip"}
-	for len(args) > 0 && strings.HasPrefix(args[0], "-") {
-		flag, value, has := strings.Cut(args[0], "=")
-		switch flag {
-		case "-q", "--quiet", "--isolated", "--no-cache":
-		case "--from":
-			if !has && len(args) > 1 {
-				value, args = args[1], args[1:]
-			}
-			f.spec = value
-		default:
-			return nil, fmt.Errorf("uvx %s is not supported; remove it", args[0])
-		}
-		args = args[1:]
-	}
-	if len(args) == 0 {
-		return nil, errors.New("uvx names no package")
+	args, err := f.parseOptions("uvx", args, []string{"--from"}, []string{"-q", "--quiet", "--isolated", "--no-cache"})
+	if err != nil {
+		return nil, err
 	}
 	f.bin = args[0]
 	if f.spec == "" {
