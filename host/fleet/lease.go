@@ -29,15 +29,9 @@ const (
 // sign is a worker's sign of life. An instance is one life of a worker.
 type sign struct {
 	envelope
-	Worker   string `json:"worker"`
+	Sign
 	Instance string `json:"instance"`
-	Version  string `json:"version,omitempty"` // of its picoclaw
-	Agents   int    `json:"agents"`
-	Running  int    `json:"running"`
 	Given    uint64 `json:"given,omitempty"` // how many agents it has given away in this life
-	Drained  bool   `json:"drained,omitempty"`
-	Config   uint64 `json:"config,omitempty"` // the number of the fleet's configuration
-	Fault    string `json:"fault,omitempty"`  // why the last one was not taken
 }
 
 // lease is a worker's right to its agents, in one of its lives.

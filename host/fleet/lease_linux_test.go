@@ -14,7 +14,7 @@ import (
 
 func leased(t *testing.T, f *Fleet) *lease {
 	t.Helper()
-	l, err := begin(t.Context(), f, func() sign { return sign{Worker: "one"} }, "life", "",
+	l, err := begin(t.Context(), f, func() sign { return sign{Sign: Sign{Worker: "one"}} }, "life", "",
 		func(err error) { t.Error(err) })
 	if err != nil {
 		t.Fatal(err)
@@ -94,7 +94,7 @@ func TestAWorkerThatIsNotLetInSaysWhyOnce(t *testing.T) {
 	warned := make(chan error, 100)
 	ended := make(chan error, 1)
 	go func() {
-		_, err := begin(t.Context(), f, func() sign { return sign{Worker: "one"} }, "life", "",
+		_, err := begin(t.Context(), f, func() sign { return sign{Sign: Sign{Worker: "one"}} }, "life", "",
 			func(err error) { warned <- err })
 		ended <- err
 	}()

@@ -25,10 +25,10 @@ type Placed struct {
 	Fault  string `json:"fault,omitempty"` // why its entry can't be read
 }
 
-// Sign is a worker's sign of life.
+// Sign is what a worker's sign of life says to people.
 type Sign struct {
 	Worker  string `json:"worker"`
-	Version string `json:"version"`
+	Version string `json:"version"` // of its picoclaw
 	Agents  int    `json:"agents"`
 	Running int    `json:"running"`
 	Drained bool   `json:"drained,omitempty"`
@@ -53,7 +53,7 @@ func (f *Fleet) Status(ctx context.Context) (workers []Sign, agents []Placed, er
 		var s sign
 		if json.Unmarshal(m.Data, &s) == nil && key == subject.SignKey(s.Worker) {
 			living[s.Worker] = s.Instance
-			workers = append(workers, Sign{s.Worker, s.Version, s.Agents, s.Running, s.Drained, s.Config, s.Fault})
+			workers = append(workers, s.Sign)
 		}
 	}
 	for key, m := range entries {

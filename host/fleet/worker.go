@@ -337,8 +337,8 @@ func (w *Worker) has(agent string) *served {
 func (w *Worker) sign() sign {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	s := sign{Worker: w.options.Name, Version: w.options.Version, Agents: len(w.served), Given: w.given.Load(),
-		Drained: w.drained, Config: w.config, Fault: w.fault}
+	s := sign{Given: w.given.Load(), Sign: Sign{Worker: w.options.Name, Version: w.options.Version, Agents: len(w.served),
+		Drained: w.drained, Config: w.config, Fault: w.fault}}
 	for _, one := range w.served {
 		s.Running += one.busy()
 	}
