@@ -102,11 +102,11 @@ func (a *Runtime) newHTTPModel(m *config.Model, from modelProvider, name string)
 	if err != nil {
 		return nil, err
 	}
-	base := cmp.Or(m.APIBase, from.base)
+	at := agent.ModelEndpoint{Model: name, BaseURL: cmp.Or(m.APIBase, from.base), Key: key, Headers: m.Headers}
 	if from.protocol == anthropicProtocol {
-		return anthropic.New(anthropic.Options{Model: name, BaseURL: base, Key: key, Headers: m.Headers})
+		return anthropic.New(at)
 	}
-	return openai.New(openai.Options{Model: name, BaseURL: base, Key: key, Headers: m.Headers})
+	return openai.New(at)
 }
 
 // newCLIModel returns a model behind a program that uses the tools of s. With a nil s it only checks the settings.

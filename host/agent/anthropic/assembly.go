@@ -178,16 +178,11 @@ func (a *replyAssembler) BuildReply(from string) (*agent.ModelReply, error) {
 
 // callArguments returns the arguments of a call, or the model's invalid text as a JSON string.
 func (b *contentBlock) callArguments() json.RawMessage {
-	switch pieces := strings.TrimSpace(b.input.String()); {
-	case pieces == "" && len(b.fields["input"]) > 0:
-		return b.fields["input"]
-	case pieces == "":
-		return json.RawMessage("{}")
-	case json.Valid([]byte(pieces)):
-		return json.RawMessage(pieces)
-	default:
-		return wire.EncodeOrNil(pieces)
+	pieces := b.input.String()
+	if input := b.fields["input"]; len(input) > 0 && strings.TrimSpace(pieces) == "" {
+		return input
 	}
+	return wire.CallArguments(pieces)
 }
 
 // stringField decodes a JSON string; "" for other types.

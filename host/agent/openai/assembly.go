@@ -290,16 +290,8 @@ func (a *replyAssembler) BuildReply(from string) (*agent.ModelReply, error) {
 		if c.name == "" {
 			return nil, errors.New("a tool call has no name")
 		}
-		one := agent.ToolCall{ID: c.id, Tool: c.name, Extra: encodeFieldMap(c.extra)}
-		switch text := strings.TrimSpace(c.arguments.String()); {
-		case text == "":
-			one.Arguments = json.RawMessage("{}")
-		case json.Valid([]byte(text)):
-			one.Arguments = json.RawMessage(text)
-		default:
-			one.Arguments = wire.EncodeOrNil(text)
-		}
-		m.Calls = append(m.Calls, one)
+		m.Calls = append(m.Calls, agent.ToolCall{ID: c.id, Tool: c.name, Extra: encodeFieldMap(c.extra),
+			Arguments: wire.CallArguments(c.arguments.String())})
 	}
 	return &agent.ModelReply{Message: m, Usage: a.usage, Stop: a.stop}, nil
 }

@@ -137,6 +137,17 @@ func EncodeOrNil(v any) json.RawMessage {
 	return text
 }
 
+// CallArguments returns the arguments of a call from their text; an invalid text as a JSON string.
+func CallArguments(text string) json.RawMessage {
+	switch text = strings.TrimSpace(text); {
+	case text == "":
+		return json.RawMessage("{}")
+	case json.Valid([]byte(text)):
+		return json.RawMessage(text)
+	}
+	return EncodeOrNil(text)
+}
+
 // TextSnippet returns the beginning of a text for error messages.
 func TextSnippet(raw []byte) string {
 	const most = 120
