@@ -183,11 +183,7 @@ func (s linePrefilter) firstCandidateOffset(lines []byte) int {
 // mayMatch reports whether any of the lines may match.
 func (s linePrefilter) mayMatch(lines []byte) bool {
 	for _, set := range s {
-		found := false
-		for _, text := range set {
-			found = found || bytes.Contains(lines, text)
-		}
-		if !found {
+		if !slices.ContainsFunc(set, func(text []byte) bool { return bytes.Contains(lines, text) }) {
 			return false
 		}
 	}
