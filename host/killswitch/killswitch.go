@@ -85,18 +85,15 @@ func (s StopsByAgent) StopOfAgent(agent string) *Stop {
 }
 
 // localStops are stops that apply in this process only, by home, because the file could not be written.
-var localStops struct {
+var localStops = struct {
 	sync.Mutex
 	homes map[string]StopsByAgent
-}
+}{homes: map[string]StopsByAgent{}}
 
 // StopInProcess stops an agent in this process only, until [ResumeInProcess].
 func StopInProcess(home string, stop Stop) {
 	localStops.Lock()
 	defer localStops.Unlock()
-	if localStops.homes == nil {
-		localStops.homes = map[string]StopsByAgent{}
-	}
 	if localStops.homes[home] == nil {
 		localStops.homes[home] = StopsByAgent{}
 	}

@@ -111,8 +111,8 @@ func OpenHost(o HostOptions) (*Host, error) {
 	}
 	h := &Host{config: o.Config, pluginDir: dir, logger: o.Logger, selfTest: o.SelfTest,
 		builtin: o.Builtin, hooks: o.Hooks, approvals: o.Approvals, onCallEnd: o.OnCallEnd, tracer: o.Tracer, witness: o.Witness,
-		shares: cmp.Or(o.QuotaLedger, &quota.UsageLedger{})}
-	h.stops.home = o.Config.Home().Path
+		shares: cmp.Or(o.QuotaLedger, &quota.UsageLedger{}), networks: map[string]*sandboxNetwork{}}
+	h.stops.home, h.stops.work, h.withdrawn.tools = o.Config.Home().Path, map[*stoppableWork]bool{}, map[string]bool{}
 	if !o.Config.Home().Fallback {
 		h.store = store.NewStore(o.Config.Home().Path)
 	}

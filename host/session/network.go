@@ -81,9 +81,6 @@ func (s *Session) attachNetwork(p *catalog.Plugin, spec *supervise.InstanceSpec,
 	if grants.Exec {
 		spec.Policy.Exec.Env = append(spec.Policy.Exec.Env, env...)
 	}
-	if s.networks == nil {
-		s.networks = map[*catalog.Plugin]*sandboxNetwork{}
-	}
 	s.networks[p] = n
 	return nil
 }
@@ -193,9 +190,6 @@ func (h *Host) openSharedNetwork(s *Session, reached *policy.NetworkRules, plugi
 			}
 		}
 		n.authority = h.authority
-	}
-	if h.networks == nil {
-		h.networks = map[string]*sandboxNetwork{}
 	}
 	h.networks[name] = n
 	return n, nil

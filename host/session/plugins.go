@@ -22,11 +22,9 @@ type pluginSnapshot struct {
 }
 
 func (h *Host) pluginSources() catalog.PluginSources {
-	from := catalog.PluginSources{Bundled: h.pluginDir, Store: h.store, Dev: map[string]string{}, Builtin: builtinManifests(h.builtin)}
+	from := catalog.PluginSources{Bundled: h.pluginDir, Store: h.store, Dev: map[string]string{}, Declared: map[string]string{},
+		Builtin: builtinManifests(h.builtin)}
 	for name, server := range h.config.MCPServers() {
-		if from.Declared == nil {
-			from.Declared = map[string]string{}
-		}
 		from.Declared[name] = server.Digest()
 	}
 	for _, id := range h.config.PluginIDs() {

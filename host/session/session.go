@@ -92,12 +92,13 @@ func (h *Host) resolveAgentPolicy(agent string, resolve func(*config.Config, str
 
 func (h *Host) newSession(p *policy.Policy, origin Origin) (*Session, error) {
 	s := &Session{
-		id:      strings.ToLower(rand.Text()[:12]),
-		host:    h,
-		origin:  origin,
-		policy:  p,
-		account: quotaOwner{p.AgentID(), p.CallLimits().Share},
-		specs:   make(map[*catalog.Plugin]*supervise.InstanceSpec),
+		id:       strings.ToLower(rand.Text()[:12]),
+		host:     h,
+		origin:   origin,
+		policy:   p,
+		account:  quotaOwner{p.AgentID(), p.CallLimits().Share},
+		specs:    make(map[*catalog.Plugin]*supervise.InstanceSpec),
+		networks: make(map[*catalog.Plugin]*sandboxNetwork),
 	}
 	g, err := guard.NewGuard(s.guardPolicy())
 	if err != nil {

@@ -57,9 +57,6 @@ func (h *Host) registerWork(ctx context.Context, agent string) (context.Context,
 	ctx, end := context.WithCancelCause(ctx)
 	s := &stoppableWork{agent: agent, cancel: end}
 	h.stops.mu.Lock()
-	if h.stops.work == nil {
-		h.stops.work = map[*stoppableWork]bool{}
-	}
 	h.stops.work[s] = true
 	h.stops.mu.Unlock()
 	// The check comes after the registration, so that no stop is missed in between.

@@ -31,9 +31,6 @@ func withdrawnToolKey(t *catalog.Tool) string {
 func (w *withdrawnTools) addTool(t *catalog.Tool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.tools == nil {
-		w.tools = map[string]bool{}
-	}
 	w.tools[withdrawnToolKey(t)] = true
 }
 

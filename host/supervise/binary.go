@@ -131,30 +131,16 @@ func (r *verifiedDigests) markVerified(spec *InstanceSpec) error {
 // verifiedPluginCopies copies the installed plugins that this host runs to a directory that only this host writes to. It
 // verifies each plugin while copying.
 type verifiedPluginCopies struct {
-	mu   sync.Mutex
-	dirs map[string]func() (string, error) // creates the copy or returns its directory, by digest
+	dirs sync.Map // by digest: func() (string, error) that creates the copy or returns its directory
 }
 
 // ensureCopy returns the directory of a spec's copy. The first call creates the copy.
 func (c *verifiedPluginCopies) ensureCopy(spec *InstanceSpec, parent string) (dir string, err error) {
-	c.mu.Lock()
-	if c.dirs == nil {
-		c.dirs = make(map[string]func() (string, error))
+	create, _ := c.dirs.LoadOrStore(spec.Digest, sync.OnceValues(func() (string, error) { return copyToTempDir(spec, parent) }))
+	if dir, err = create.(func() (string, error))(); err != nil {
+		c.dirs.Delete(spec.Digest) // the plugin may be reinstalled before the next attempt
 	}
-	create := c.dirs[spec.Digest]
-	if create == nil {
-		create = sync.OnceValues(func() (string, error) { return copyToTempDir(spec, parent) })
-		c.dirs[spec.Digest] = create
-	}
-	c.mu.Unlock()
-	dir, err = create()
-	if err != nil {
-		c.mu.Lock()
-		delete(c.dirs, spec.Digest) // the plugin may be reinstalled before the next attempt
-		c.mu.Unlock()
-		return "", err
-	}
-	return dir, nil
+	return dir, err
 }
 
 // copyToTempDir copies a plugin to a new directory below parent.
