@@ -12,8 +12,7 @@ import (
 // doctorReports has the latest doctor report of each agent. The zero value is ready to use.
 type doctorReports struct {
 	running sync.Mutex // held during a self-test
-	mu      sync.Mutex
-	reports map[string]*timedReport
+	reports sync.Map   // *timedReport by agent
 }
 
 // timedReport is a doctor report with its time.
@@ -42,9 +41,9 @@ func (c *Console) showDoctor(v *authenticatedRequest) (any, error) {
 	if view.Agent == "" && len(all) > 0 {
 		view.Agent = all[0].ID
 	}
-	c.reports.mu.Lock()
-	defer c.reports.mu.Unlock()
-	view.Report = c.reports.reports[view.Agent]
+	if known, ok := c.reports.reports.Load(view.Agent); ok {
+		view.Report = known.(*timedReport)
+	}
 	return view, nil
 }
 
@@ -62,11 +61,6 @@ func (c *Console) runDoctor(v *authenticatedRequest) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	c.reports.mu.Lock()
-	defer c.reports.mu.Unlock()
-	if c.reports.reports == nil {
-		c.reports.reports = map[string]*timedReport{}
-	}
-	c.reports.reports[one.ID] = &timedReport{r, time.Now()}
+	c.reports.reports.Store(one.ID, &timedReport{r, time.Now()})
 	return "doctor?" + url.Values{"agent": {one.ID}}.Encode(), nil
 }
