@@ -38,15 +38,14 @@ type Client struct {
 	name  string // where it is answered, of all callers it alone
 	subs  []*nats.Subscription
 
+	pending sync.Map // chan *nats.Msg by id
 	mu      sync.Mutex
-	pending map[string]chan *nats.Msg // by id
 	places  map[string]*place
 }
 
 // NewClient makes a client.
 func NewClient(f *Fleet) (*Client, error) {
-	c := &Client{fleet: f, name: f.caller + "." + rand.Text(), pending: map[string]chan *nats.Msg{},
-		places: map[string]*place{}}
+	c := &Client{fleet: f, name: f.caller + "." + rand.Text(), places: map[string]*place{}}
 	for of, take := range map[string]nats.MsgHandler{subject.AllAnswers(f.tenant, c.name+".*"): c.deliver,
 		subject.AllAnswers(f.tenant, subject.Changed): c.moved} {
 		sub, err := f.conn.Subscribe(of, take)
@@ -75,11 +74,12 @@ func (c *Client) moved(m *nats.Msg) {
 // deliver gives an answer to whoever waits for it. It never waits: a caller that is behind has a worker that waits.
 func (c *Client) deliver(m *nats.Msg) {
 	id, _ := numbered(m.Subject)
-	c.mu.Lock()
-	to := c.pending[id]
-	c.mu.Unlock()
+	to, waiting := c.pending.Load(id)
+	if !waiting {
+		return
+	}
 	select {
-	case to <- m: // nobody waits at none
+	case to.(chan *nats.Msg) <- m:
 	default:
 	}
 }
@@ -88,14 +88,8 @@ func (c *Client) deliver(m *nats.Msg) {
 func (c *Client) await() (id string, answers <-chan *nats.Msg, done func()) {
 	id = rand.Text()
 	in := make(chan *nats.Msg, 4*window)
-	c.mu.Lock()
-	c.pending[id] = in
-	c.mu.Unlock()
-	return id, in, func() {
-		c.mu.Lock()
-		delete(c.pending, id)
-		c.mu.Unlock()
-	}
+	c.pending.Store(id, in)
+	return id, in, func() { c.pending.Delete(id) }
 }
 
 // place returns who has an agent, as far as is known.

@@ -52,7 +52,8 @@ func NewHooks(o HookOptions, log hclog.Logger) (*Hooks, error) {
 		return nil, nil
 	}
 	log = cmp.Or(log, hclog.NewNullLogger())
-	h := &Hooks{log: log, failOpen: o.OnError == "open", groups: map[HookEvent][]*compiledHookGroup{}}
+	h := &Hooks{log: log, failOpen: o.OnError == "open", groups: map[HookEvent][]*compiledHookGroup{},
+		unfinished: unfinishedInputLines{text: map[unfinishedInputKey]string{}}}
 	for e, groups := range o.groupsByEvent() {
 		for i, g := range groups {
 			match, err := newNameMatcher(g.Matcher)

@@ -90,9 +90,6 @@ func (h *Hooks) storeUnfinishedLine(w sessionInfo, c session.HookedCall, r *sess
 	case r.Err != nil && (r.Err.Code == pluginpb.CodeNotFound || r.Err.Code == pluginpb.CodeConflict), line == "":
 		delete(h.unfinished.text, key) // the command or the line has ended
 	case r.Err == nil || r.Err.Code == pluginpb.CodeTimeout: // a part of the text was written
-		if h.unfinished.text == nil {
-			h.unfinished.text = map[unfinishedInputKey]string{}
-		}
 		h.unfinished.text[key] = line
 	}
 }

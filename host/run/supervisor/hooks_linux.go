@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/picoclaw/picoclaw/host/run/internal/wire"
@@ -17,9 +18,8 @@ import (
 type hookRelay struct {
 	listener net.Listener
 
-	mu      sync.Mutex
-	last    int
-	waiting map[int]chan json.RawMessage
+	last    atomic.Int64 // id of a question
+	waiting sync.Map     // chan json.RawMessage by id
 }
 
 const (
@@ -30,7 +30,6 @@ const (
 
 // listenHooks opens the socket, and sets the variable with its path in the program's environment.
 func (h *hookRelay) listenHooks(s *supervisor) (err error) {
-	h.waiting = map[int]chan json.RawMessage{}
 	if err = os.RemoveAll(wire.HookSocket); err != nil {
 		return err
 	}
@@ -81,16 +80,9 @@ func (h *hookRelay) answerQuestion(s *supervisor, conn net.Conn) json.RawMessage
 // askHost passes a question to the host and returns the answer.
 func (h *hookRelay) askHost(host wire.MessageConn, question json.RawMessage) json.RawMessage {
 	answer := make(chan json.RawMessage, 1)
-	h.mu.Lock()
-	h.last++
-	id := h.last
-	h.waiting[id] = answer
-	h.mu.Unlock()
-	defer func() {
-		h.mu.Lock()
-		delete(h.waiting, id)
-		h.mu.Unlock()
-	}()
+	id := int(h.last.Add(1))
+	h.waiting.Store(id, answer)
+	defer h.waiting.Delete(id)
 	if host.Send(wire.SupervisorEvent{Hook: &wire.HookMessage{ID: id, Data: question}}, nil) != nil {
 		return nil
 	}
@@ -104,12 +96,7 @@ func (h *hookRelay) askHost(host wire.MessageConn, question json.RawMessage) jso
 
 // deliverAnswer passes an answer of the host to the connection that waits for it.
 func (h *hookRelay) deliverAnswer(a *wire.HookMessage) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if waiting := h.waiting[a.ID]; waiting != nil {
-		waiting <- a.Data
-		delete(h.waiting, a.ID)
+	if waiting, ok := h.waiting.LoadAndDelete(a.ID); ok {
+		waiting.(chan json.RawMessage) <- a.Data
 	}
 }
-
-func (h *hookRelay) closeListener() { _ = h.listener.Close() }

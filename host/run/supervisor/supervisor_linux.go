@@ -80,7 +80,7 @@ func (s *supervisor) runProgram() error {
 		return err
 	}
 	if err = s.hooks.listenHooks(s); err == nil {
-		defer s.hooks.closeListener()
+		defer func() { _ = s.hooks.listener.Close() }()
 		err = s.startProgram(iso, files, profile)
 	}
 	if err != nil {
