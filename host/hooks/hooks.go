@@ -185,7 +185,8 @@ func (h *Hooks) WantsModelMessages() bool {
 
 // InterceptModel passes a request to a model (BeforeModel) or its response (AfterModel) through the intercepting
 // processes and returns the changed message. The message is JSON in the format of the model's API.
-func (h *Hooks) InterceptModel(ctx context.Context, s *session.Session, e HookEvent, message json.RawMessage) (json.RawMessage, EventVerdict) {
+func (h *Hooks) InterceptModel(ctx context.Context, s *session.Session, e HookEvent,
+	message json.RawMessage) (json.RawMessage, EventVerdict) {
 	if h == nil {
 		return message, EventVerdict{}
 	}
