@@ -29,8 +29,9 @@ type etcCopyCache struct {
 }
 
 const (
-	etc       = "/etc"
-	etcPrefix = "etc-"
+	etc        = "/etc"
+	etcPrefix  = "etc-"
+	passwdPath = "/etc/passwd"
 	// maxEtcFiles bounds what is copied, in directories and files.
 	maxEtcFiles = 4000
 )
@@ -80,12 +81,12 @@ func (c *etcCopyCache) replaceEtcMounts(v *mountPlanner) error {
 }
 
 // canCopyInsteadOfMount reports whether a copy can replace a mount. Files that change while a sandbox runs stay mounts, and so do
-// the operator's exposed paths.
+// the operator's exposed paths. /etc/passwd stays a mount, so that profiles with different homes share the copies.
 func canCopyInsteadOfMount(m plannedMount) bool {
 	if m.kind == symlink {
 		return true
 	}
-	if m.origin != fromSystem {
+	if m.origin != fromSystem || m.kind == bindData && m.target == passwdPath {
 		return false
 	}
 	if m.kind != bindRO {
@@ -249,6 +250,9 @@ func etcCacheKey(parts []plannedMount, public []etcEntry) (string, error) {
 		fmt.Fprintln(sum, entry.stateIdentity())
 	}
 	for _, m := range parts {
+		if !canCopyInsteadOfMount(m) {
+			m.data = nil // mounted over the copies
+		}
 		fmt.Fprintf(sum, "%q %q %q %q\n", m.kind, m.source, m.target, m.data)
 		switch {
 		case m.kind == copied:

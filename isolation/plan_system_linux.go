@@ -53,7 +53,7 @@ func (v *mountPlanner) addSystemPaths() {
 	v.addPrograms()
 	v.addEtcFiles(etcFiles)
 	uid, gid := strconv.Itoa(os.Getuid()), strconv.Itoa(os.Getgid())
-	v.setMount(plannedMount{kind: bindData, target: "/etc/passwd", data: passwdContent(uid, gid)})
+	v.setMount(plannedMount{kind: bindData, target: passwdPath, data: passwdContent(uid, gid, v.profile.userHome)})
 	v.setMount(plannedMount{kind: bindData, target: "/etc/group", data: groupContent(gid)})
 }
 
@@ -136,13 +136,17 @@ func (v *mountPlanner) convertCopiesToBinds() {
 	}
 }
 
-// passwdContent returns an /etc/passwd with the users in the sandbox.
-func passwdContent(uid, gid string) []byte {
-	text := "nobody:x:65534:65534:nobody:/:/sbin/nologin\n"
-	if uid != "0" {
-		text += fmt.Sprintf("user:x:%s:%s::/:/bin/sh\n", uid, gid)
+// passwdContent returns an /etc/passwd with the users in the sandbox. Programs such as Java and SSH ignore HOME and use
+// the home directory in this file.
+func passwdContent(uid, gid, home string) []byte {
+	if home == "" || strings.ContainsAny(home, ":\n") {
+		home = "/"
 	}
-	return []byte("root:x:0:0:root:/:/bin/sh\n" + text)
+	const nobody = "nobody:x:65534:65534:nobody:/:/sbin/nologin\n"
+	if uid == "0" {
+		return []byte("root:x:0:0:root:" + home + ":/bin/sh\n" + nobody)
+	}
+	return []byte("root:x:0:0:root:/:/bin/sh\n" + nobody + fmt.Sprintf("user:x:%s:%s::%s:/bin/sh\n", uid, gid, home))
 }
 
 func groupContent(gid string) []byte {

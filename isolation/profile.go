@@ -84,6 +84,8 @@ type Profile struct {
 	// different rights do not share files. Empty means runtime-user-env itself.
 	UserEnvID string
 
+	// userHome is HOME in the user environment; "" without one.
+	userHome string
 	// temporary is the directory of the user environment that a sandbox mounts
 	// at /tmp. The short path leaves room for names of sockets.
 	temporary string

@@ -118,8 +118,9 @@ func (i *Starter) newChildCommand(cmd *exec.Cmd, p Profile) (*exec.Cmd, Profile,
 			return nil, p, err
 		}
 		child.Env = i.layout.redirectEnv(child.Env, p.UserEnvID)
-		p.ReadWrite = append(p.ReadWrite, i.layout.userEnvDir(p.UserEnvID))
-		p.temporary = filepath.Join(i.layout.userEnvDir(p.UserEnvID), "tmp")
+		p.userHome = i.layout.userEnvDir(p.UserEnvID)
+		p.ReadWrite = append(p.ReadWrite, p.userHome)
+		p.temporary = filepath.Join(p.userHome, "tmp")
 	}
 	if i.layout.home != "" {
 		p.Hide = append(p.Hide, i.layout.home)

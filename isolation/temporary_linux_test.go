@@ -7,6 +7,29 @@ import (
 	"testing"
 )
 
+// Programs such as Java and SSH take the home directory from /etc/passwd.
+func TestPasswdNamesUserEnvAsHome(t *testing.T) {
+	t.Parallel()
+	home := filepath.Join(realTemp(t), "home")
+	i := configured(t, Config{Enabled: true, Home: home})
+	for _, test := range []struct {
+		p    Profile
+		want string
+	}{
+		{Profile{Name: "sh", Exec: true, UserEnv: true, UserEnvID: "id"}, UserEnvDir(home, "id")},
+		{Profile{Name: "sh", Exec: true, UserEnv: true, UserEnvID: "other"}, UserEnvDir(home, "other")},
+		{Profile{Name: "sh", Exec: true}, "/"},
+	} {
+		if r := outcome(t, i, shell(`eval "echo ~$(id -un)"`), test.p); r.stdout != test.want+"\n" {
+			t.Errorf("the home directory is %q, not %s: %s", r.stdout, test.want, r.stderr)
+		}
+	}
+	copies, err := filepath.Glob(filepath.Join(home, "cache", etcPrefix+"*"))
+	if err != nil || len(copies) != 1 {
+		t.Errorf("%d copies of /etc: %v", len(copies), err)
+	}
+}
+
 // The temporary directory of a sandbox has a short name, persists, and cannot be replaced by another place.
 func TestTmpDirIsShortened(t *testing.T) {
 	t.Parallel()
