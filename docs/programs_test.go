@@ -14,12 +14,12 @@ const programsIntro = `<!-- Made by "go test ./docs -run TestProgramsPage -updat
 
 # Programs
 
-` + "`.ci/long programs`" + ` runs these everyday programs as commands of ` + "`exec`" + `, as an ordinary user and as root, with
-` + "`isolation.enabled`" + ` (sandbox) and without. If a program fails, the cell shows the program's message.
-[isolation.md](isolation.md) explains the reasons.
+` + "`.ci/long programs`" + ` runs these everyday programs as an ordinary user and as root: as commands of ` + "`exec`" + `, with
+` + "`isolation.enabled`" + ` (sandbox) and without, and inside [` + "`picoclaw run`" + `](run.md). ● means that a program works;
+otherwise the cell shows the program's message. [isolation.md](isolation.md) explains the reasons.
 
-| program | tried | sandbox | no sandbox |
-|---|---|---|---|
+| program | tried | sandbox | no sandbox | run |
+|---|---|---|---|---|
 `
 
 // triedProgram is a program with its results by mode.
@@ -29,7 +29,14 @@ type triedProgram struct {
 }
 
 // programModes are the columns of the page: the modes of an ordinary user, each with root's.
-var programModes = [][2]string{{"sandbox", "sandbox, root"}, {"no sandbox", "no sandbox, root"}}
+var programModes = [][2]string{{"sandbox", "sandbox, root"}, {"no sandbox", "no sandbox, root"}, {"run", "run, root"}}
+
+func programCell(result string) string {
+	if result == "works" {
+		return "●"
+	}
+	return strings.ReplaceAll(cmp.Or(result, "not tried"), "|", `\|`)
+}
 
 // The page about programs shows the last result, which has each program of the test.
 func TestProgramsPage(t *testing.T) {
@@ -49,11 +56,11 @@ func TestProgramsPage(t *testing.T) {
 	for _, r := range results {
 		fmt.Fprintf(&page, "| %s | %s |", r.Program, r.What)
 		for _, mode := range programModes {
-			own, root := cmp.Or(r.Results[mode[0]], "not tried"), cmp.Or(r.Results[mode[1]], "not tried")
+			own, root := programCell(r.Results[mode[0]]), programCell(r.Results[mode[1]])
 			if own != root {
 				own += "; root: " + root
 			}
-			fmt.Fprintf(&page, " %s |", strings.ReplaceAll(own, "|", `\|`))
+			page.WriteString(own + "|")
 		}
 		page.WriteByte('\n')
 	}

@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/picoclaw/picoclaw/cmd/internal/clitest"
 	"github.com/picoclaw/picoclaw/host/hosttest"
 )
 
@@ -22,11 +23,12 @@ type program struct {
 	Program  string   `json:"program"`
 	What     string   `json:"what"`
 	Packages []string `json:"packages"` // of apt
+	Modules  []string `json:"modules"`  // of npm, copied to tools in the workspace
 	Needs    []string `json:"needs"`    // programs; the program itself if there are none
-	Script   string   `json:"script"`
-	Refused  string   `json:"refused"` // regular expression of the output where it does not work; "" where it does
-	Without  string   `json:"without"` // likewise without a sandbox
-	Root     string   `json:"root"`    // likewise as root
+	Script   string   `json:"script"`   // or the name of a file in testdata
+	Refused  string   `json:"refused"`  // regular expression of the output where it does not work; "" where it does
+	Without  string   `json:"without"`  // likewise without a sandbox
+	Root     string   `json:"root"`     // likewise as root
 }
 
 // outcome is the result of a program.
@@ -36,20 +38,21 @@ type outcome struct {
 	Results map[string]string `json:"results"` // by mode: "works", or a line of the refusal
 }
 
-// mode is a way to run commands.
+// mode is a way to run commands: by exec, or by picoclaw run.
 type mode struct {
 	name     string
 	uid      int
 	isolated bool
+	run      bool
 }
 
 // resultFile is a variable of the environment with the file that gets the outcomes.
 const resultFile = "PICOCLAW_TEST_RESULTS"
 
 func modes() []mode {
-	all := []mode{{"sandbox", 1000, true}, {"no sandbox", 1000, false}}
+	all := []mode{{"sandbox", 1000, true, false}, {"no sandbox", 1000, false, false}, {"run", 1000, true, true}}
 	if os.Getuid() == 0 {
-		all = append(all, mode{"sandbox, root", 0, true}, mode{"no sandbox, root", 0, false})
+		all = append(all, mode{"sandbox, root", 0, true, false}, mode{"no sandbox, root", 0, false, false}, mode{"run, root", 0, true, true})
 	}
 	return all
 }
@@ -66,6 +69,12 @@ func TestPrograms(t *testing.T) {
 	}
 	var outcomes []outcome
 	for _, p := range all {
+		if strings.HasSuffix(p.Script, ".sh") {
+			if text, err = os.ReadFile(filepath.Join("testdata", p.Script)); err != nil {
+				t.Fatal(err)
+			}
+			p.Script = string(text)
+		}
 		o := outcome{p.Program, p.What, map[string]string{}}
 		t.Run(p.Program, func(t *testing.T) {
 			for _, name := range p.needs() {
@@ -112,19 +121,42 @@ func (p program) expected(m mode) string {
 	return ""
 }
 
-// try runs the program's script in a mode, and returns the outcome.
-func (p program) try(t *testing.T, m mode) string {
+// newWorkspace returns a workspace with the program's script and modules, in a home outside /tmp.
+func (p program) newWorkspace(t *testing.T, uid int) (home, workspace string) {
+	t.Helper()
 	home, err := os.MkdirTemp("/var/tmp", "p")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(home) })
-	workspace := filepath.Join(home, "w")
-	if err = errors.Join(os.Mkdir(workspace, 0o755), os.WriteFile(filepath.Join(workspace, "run.sh"), []byte(p.Script), 0o644),
-		os.Chown(home, m.uid, m.uid), os.Chown(workspace, m.uid, m.uid)); err != nil {
+	workspace = filepath.Join(home, "w")
+	if err = errors.Join(os.Mkdir(workspace, 0o755), os.WriteFile(filepath.Join(workspace, "run.sh"), []byte(p.Script), 0o644)); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(hosttest.ProgramPath("bin/picoclaw"), "call", "exec", "command=bash -e run.sh", "timeout=240")
+	root, err := clitest.ModuleRoot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range p.Modules {
+		from := os.DirFS(filepath.Join(root, "bin", "programs", "node_modules", name))
+		if err = os.CopyFS(filepath.Join(workspace, "tools", name), from); err != nil {
+			t.Fatalf("%v; install what the test needs with `.ci/install long`", err)
+		}
+	}
+	if out, err := exec.Command("chown", "-R", fmt.Sprintf("%[1]d:%[1]d", uid), home).CombinedOutput(); err != nil && os.Getuid() == 0 {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return home, workspace
+}
+
+// try runs the program's script in a mode, and returns the outcome.
+func (p program) try(t *testing.T, m mode) string {
+	home, workspace := p.newWorkspace(t, m.uid)
+	args := []string{"call", "exec", "command=bash -e run.sh", "timeout=240"}
+	if m.run {
+		args = []string{"run", "--", "bash", "-e", "run.sh"}
+	}
+	cmd := exec.Command(hosttest.ProgramPath("bin/picoclaw"), args...)
 	cmd.Dir = workspace
 	cmd.Env = []string{"HOME=" + home, "PICOCLAW_HOME=" + filepath.Join(home, "h"), "PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8",
 		"PICOCLAW_AGENTS_DEFAULTS_WORKSPACE=" + workspace, "PICOCLAW_TOOLS_EXEC_TIMEOUT_SECONDS=240", "PICOCLAW_LOG_LEVEL=error",
