@@ -40,7 +40,9 @@ func (r *Recorder) processEvents() {
 			continue
 		}
 		if !r.matchOwnEvent(e, ev.kind) {
-			r.resetBaseline(e, ev)
+			if ev.kind != attributed || !r.hasLostSpecialBits(e) {
+				r.resetBaseline(e, ev)
+			}
 			continue
 		}
 		if ev.kind == written {
@@ -84,6 +86,23 @@ func (r *Recorder) matchOwnEvent(e *entryChange, kind eventKind) bool {
 			c.countWriter(e.current)
 		}
 	}
+	return true
+}
+
+// hasLostSpecialBits reports whether a file that the operation has open for writing differs only in its setuid or setgid
+// bit, which the kernel clears at a write.
+func (r *Recorder) hasLostSpecialBits(e *entryChange) bool {
+	o := e.current
+	if o == nil || e.opens == 0 || o.known == nil {
+		return false
+	}
+	const bits = fs.ModeSetuid | fs.ModeSetgid
+	was := o.known
+	_, n := r.statEntry(e)
+	if n == nil || n.ID != was.ID || n.UID != was.UID || n.GID != was.GID || n.Mode == was.Mode || n.Mode|bits != was.Mode|bits {
+		return false
+	}
+	o.known = n
 	return true
 }
 

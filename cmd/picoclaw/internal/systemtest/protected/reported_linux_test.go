@@ -54,6 +54,11 @@ def spoil(path):
 for path in store, store + "/main", store + "/main/latest", os.path.dirname(store): spoil(path)
 os.unlink("g")`,
 	},
+	"special_bits_cleared_by_write": {
+		setup:   "echo 1 > f; chmod 6755 f; sync",
+		command: "echo z >> f",
+		named:   []string{"f"}, // a sandbox can't set these bits
+	},
 	"whiteout": {
 		setup:   "echo 1 > f; echo 2 > g",
 		command: `python3 -c 'import ctypes; r = ctypes.CDLL(None).renameat2; r(-100, b"f", -100, b"g", 4); r(-100, b"f", -100, b"new", 5)'; echo 3 >> f`,
