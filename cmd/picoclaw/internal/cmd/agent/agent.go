@@ -47,7 +47,6 @@ func NewCmdAgent(f *cli.Factory, runF func(*Options) error) *cobra.Command {
 			}
 			return cli.NoArguments(cmd, args)
 		},
-		RunE: func(cmd *cobra.Command, _ []string) error { return o.runAgent(cmd.Context()) },
 	}
 	flags := cmd.Flags()
 	f.AddAgentFlag(cmd, &o.agent, "the agent (default: the first one)")
@@ -56,7 +55,7 @@ func NewCmdAgent(f *cli.Factory, runF func(*Options) error) *cobra.Command {
 	flags.StringVar(&o.model, "model", "", "`name` of a model in model_list (default: the agent's)")
 	f.AddOutputFlag(cmd, &o.output)
 	cmd.AddCommand(NewCmdSessions(f, nil), NewCmdForget(f, nil))
-	return cli.OverrideRunFunc(cmd, o, runF)
+	return cli.SetRunContext(cmd, o, (*Options).runAgent, runF)
 }
 
 func (o *Options) runAgent(ctx context.Context) error {

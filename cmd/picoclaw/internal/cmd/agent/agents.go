@@ -30,12 +30,10 @@ func NewCmdAgents(f *cli.Factory, runF func(*AgentsOptions) error) *cobra.Comman
 	cmd := &cobra.Command{
 		Use:   "agents",
 		Short: "List agents",
-		Args:  cli.NoArguments,
-		RunE:  func(*cobra.Command, []string) error { return listAgents(f, o.output) },
 	}
 	f.AddOutputFlag(cmd, &o.output)
 	cmd.AddCommand(NewCmdAgentsShow(f, nil))
-	return cli.OverrideRunFunc(cmd, o, runF)
+	return cli.SetRun(cmd, o, (*AgentsOptions).listAgents, runF)
 }
 
 // agentSummary is the JSON output of `picoclaw agents` about one agent.
@@ -47,8 +45,8 @@ type agentSummary struct {
 	Stopped    string `json:"stopped,omitempty"` // the operator's stop
 }
 
-func listAgents(f *cli.Factory, output cli.OutputFormat) error {
-	cfg, err := f.LoadConfig("")
+func (o *AgentsOptions) listAgents() error {
+	cfg, err := o.LoadConfig("")
 	if err != nil {
 		return err
 	}
@@ -68,8 +66,8 @@ func listAgents(f *cli.Factory, output cli.OutputFormat) error {
 			all[len(all)-1].Stopped = (&session.AgentStoppedError{Stop: stop}).Error()
 		}
 	}
-	if output == cli.JSON {
-		return f.PrintJSON(all)
+	if o.output == cli.JSON {
+		return o.PrintJSON(all)
 	}
 	table := terminal.NewTable("AGENT", "WORKSPACE", "RESTRICTED", "TOOLS").AlignRight(3)
 	for _, agent := range all {
@@ -82,7 +80,7 @@ func listAgents(f *cli.Factory, output cli.OutputFormat) error {
 			table.StyleCell(2, terminal.Bad)
 		}
 	}
-	out := terminal.NewWriter(f.Out)
+	out := terminal.NewWriter(o.Out)
 	if err := table.Write(out); err != nil {
 		return err
 	}
@@ -132,18 +130,17 @@ func NewCmdAgentsShow(f *cli.Factory, runF func(*AgentsShowOptions) error) *cobr
 		Short:             "Show an agent's permissions and the settings behind them",
 		Args:              cli.NoArgumentsOr(cli.OneArgumentWithNoun(&o.id, "the id of one agent")),
 		ValidArgsFunction: f.CompleteAgents,
-		RunE:              func(*cobra.Command, []string) error { return showAgent(o.Factory, o.id, o.output) },
 	}
 	f.AddOutputFlag(cmd, &o.output)
-	return cli.OverrideRunFunc(cmd, o, runF)
+	return cli.SetRun(cmd, o, (*AgentsShowOptions).showAgent, runF)
 }
 
-func showAgent(f *cli.Factory, id string, output cli.OutputFormat) error {
-	cfg, err := f.LoadConfig(id)
+func (o *AgentsShowOptions) showAgent() error {
+	cfg, err := o.LoadConfig(o.id)
 	if err != nil {
 		return err
 	}
-	id = cmp.Or(id, cfg.AgentIDs()[0])
+	id := cmp.Or(o.id, cfg.AgentIDs()[0])
 	agent, err := cfg.ResolveAgent(id)
 	if err != nil {
 		return cli.StartError(err) // as for --agent: no host has such an agent
@@ -164,10 +161,10 @@ func showAgent(f *cli.Factory, id string, output cli.OutputFormat) error {
 	for _, access := range s.PluginStatuses() {
 		details.Plugins = append(details.Plugins, newAgentPlugin(cfg, access))
 	}
-	if output == cli.JSON {
-		return f.PrintJSON(details)
+	if o.output == cli.JSON {
+		return o.PrintJSON(details)
 	}
-	return printAgent(f, details, settings)
+	return printAgent(o.Factory, details, settings)
 }
 
 func newAgentPlugin(cfg *config.Config, h session.PluginStatus) agentPlugin {

@@ -47,12 +47,10 @@ func NewCmdSessions(f *cli.Factory, runF func(*SessionsOptions) error) *cobra.Co
 	cmd := &cobra.Command{
 		Use:   "sessions",
 		Short: "List an agent's sessions, most recently used first",
-		Args:  cli.NoArguments,
-		RunE:  func(*cobra.Command, []string) error { return o.listSessions() },
 	}
 	f.AddAgentFlag(cmd, &o.id, "the agent (default: the first one)")
 	f.AddOutputFlag(cmd, &o.output)
-	return cli.OverrideRunFunc(cmd, o, runF)
+	return cli.SetRun(cmd, o, (*SessionsOptions).listSessions, runF)
 }
 
 func (o *SessionsOptions) listSessions() error {
@@ -92,10 +90,9 @@ func NewCmdForget(f *cli.Factory, runF func(*ForgetOptions) error) *cobra.Comman
 		Use:   "forget SESSION",
 		Short: "Delete a session",
 		Args:  cli.OneArgument(&o.session, "name the session to delete; `picoclaw agent sessions` lists them"),
-		RunE:  func(*cobra.Command, []string) error { return o.deleteSession() },
 	}
 	f.AddAgentFlag(cmd, &o.agent, "the agent (default: the first one)")
-	return cli.OverrideRunFunc(cmd, o, runF)
+	return cli.SetRun(cmd, o, (*ForgetOptions).deleteSession, runF)
 }
 
 func (o *ForgetOptions) deleteSession() error {

@@ -28,12 +28,10 @@ func NewCmdApprovals(f *cli.Factory, runF func(*Options) error) *cobra.Command {
 		Use:        "approvals",
 		SuggestFor: []string{"approve", "allow", "pending"},
 		Short:      "List and answer approval requests",
-		Args:       cli.NoArguments,
-		RunE:       func(*cobra.Command, []string) error { return v.listRequests() },
 	}
 	f.AddOutputFlag(cmd, &v.output)
 	cmd.AddCommand(NewCmdList(f, nil), NewCmdShow(f, nil), NewCmdAllow(f, nil), NewCmdDeny(f, nil))
-	return cli.OverrideRunFunc(cmd, v, runF)
+	return cli.SetRun(cmd, v, (*Options).listRequests, runF)
 }
 
 func NewCmdList(f *cli.Factory, runF func(*Options) error) *cobra.Command {
@@ -41,11 +39,9 @@ func NewCmdList(f *cli.Factory, runF func(*Options) error) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List approval requests",
-		Args:  cli.NoArguments,
-		RunE:  func(*cobra.Command, []string) error { return v.listRequests() },
 	}
 	f.AddOutputFlag(cmd, &v.output)
-	return cli.OverrideRunFunc(cmd, v, runF)
+	return cli.SetRun(cmd, v, (*Options).listRequests, runF)
 }
 
 func NewCmdShow(f *cli.Factory, runF func(*Options) error) *cobra.Command {
@@ -55,10 +51,9 @@ func NewCmdShow(f *cli.Factory, runF func(*Options) error) *cobra.Command {
 		Short:             "Show an approval request with the whole call",
 		Args:              v.oneIDArgument(),
 		ValidArgsFunction: cli.NewFirstArgumentCompleter(v.completeIDs),
-		RunE:              func(*cobra.Command, []string) error { return v.showRequest(v.id) },
 	}
 	f.AddOutputFlag(cmd, &v.output)
-	return cli.OverrideRunFunc(cmd, v, runF)
+	return cli.SetRun(cmd, v, (*Options).showRequest, runF)
 }
 
 // AllowOptions are the options of `picoclaw approvals allow`.
@@ -74,14 +69,13 @@ func NewCmdAllow(f *cli.Factory, runF func(*AllowOptions) error) *cobra.Command 
 		Short:             "Approve a call once",
 		Args:              v.oneIDArgument(),
 		ValidArgsFunction: cli.NewFirstArgumentCompleter(v.completeIDs),
-		RunE:              func(*cobra.Command, []string) error { return v.runAllow() },
 	}
 	cmd.Flags().BoolVar(&v.always, "always", false, "propose the setting that allows such calls")
-	return cli.OverrideRunFunc(cmd, v, runF)
+	return cli.SetRun(cmd, v, (*AllowOptions).runAllow, runF)
 }
 
 func (v *AllowOptions) runAllow() error {
-	w, err := v.answerRequest(v.id, approvals.Answer{Yes: true})
+	w, err := v.answerRequest(approvals.Answer{Yes: true})
 	if err != nil || !v.always {
 		return err
 	}
@@ -101,14 +95,13 @@ func NewCmdDeny(f *cli.Factory, runF func(*DenyOptions) error) *cobra.Command {
 		Short:             "Deny a call",
 		Args:              v.oneIDArgument(),
 		ValidArgsFunction: cli.NewFirstArgumentCompleter(v.completeIDs),
-		RunE:              func(*cobra.Command, []string) error { return v.runDeny() },
 	}
 	cmd.Flags().StringVar(&v.reason, "why", "", "`reason` shown to the agent")
-	return cli.OverrideRunFunc(cmd, v, runF)
+	return cli.SetRun(cmd, v, (*DenyOptions).runDeny, runF)
 }
 
 func (v *DenyOptions) runDeny() error {
-	_, err := v.answerRequest(v.id, approvals.Answer{Why: v.reason})
+	_, err := v.answerRequest(approvals.Answer{Why: v.reason})
 	return err
 }
 
@@ -166,8 +159,8 @@ func formatArguments(w *approvals.WaitingCall) string {
 }
 
 // showRequest shows a whole approval request.
-func (v *Options) showRequest(id string) error {
-	_, w, err := v.findRequest(id)
+func (v *Options) showRequest() error {
+	_, w, err := v.findRequest()
 	if err != nil {
 		return err
 	}
@@ -184,27 +177,27 @@ func (v *Options) showRequest(id string) error {
 }
 
 // findRequest finds an approval request in the home.
-func (v *Options) findRequest(id string) (home string, w *approvals.WaitingCall, err error) {
+func (v *Options) findRequest() (home string, w *approvals.WaitingCall, err error) {
 	if home, err = v.FindHome(); err != nil {
 		return "", nil, err
 	}
-	if w, err = approvals.FindWaitingCall(home, id); err != nil {
-		return "", nil, cli.FailedError(fmt.Errorf("%s: %w", id, err))
+	if w, err = approvals.FindWaitingCall(home, v.id); err != nil {
+		return "", nil, cli.FailedError(fmt.Errorf("%s: %w", v.id, err))
 	}
 	return home, w, nil
 }
 
 // answerRequest approves or denies a call, and returns it.
-func (v *Options) answerRequest(id string, a approvals.Answer) (*approvals.WaitingCall, error) {
-	home, w, err := v.findRequest(id)
+func (v *Options) answerRequest(a approvals.Answer) (*approvals.WaitingCall, error) {
+	home, w, err := v.findRequest()
 	if err != nil {
 		return nil, err
 	}
 	a.Way, a.Time, a.By = "cli", time.Now().UTC(), cli.UserName()
 	if err := approvals.AnswerCall(home, w, a); errors.Is(err, approvals.ErrNotWaiting) || errors.Is(err, approvals.ErrAnswered) {
-		return nil, cli.FailedError(fmt.Errorf("%s: %w", id, err))
+		return nil, cli.FailedError(fmt.Errorf("%s: %w", v.id, err))
 	} else if err != nil {
-		return nil, cli.FailedError(fmt.Errorf("%s could not be answered: %w", id, err))
+		return nil, cli.FailedError(fmt.Errorf("%s could not be answered: %w", v.id, err))
 	}
 	what := "refused"
 	if a.Yes {

@@ -33,14 +33,13 @@ func NewCmdAudit(f *cli.Factory, runF func(*Options) error) *cobra.Command {
 		Use:        "audit",
 		SuggestFor: []string{"log", "logs"},
 		Short:      "Show the audit log",
-		RunE:       func(cmd *cobra.Command, _ []string) error { return o.runAudit(cmd.Context()) },
 	}
 	addFilterFlags(f, cmd, &o.filter)
 	f.AddOutputFlag(cmd, &o.output)
 	cmd.Flags().IntVar(&o.limit, "limit", 50, "number of latest calls; 0 for all")
 	cmd.Flags().BoolVarP(&o.follow, "follow", "f", false, "print new calls until interrupted")
 	cmd.AddCommand(NewCmdStats(f, nil), NewCmdVerify(f, nil), NewCmdReplay(f, nil), NewCmdExport(f, nil))
-	return cli.OverrideRunFunc(cmd, o, runF)
+	return cli.SetRunContext(cmd, o, (*Options).runAudit, runF)
 }
 
 func (o *Options) runAudit(ctx context.Context) error {

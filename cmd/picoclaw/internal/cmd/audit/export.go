@@ -23,12 +23,11 @@ func NewCmdExport(f *cli.Factory, runF func(*ExportOptions) error) *cobra.Comman
 	cmd := &cobra.Command{
 		Use:   "export",
 		Short: "Export the audit log",
-		RunE:  func(*cobra.Command, []string) error { return o.exportLog() },
 	}
 	addFilterFlags(f, cmd, &o.filter)
 	cmd.Flags().StringVar(&o.format, "format", "jsonl", "`format`: "+strings.Join(audit.ExportFormats(), ", "))
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(audit.ExportFormats(), cobra.ShellCompDirectiveNoFileComp))
-	return cli.OverrideRunFunc(cmd, o, runF)
+	return cli.SetRun(cmd, o, (*ExportOptions).exportLog, runF)
 }
 
 func (o *ExportOptions) exportLog() error {

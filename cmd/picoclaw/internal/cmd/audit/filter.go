@@ -58,11 +58,10 @@ func NewCmdStats(f *cli.Factory, runF func(*Options) error) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "stats",
 		Short: "Summarise calls by tool",
-		RunE:  func(*cobra.Command, []string) error { return o.showStats() },
 	}
 	addFilterFlags(f, cmd, &o.filter)
 	f.AddOutputFlag(cmd, &o.output)
-	return cli.OverrideRunFunc(cmd, o, runF)
+	return cli.SetRun(cmd, o, (*Options).showStats, runF)
 }
 
 func (o *Options) showStats() error {

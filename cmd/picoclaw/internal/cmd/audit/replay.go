@@ -74,11 +74,10 @@ func NewCmdReplay(f *cli.Factory, runF func(*ReplayOptions) error) *cobra.Comman
 	cmd := &cobra.Command{
 		Use:   "replay",
 		Short: "Test a configuration against logged calls",
-		RunE:  func(*cobra.Command, []string) error { return o.runReplay() },
 	}
 	addFilterFlags(f, cmd, &o.filter)
 	f.AddOutputFlag(cmd, &o.output)
-	return cli.OverrideRunFunc(cmd, o, runF)
+	return cli.SetRun(cmd, o, (*ReplayOptions).runReplay, runF)
 }
 
 func (o *ReplayOptions) runReplay() error {

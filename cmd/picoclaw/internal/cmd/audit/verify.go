@@ -26,14 +26,12 @@ func NewCmdVerify(f *cli.Factory, runF func(*VerifyOptions) error) *cobra.Comman
 	cmd := &cobra.Command{
 		Use:   "verify",
 		Short: "Verify the hash chain of the audit log",
-		Args:  cli.NoArguments,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return o.runVerify(cmd.Context()) },
 	}
 	f.AddOutputFlag(cmd, &o.output)
 	cmd.Flags().StringVar(&o.head, "head", "",
 		"earlier head that the log must contain, 64 characters of `hex`")
 	cmd.Flags().StringVar(&o.witness, "witness", "", "`file or URL` of the witness that the log must match")
-	return cli.OverrideRunFunc(cmd, o, runF)
+	return cli.SetRunContext(cmd, o, (*VerifyOptions).runVerify, runF)
 }
 
 // verifyResult is the JSON output of `picoclaw audit verify`.

@@ -40,10 +40,9 @@ func NewCmdBatch(f *cli.Factory, runF func(*BatchOptions) error) *cobra.Command 
 			}
 			return cli.NoArguments(cmd, args)
 		},
-		RunE: func(cmd *cobra.Command, _ []string) error { return o.runBatch(cmd.Context()) },
 	}
 	cmd.Flags().IntVar(&o.jobs, "jobs", 1, "number of concurrent calls")
-	return cli.OverrideRunFunc(cmd, o, runF)
+	return cli.SetRunContext(cmd, o, (*BatchOptions).runBatch, runF)
 }
 
 func (o *BatchOptions) runBatch(ctx context.Context) error {

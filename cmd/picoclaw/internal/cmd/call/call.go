@@ -49,13 +49,12 @@ func NewCmdCall(f *cli.Factory, runF func(*Options) error) *cobra.Command {
 			return nil
 		},
 		ValidArgsFunction: completeCall(f),
-		RunE:              func(cmd *cobra.Command, _ []string) error { return o.runCall(cmd.Context()) },
 	}
 	f.AddAgentFlag(cmd, &o.agent, "the agent to call for (default: the first one)")
 	f.AddOutputFlag(cmd, &o.output)
 	addJSONFlag(cmd, &o.arguments.json)
 	o.fleet.AddFlags(cmd, "call a fleet's agent: NATS `address` or identity file")
-	return cli.OverrideRunFunc(cmd, o, runF)
+	return cli.SetRunContext(cmd, o, (*Options).runCall, runF)
 }
 
 // addJSONFlag adds --json.

@@ -37,13 +37,12 @@ func NewCmdExplain(f *cli.Factory, runF func(*ExplainOptions) error) *cobra.Comm
 		Short:             "Explain the decision on a call, a path or a host",
 		Args:              o.parseArguments,
 		ValidArgsFunction: completeCall(f),
-		RunE:              func(*cobra.Command, []string) error { return o.runExplain() },
 	}
 	f.AddAgentFlag(cmd, &o.agent, "the agent to decide for (default: the first one)")
 	f.AddOutputFlag(cmd, &o.output)
 	addJSONFlag(cmd, &o.arguments.json)
 	cmd.Flags().BoolVar(&o.batch, "batch", false, "decide on JSON lines from standard input, in the format of picoclaw batch")
-	return cli.OverrideRunFunc(cmd, o, runF)
+	return cli.SetRun(cmd, o, (*ExplainOptions).runExplain, runF)
 }
 
 func (o *ExplainOptions) parseArguments(cmd *cobra.Command, args []string) error {

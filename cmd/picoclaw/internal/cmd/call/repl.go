@@ -41,11 +41,9 @@ func NewCmdREPL(f *cli.Factory, runF func(*REPLOptions) error) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "repl",
 		Short: "Call tools interactively, with history and completion",
-		Args:  cli.NoArguments,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return r.runREPL(cmd.Context()) },
 	}
 	f.AddAgentFlag(cmd, &r.agent, "the agent to call for (default: the first one)")
-	return cli.OverrideRunFunc(cmd, r, runF)
+	return cli.SetRunContext(cmd, r, (*REPLOptions).runREPL, runF)
 }
 
 func (r *REPLOptions) runREPL(ctx context.Context) error {

@@ -25,12 +25,10 @@ func NewCmdTools(f *cli.Factory, runF func(*ToolsOptions) error) *cobra.Command 
 		Use:        "tools",
 		SuggestFor: []string{"list", "ls"},
 		Short:      "List the tools that an agent may call",
-		Args:       cli.NoArguments,
-		RunE:       func(*cobra.Command, []string) error { return o.listTools() },
 	}
 	f.AddAgentFlag(cmd, &o.agent, "the agent whose tools to list (default: the first one)")
 	f.AddOutputFlag(cmd, &o.output)
-	return cli.OverrideRunFunc(cmd, o, runF)
+	return cli.SetRun(cmd, o, (*ToolsOptions).listTools, runF)
 }
 
 func (o *ToolsOptions) listTools() error {

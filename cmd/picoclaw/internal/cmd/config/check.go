@@ -31,11 +31,9 @@ func NewCmdCheck(f *cli.Factory, runF func(*CheckOptions) error) *cobra.Command 
 	cmd := &cobra.Command{
 		Use:   "check",
 		Short: "Check the configuration",
-		Args:  cli.NoArguments,
-		RunE:  func(*cobra.Command, []string) error { return o.runCheck() },
 	}
 	f.AddOutputFlag(cmd, &o.output)
-	return cli.OverrideRunFunc(cmd, o, runF)
+	return cli.SetRun(cmd, o, (*CheckOptions).runCheck, runF)
 }
 
 // checkResult is the JSON output of `picoclaw config check`.

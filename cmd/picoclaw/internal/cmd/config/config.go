@@ -23,12 +23,10 @@ type SchemaOptions struct{ *cli.Factory }
 
 func NewCmdSchema(f *cli.Factory, runF func(*SchemaOptions) error) *cobra.Command {
 	o := &SchemaOptions{Factory: f}
-	return cli.OverrideRunFunc(&cobra.Command{
+	return cli.SetRun(&cobra.Command{
 		Use:   "schema",
 		Short: "Print the JSON Schema of the configuration file, for editors",
-		Args:  cli.NoArguments,
-		RunE:  func(*cobra.Command, []string) error { return o.printSchema() },
-	}, o, runF)
+	}, o, (*SchemaOptions).printSchema, runF)
 }
 
 func (o *SchemaOptions) printSchema() error {

@@ -35,12 +35,11 @@ func NewCmdShow(f *cli.Factory, runF func(*ShowOptions) error) *cobra.Command {
 			o.keys = args
 			return nil
 		},
-		RunE: func(*cobra.Command, []string) error { return o.runShow() },
 	}
 	f.AddAgentFlag(cmd, &o.agent, "the agent whose settings to show (default: all agents)")
 	f.AddOutputFlag(cmd, &o.output)
 	cmd.Flags().BoolVar(&o.changed, "changed", false, "show only keys that are set")
-	return cli.OverrideRunFunc(cmd, o, runF)
+	return cli.SetRun(cmd, o, (*ShowOptions).runShow, runF)
 }
 
 func (o *ShowOptions) runShow() error {

@@ -23,11 +23,9 @@ func NewCmdConsole(f *cli.Factory, runF func(*Options) error) *cobra.Command {
 		Use:        "console",
 		SuggestFor: []string{"dashboard", "web", "ui"},
 		Short:      "Print a link to the gateway's web console",
-		Args:       cli.NoArguments,
-		RunE:       func(cmd *cobra.Command, _ []string) error { return o.printLink(cmd.Context()) },
 	}
 	cmd.Flags().BoolVar(&o.operate, "operate", false, "allow actions, not only viewing")
-	return cli.OverrideRunFunc(cmd, o, runF)
+	return cli.SetRunContext(cmd, o, (*Options).printLink, runF)
 }
 
 func (o *Options) printLink(ctx context.Context) error {

@@ -29,7 +29,6 @@ func NewCmdAdd(f *cli.Factory, runF func(*AddOptions) error) *cobra.Command {
 		Use:   "add NAME",
 		Short: "Add a job that sends a message to an agent or runs a command",
 		Args:  cli.OneArgumentWithNoun(&v.spec.Name, "a name for the job"),
-		RunE:  func(*cobra.Command, []string) error { return v.addJob() },
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&v.at, "at", "", "run once at a `time`: 15:04, 2006-01-02 15:04, or 2006-01-02T15:04:05Z")
@@ -43,7 +42,7 @@ func NewCmdAdd(f *cli.Factory, runF func(*AddOptions) error) *cobra.Command {
 	flags.StringVar(&v.spec.Missed, "missed", "", "missed runs: `once` or skip")
 	f.SetFlagCompletion(cmd, "missed", cli.NewWordCompleter(schedule.RunOnce, schedule.SkipMissed))
 	v.addFlags(cmd)
-	return cli.OverrideRunFunc(cmd, v, runF)
+	return cli.SetRun(cmd, v, (*AddOptions).addJob, runF)
 }
 
 func (v *AddOptions) addJob() error {

@@ -63,11 +63,10 @@ func NewCmdRemove(f *cli.Factory, runF func(*Options) error) *cobra.Command {
 		Aliases:           []string{"rm"},
 		Short:             "Remove a job; a current run continues to its end",
 		Args:              v.oneJobArgument(),
-		RunE:              func(*cobra.Command, []string) error { return v.removeJob() },
 		ValidArgsFunction: cli.NewFirstArgumentCompleter(v.completeJobs),
 	}
 	v.addFlags(cmd)
-	return cli.OverrideRunFunc(cmd, v, runF)
+	return cli.SetRun(cmd, v, (*Options).removeJob, runF)
 }
 
 func (v *Options) removeJob() error {
@@ -82,11 +81,10 @@ func NewCmdShow(f *cli.Factory, runF func(*Options) error) *cobra.Command {
 		Use:               "show JOB",
 		Short:             "Show a job and its last run",
 		Args:              v.oneJobArgument(),
-		RunE:              func(*cobra.Command, []string) error { return v.runShow() },
 		ValidArgsFunction: cli.NewFirstArgumentCompleter(v.completeJobs),
 	}
 	v.addFlags(cmd)
-	return cli.OverrideRunFunc(cmd, v, runF)
+	return cli.SetRun(cmd, v, (*Options).runShow, runF)
 }
 
 func (v *Options) runShow() error {

@@ -26,11 +26,9 @@ func NewCmdList(f *cli.Factory, runF func(*Options) error) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List an agent's jobs and their next runs",
-		Args:  cli.NoArguments,
-		RunE:  func(*cobra.Command, []string) error { return v.listJobs() },
 	}
 	v.addFlags(cmd)
-	return cli.OverrideRunFunc(cmd, v, runF)
+	return cli.SetRun(cmd, v, (*Options).listJobs, runF)
 }
 
 func (v *Options) listJobs() error {
@@ -83,12 +81,11 @@ func NewCmdLog(f *cli.Factory, runF func(*LogOptions) error) *cobra.Command {
 		Use:               "log [JOB]",
 		Short:             "Show results of an agent's jobs and heartbeats, or of one job",
 		Args:              cli.NoArgumentsOr(v.oneJobArgument()),
-		RunE:              func(*cobra.Command, []string) error { return v.showLog() },
 		ValidArgsFunction: cli.NewFirstArgumentCompleter(v.completeJobs),
 	}
 	cmd.Flags().IntVar(&v.limit, "limit", 20, "number of latest runs")
 	v.addFlags(cmd)
-	return cli.OverrideRunFunc(cmd, v, runF)
+	return cli.SetRun(cmd, v, (*LogOptions).showLog, runF)
 }
 
 func (v *LogOptions) showLog() error {

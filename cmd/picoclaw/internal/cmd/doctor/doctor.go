@@ -27,12 +27,10 @@ func NewCmdDoctor(f *cli.Factory, runF func(*Options) error) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Check which protections work on this machine",
-		Args:  cli.NoArguments,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return o.reportProtections(cmd.Context()) },
 	}
 	f.AddAgentFlag(cmd, &o.agent, "the agent whose protections to check (default: the first one)")
 	f.AddOutputFlag(cmd, &o.output)
-	return cli.OverrideRunFunc(cmd, o, runF)
+	return cli.SetRunContext(cmd, o, (*Options).reportProtections, runF)
 }
 
 // ReportProtections prints the report of `picoclaw doctor` about the first agent.
@@ -90,7 +88,7 @@ type SelfTestOptions struct {
 
 func NewCmdSelfTest(f *cli.Factory, runF func(*SelfTestOptions) error) *cobra.Command {
 	o := &SelfTestOptions{Factory: f}
-	return cli.OverrideRunFunc(&cobra.Command{
+	return cli.SetRun(&cobra.Command{
 		Use:    hosts.SelfTestName,
 		Short:  "Attack the sandbox that this process is in",
 		Hidden: true,
@@ -98,6 +96,5 @@ func NewCmdSelfTest(f *cli.Factory, runF func(*SelfTestOptions) error) *cobra.Co
 			o.arguments = args
 			return nil
 		},
-		RunE: func(*cobra.Command, []string) error { return selftest.RunAttacks(o.arguments, o.Out) },
-	}, o, runF)
+	}, o, func(o *SelfTestOptions) error { return selftest.RunAttacks(o.arguments, o.Out) }, runF)
 }

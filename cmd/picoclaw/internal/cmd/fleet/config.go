@@ -70,10 +70,9 @@ func NewCmdConfigPush(f *cli.Factory, runF func(*ConfigOptions) error) *cobra.Co
 		Use:   "push FILE",
 		Short: "Publish a configuration to the fleet",
 		Args:  cli.OneArgumentWithNoun(&o.source, "the name of one configuration file"),
-		RunE:  func(cmd *cobra.Command, _ []string) error { return o.pushConfig(cmd.Context()) },
 	}
 	o.addFlags(cmd, true)
-	return cli.OverrideRunFunc(cmd, o, runF)
+	return cli.SetRunContext(cmd, o, (*ConfigOptions).pushConfig, runF)
 }
 
 func (o *ConfigOptions) pushConfig(ctx context.Context) error {
@@ -182,12 +181,10 @@ func NewCmdConfigRollback(f *cli.Factory, runF func(*ConfigOptions) error) *cobr
 	cmd := &cobra.Command{
 		Use:   "rollback",
 		Short: "Publish an earlier configuration again",
-		Args:  cli.NoArguments,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return o.rollbackConfig(cmd.Context()) },
 	}
 	o.addFlags(cmd, true)
 	cmd.Flags().Uint64Var(&o.serial, "to", 0, "serial `number` to restore (default: the one before the latest)")
-	return cli.OverrideRunFunc(cmd, o, runF)
+	return cli.SetRunContext(cmd, o, (*ConfigOptions).rollbackConfig, runF)
 }
 
 func (o *ConfigOptions) rollbackConfig(ctx context.Context) error {
@@ -226,12 +223,10 @@ func NewCmdConfigShow(f *cli.Factory, runF func(*ConfigOptions) error) *cobra.Co
 	cmd := &cobra.Command{
 		Use:   "show",
 		Short: "Show the fleet's configurations",
-		Args:  cli.NoArguments,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return o.showConfigs(cmd.Context()) },
 	}
 	o.addFlags(cmd, false)
 	cmd.Flags().Uint64Var(&o.serial, "serial", 0, "serial `number` of the configuration (default: the latest)")
-	return cli.OverrideRunFunc(cmd, o, runF)
+	return cli.SetRunContext(cmd, o, (*ConfigOptions).showConfigs, runF)
 }
 
 func (o *ConfigOptions) showConfigs(ctx context.Context) error {

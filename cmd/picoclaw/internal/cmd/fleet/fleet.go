@@ -34,20 +34,18 @@ func NewCmdStatus(f *cli.Factory, runF func(*StatusOptions) error) *cobra.Comman
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "Show the workers of a fleet and their agents",
-		Args:  cli.NoArguments,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return o.showStatus(cmd.Context(), o.output) },
 	}
 	o.AddFlags(cmd, "NATS `address` or identity file of the fleet (default: fleet.url)")
 	f.AddOutputFlag(cmd, &o.output)
-	return cli.OverrideRunFunc(cmd, o, runF)
+	return cli.SetRunContext(cmd, o, (*StatusOptions).showStatus, runF)
 }
 
-func (o *Options) showStatus(ctx context.Context, output cli.OutputFormat) error {
+func (o *StatusOptions) showStatus(ctx context.Context) error {
 	workers, agents, err := o.readStatus(ctx)
 	if err != nil {
 		return err
 	}
-	if output == cli.JSON {
+	if o.output == cli.JSON {
 		err = o.PrintJSON(map[string]any{"workers": workers, "agents": agents})
 	} else {
 		err = printFleet(o.Factory, workers, agents)
@@ -128,10 +126,9 @@ func NewCmdWhere(f *cli.Factory, runF func(*WhereOptions) error) *cobra.Command 
 		Use:   "where AGENT",
 		Short: "Show the worker of an agent",
 		Args:  cli.OneArgumentWithNoun(&o.agent, "the name of one agent; `picoclaw fleet status` lists them"),
-		RunE:  func(cmd *cobra.Command, _ []string) error { return o.showWorker(cmd.Context()) },
 	}
 	o.AddFlags(cmd, "NATS `address` or identity file of the fleet (default: fleet.url)")
-	return cli.OverrideRunFunc(cmd, o, runF)
+	return cli.SetRunContext(cmd, o, (*WhereOptions).showWorker, runF)
 }
 
 func (o *WhereOptions) showWorker(ctx context.Context) error {

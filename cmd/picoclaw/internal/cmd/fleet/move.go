@@ -42,10 +42,9 @@ func NewCmdDrain(f *cli.Factory, runF func(*DrainOptions) error) *cobra.Command 
 		Use:   "drain WORKER",
 		Short: "Move all agents off a worker",
 		Args:  cli.OneArgumentWithNoun(&o.worker, "the name of one worker; `picoclaw fleet status` lists them"),
-		RunE:  func(cmd *cobra.Command, _ []string) error { return o.drainWorker(cmd.Context()) },
 	}
 	o.AddFlags(cmd, "NATS `address` or an admin's identity file (default: fleet.url)")
-	return cli.OverrideRunFunc(cmd, o, runF)
+	return cli.SetRunContext(cmd, o, (*DrainOptions).drainWorker, runF)
 }
 
 func (o *DrainOptions) drainWorker(ctx context.Context) error {
@@ -79,10 +78,9 @@ func NewCmdMove(f *cli.Factory, runF func(*MoveOptions) error) *cobra.Command {
 			o.agent, o.worker = args[0], args[1]
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, _ []string) error { return o.moveAgent(cmd.Context()) },
 	}
 	o.AddFlags(cmd, "NATS `address` or an admin's identity file (default: fleet.url)")
-	return cli.OverrideRunFunc(cmd, o, runF)
+	return cli.SetRunContext(cmd, o, (*MoveOptions).moveAgent, runF)
 }
 
 func (o *MoveOptions) moveAgent(ctx context.Context) error {

@@ -35,13 +35,11 @@ func NewCmdWorker(f *cli.Factory, runF func(*WorkerOptions) error) *cobra.Comman
 	cmd := &cobra.Command{
 		Use:   "worker",
 		Short: "Serve this machine's agents to a fleet",
-		Args:  cli.NoArguments,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return o.runWorker(cmd.Context()) },
 	}
 	o.AddFlags(cmd, "NATS `address` or identity file of the fleet (default: fleet.url)")
 	cmd.Flags().StringVar(&o.Name, "name", "",
 		"worker `name` without an identity file (default: fleet.name, or the machine's)")
-	return cli.OverrideRunFunc(cmd, o, runF)
+	return cli.SetRunContext(cmd, o, (*WorkerOptions).runWorker, runF)
 }
 
 // runningWorker is a worker that serves its agents.

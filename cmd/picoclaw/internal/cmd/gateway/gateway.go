@@ -53,14 +53,12 @@ func NewCmdGateway(f *cli.Factory, runF func(*Options) error) *cobra.Command {
 		Use:        "gateway",
 		SuggestFor: []string{"daemon", "serve"},
 		Short:      "Run scheduled jobs, and serve all agents over MCP",
-		Args:       cli.NoArguments,
-		RunE:       func(cmd *cobra.Command, _ []string) error { return o.runGateway(cmd.Context()) },
 	}
 	o.fleet.AddFlags(cmd, "serve a fleet's agents: NATS `address` or identity file")
 	cmd.Flags().StringVar(&o.host, "host", "", "serve at this `address` (default: gateway.host)")
 	cmd.Flags().IntVar(&o.port, "port", -1, "serve at this `port`, 0 for any (default: gateway.port)")
 	cmd.AddCommand(NewCmdStatus(f, nil), NewCmdReload(f, nil), NewCmdToken(f, nil))
-	return cli.OverrideRunFunc(cmd, o, runF)
+	return cli.SetRunContext(cmd, o, (*Options).runGateway, runF)
 }
 
 func (o *Options) runGateway(ctx context.Context) error {
@@ -253,12 +251,10 @@ func NewCmdToken(f *cli.Factory, runF func(*TokenOptions) error) *cobra.Command 
 	cmd := &cobra.Command{
 		Use:   "token",
 		Short: "Show an agent's token for MCP clients",
-		Args:  cli.NoArguments,
-		RunE:  func(*cobra.Command, []string) error { return o.printToken() },
 	}
 	f.AddAgentFlag(cmd, &o.agent, "the agent (default: the first one)")
 	cmd.Flags().BoolVar(&o.isFleet, "fleet", false, "token of an agent of the fleet")
-	return cli.OverrideRunFunc(cmd, o, runF)
+	return cli.SetRun(cmd, o, (*TokenOptions).printToken, runF)
 }
 
 func (o *TokenOptions) printToken() error {

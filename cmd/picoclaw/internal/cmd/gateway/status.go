@@ -23,11 +23,9 @@ func NewCmdStatus(f *cli.Factory, runF func(*StatusOptions) error) *cobra.Comman
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "Show whether the gateway runs, and whether it is ready",
-		Args:  cli.NoArguments,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return o.runStatus(cmd.Context()) },
 	}
 	f.AddOutputFlag(cmd, &o.output)
-	return cli.OverrideRunFunc(cmd, o, runF)
+	return cli.SetRunContext(cmd, o, (*StatusOptions).runStatus, runF)
 }
 
 func (o *StatusOptions) runStatus(ctx context.Context) error {
@@ -84,12 +82,10 @@ type ReloadOptions struct{ *cli.Factory }
 
 func NewCmdReload(f *cli.Factory, runF func(*ReloadOptions) error) *cobra.Command {
 	o := &ReloadOptions{Factory: f}
-	return cli.OverrideRunFunc(&cobra.Command{
+	return cli.SetRunContext(&cobra.Command{
 		Use:   "reload",
 		Short: "Have the gateway read its configuration again",
-		Args:  cli.NoArguments,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return o.runReload(cmd.Context()) },
-	}, o, runF)
+	}, o, (*ReloadOptions).runReload, runF)
 }
 
 func (o *ReloadOptions) runReload(ctx context.Context) error {

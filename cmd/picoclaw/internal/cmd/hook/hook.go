@@ -44,10 +44,9 @@ func NewCmdHook(f *cli.Factory, runF func(*Options) error) *cobra.Command {
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, _ []string) error { return o.runHook(cmd.Context()) },
 	}
 	o.AddAgentFlag(cmd, &o.agent, "the agent whose policy holds outside a run (default: the first one)")
-	return cli.OverrideRunFunc(cmd, o, runF)
+	return cli.SetRunContext(cmd, o, (*Options).runHook, runF)
 }
 
 // runHook prints the decision on a client's call. Errors become refusals, since clients take a failed hook as permission.

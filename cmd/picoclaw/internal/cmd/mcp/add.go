@@ -54,10 +54,9 @@ func NewCmdAdd(f *cli.Factory, runF func(*AddOptions) error) *cobra.Command {
 			return o.parseServerSpec()
 		},
 		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE:              func(cmd *cobra.Command, _ []string) error { return o.addServer(cmd.Context()) },
 	}
 	o.addSpecFlags(cmd)
-	return cli.OverrideRunFunc(cmd, o, runF)
+	return cli.SetRunContext(cmd, o, (*AddOptions).addServer, runF)
 }
 
 // addSpecFlags adds the flags that describe a server and its grants.

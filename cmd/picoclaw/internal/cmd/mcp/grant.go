@@ -33,14 +33,13 @@ func NewCmdGrant(f *cli.Factory, revoke bool, runF func(*GrantOptions) error) *c
 			return nil
 		},
 		ValidArgsFunction: completeServers(f),
-		RunE:              func(*cobra.Command, []string) error { return o.changeGrants() },
 	}
 	o.addGrantFlags(cmd, "")
 	if revoke {
 		cmd.Use, cmd.Short = "revoke NAME", "Revoke an MCP server's access"
 	}
 	o.AddFlags(cmd)
-	return cli.OverrideRunFunc(cmd, o, runF)
+	return cli.SetRun(cmd, o, (*GrantOptions).changeGrants, runF)
 }
 
 // changeGrants installs the server's active version again with the changed grants.

@@ -27,14 +27,13 @@ func NewCmdImport(f *cli.Factory, runF func(*ImportOptions) error) *cobra.Comman
 		Use:   "import FILE",
 		Short: "Add the MCP servers of a client's settings",
 		Args:  cli.OneArgument(&o.file, "name the file with the client's settings"),
-		RunE:  func(cmd *cobra.Command, _ []string) error { return o.importServers(cmd.Context()) },
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&o.spec.Workspace, "workspace", "none", "access to the agent's workspace: none, ro or rw")
 	flags.StringSliceVar(&o.spec.Network, "network", nil, "`HOSTS` that the servers may reach, * for any (default: none)")
 	flags.StringSliceVar(&o.spec.Agents, "agent", nil, "`AGENTS` that may use the servers (default: all)")
 	o.AddFlags(cmd)
-	return cli.OverrideRunFunc(cmd, o, runF)
+	return cli.SetRunContext(cmd, o, (*ImportOptions).importServers, runF)
 }
 
 func (o *ImportOptions) importServers(ctx context.Context) error {

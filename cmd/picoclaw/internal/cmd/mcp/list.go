@@ -63,11 +63,9 @@ func NewCmdList(f *cli.Factory, runF func(*ListOptions) error) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List MCP servers and unaccepted changes",
-		Args:  cli.NoArguments,
-		RunE:  func(*cobra.Command, []string) error { return o.listServers() },
 	}
 	f.AddOutputFlag(cmd, &o.output)
-	return cli.OverrideRunFunc(cmd, o, runF)
+	return cli.SetRun(cmd, o, (*ListOptions).listServers, runF)
 }
 
 func (o *ListOptions) listServers() error {
@@ -120,11 +118,10 @@ func NewCmdShow(f *cli.Factory, runF func(*ShowOptions) error) *cobra.Command {
 		Use:               "show NAME",
 		Short:             "Show an MCP server's grants and tools",
 		Args:              oneServerArgument(&o.name),
-		RunE:              func(*cobra.Command, []string) error { return o.showServer() },
 		ValidArgsFunction: completeServers(f),
 	}
 	f.AddOutputFlag(cmd, &o.output)
-	return cli.OverrideRunFunc(cmd, o, runF)
+	return cli.SetRun(cmd, o, (*ShowOptions).showServer, runF)
 }
 
 func (o *ShowOptions) showServer() error {

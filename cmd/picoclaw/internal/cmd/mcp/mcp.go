@@ -39,7 +39,6 @@ func NewCmdMCP(f *cli.Factory, runF func(*Options) error) *cobra.Command {
 			}
 			return o.http.checkAndCompleteOptions(cmd)
 		},
-		RunE: func(cmd *cobra.Command, _ []string) error { return o.runMCP(cmd.Context()) },
 	}
 	f.AddAgentFlag(cmd, &o.agent, "the agent to serve (default: the first one)")
 	o.http.addFlags(cmd)
@@ -47,7 +46,7 @@ func NewCmdMCP(f *cli.Factory, runF func(*Options) error) *cobra.Command {
 	_ = cmd.Flags().MarkHidden("connect") // it is what programs that picoclaw starts are given
 	cmd.AddCommand(NewCmdAdd(f, nil), NewCmdImport(f, nil), NewCmdList(f, nil), NewCmdShow(f, nil), NewCmdUpdate(f, nil),
 		NewCmdGrant(f, false, nil), NewCmdGrant(f, true, nil), NewCmdTrust(f, nil), NewCmdRemove(f, nil))
-	return cli.OverrideRunFunc(cmd, o, runF)
+	return cli.SetRunContext(cmd, o, (*Options).runMCP, runF)
 }
 
 func (o *Options) runMCP(ctx context.Context) error {

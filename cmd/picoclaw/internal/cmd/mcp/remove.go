@@ -29,12 +29,11 @@ func NewCmdRemove(f *cli.Factory, runF func(*RemoveOptions) error) *cobra.Comman
 		Aliases:           []string{"rm"},
 		Short:             "Remove an MCP server",
 		Args:              oneServerArgument(&o.name),
-		RunE:              func(*cobra.Command, []string) error { return o.removeServer() },
 		ValidArgsFunction: completeServers(f),
 	}
 	o.AddFlags(cmd)
 	cmd.Flags().BoolVar(&o.keep, "keep", false, "keep the server's state")
-	return cli.OverrideRunFunc(cmd, o, runF)
+	return cli.SetRun(cmd, o, (*RemoveOptions).removeServer, runF)
 }
 
 func (o *RemoveOptions) removeServer() error {

@@ -23,10 +23,9 @@ func NewCmdUpdate(f *cli.Factory, runF func(*UpdateOptions) error) *cobra.Comman
 		Short:             "Update an MCP server",
 		Args:              oneServerArgument(&o.name),
 		ValidArgsFunction: completeServers(f),
-		RunE:              func(cmd *cobra.Command, _ []string) error { return o.rebuildAndInstallServer(cmd.Context()) },
 	}
 	o.AddFlags(cmd)
-	return cli.OverrideRunFunc(cmd, o, runF)
+	return cli.SetRunContext(cmd, o, (*UpdateOptions).rebuildAndInstallServer, runF)
 }
 
 // TrustOptions are the options of `picoclaw mcp trust`.
@@ -39,10 +38,9 @@ func NewCmdTrust(f *cli.Factory, runF func(*TrustOptions) error) *cobra.Command 
 		Short:             "Accept an MCP server's changed tools",
 		Args:              oneServerArgument(&o.name),
 		ValidArgsFunction: completeServers(f),
-		RunE:              func(cmd *cobra.Command, _ []string) error { return o.trustServer(cmd.Context()) },
 	}
 	o.AddFlags(cmd)
-	return cli.OverrideRunFunc(cmd, o, runF)
+	return cli.SetRunContext(cmd, o, (*TrustOptions).trustServer, runF)
 }
 
 func (o *TrustOptions) trustServer(ctx context.Context) error {

@@ -31,11 +31,10 @@ func NewCmdCheck(f *cli.Factory, runF func(*CheckOptions) error) *cobra.Command 
 		Use:   "check DIR|ARCHIVE",
 		Short: "Test a plugin against the plugin contract",
 		Args:  cli.OneArgument(&o.source, "name one directory or archive (.tar.gz, .tgz or .zip) of a plugin"),
-		RunE:  func(cmd *cobra.Command, _ []string) error { return o.checkPlugin(cmd.Context()) },
 	}
 	cmd.Flags().BoolVar(&o.strict, "strict", false, "treat warnings as failures")
 	f.AddOutputFlag(cmd, &o.output)
-	return cli.OverrideRunFunc(cmd, o, runF)
+	return cli.SetRunContext(cmd, o, (*CheckOptions).checkPlugin, runF)
 }
 
 func (o *CheckOptions) checkPlugin(ctx context.Context) error {

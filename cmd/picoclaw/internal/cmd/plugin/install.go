@@ -28,10 +28,9 @@ func NewCmdInstall(f *cli.Factory, runF func(*InstallOptions) error) *cobra.Comm
 		Use:   "install DIR|ARCHIVE",
 		Short: "Install a plugin from a directory or an archive",
 		Args:  cli.OneArgument(&o.source, "name one directory or archive (.tar.gz, .tgz or .zip) of a plugin"),
-		RunE:  func(*cobra.Command, []string) error { return o.installPlugin() },
 	}
 	o.AddFlags(cmd)
-	return cli.OverrideRunFunc(cmd, o, runF)
+	return cli.SetRun(cmd, o, (*InstallOptions).installPlugin, runF)
 }
 
 func (o *InstallOptions) installPlugin() error {
@@ -118,10 +117,9 @@ func NewCmdUpdate(f *cli.Factory, runF func(*UpdateOptions) error) *cobra.Comman
 		Args: cli.OneArgument(&o.source,
 			"name one directory or archive of an installed plugin, or one whose new version waits"),
 		ValidArgsFunction: completePlugins(f),
-		RunE:              func(*cobra.Command, []string) error { return o.runUpdate() },
 	}
 	o.AddFlags(cmd)
-	return cli.OverrideRunFunc(cmd, o, runF)
+	return cli.SetRun(cmd, o, (*UpdateOptions).runUpdate, runF)
 }
 
 func (o *UpdateOptions) runUpdate() error {

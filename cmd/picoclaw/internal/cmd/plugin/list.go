@@ -22,11 +22,9 @@ func NewCmdList(f *cli.Factory, runF func(*ListOptions) error) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List plugins",
-		Args:  cli.NoArguments,
-		RunE:  func(*cobra.Command, []string) error { return o.listPlugins() },
 	}
 	f.AddOutputFlag(cmd, &o.output)
-	return cli.OverrideRunFunc(cmd, o, runF)
+	return cli.SetRun(cmd, o, (*ListOptions).listPlugins, runF)
 }
 
 func (o *ListOptions) listPlugins() error {
@@ -78,10 +76,9 @@ func NewCmdInfo(f *cli.Factory, runF func(*InfoOptions) error) *cobra.Command {
 		Short:             "Show a plugin's origin, grants and tools",
 		Args:              onePluginArgument(&o.id),
 		ValidArgsFunction: completePlugins(f),
-		RunE:              func(*cobra.Command, []string) error { return o.showInfo() },
 	}
 	f.AddOutputFlag(cmd, &o.output)
-	return cli.OverrideRunFunc(cmd, o, runF)
+	return cli.SetRun(cmd, o, (*InfoOptions).showInfo, runF)
 }
 
 func (o *InfoOptions) showInfo() error {

@@ -41,14 +41,13 @@ func NewCmdNew(f *cli.Factory, runF func(*NewOptions) error) *cobra.Command {
 			}
 			return cli.UsageErrorf("a plugin has only one name; remove %q", args[1])
 		},
-		RunE: func(*cobra.Command, []string) error { return o.createPlugin() },
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&o.dir, "dir", "", "`directory` to create (default: NAME)")
 	flags.StringVar(&o.module, "module", "", "`path` of the Go module (default: example.com/NAME)")
 	flags.StringVar(&o.sdk, "sdk", "", "`directory` of picoclaw's sources")
 	f.AddOutputFlag(cmd, &o.output)
-	return cli.OverrideRunFunc(cmd, o, runF)
+	return cli.SetRun(cmd, o, (*NewOptions).createPlugin, runF)
 }
 
 // newPluginResult is the JSON output of `picoclaw plugin new`.

@@ -27,10 +27,9 @@ func NewCmdRemove(f *cli.Factory, runF func(*RemoveOptions) error) *cobra.Comman
 		Short:             "Remove an installed plugin",
 		Args:              onePluginArgument(&o.id),
 		ValidArgsFunction: completePlugins(f),
-		RunE:              func(*cobra.Command, []string) error { return o.removePlugin() },
 	}
 	o.AddFlags(cmd)
-	return cli.OverrideRunFunc(cmd, o, runF)
+	return cli.SetRun(cmd, o, (*RemoveOptions).removePlugin, runF)
 }
 
 func (o *RemoveOptions) removePlugin() error {
@@ -74,10 +73,9 @@ func NewCmdVerify(f *cli.Factory, runF func(*VerifyOptions) error) *cobra.Comman
 		Short:             "Verify the files of installed plugins",
 		Args:              cli.NoArgumentsOr(onePluginArgument(&o.id)),
 		ValidArgsFunction: completePlugins(f),
-		RunE:              func(*cobra.Command, []string) error { return o.verifyPlugins() },
 	}
 	f.AddOutputFlag(cmd, &o.output)
-	return cli.OverrideRunFunc(cmd, o, runF)
+	return cli.SetRun(cmd, o, (*VerifyOptions).verifyPlugins, runF)
 }
 
 func (o *VerifyOptions) verifyPlugins() error {
@@ -138,10 +136,9 @@ func NewCmdReset(f *cli.Factory, runF func(*ResetOptions) error) *cobra.Command 
 		Short:             "Reset the crash count of a plugin",
 		Args:              onePluginArgument(&o.id),
 		ValidArgsFunction: completePlugins(f),
-		RunE:              func(*cobra.Command, []string) error { return o.resetCrashes() },
 	}
 	f.AddOutputFlag(cmd, &o.output)
-	return cli.OverrideRunFunc(cmd, o, runF)
+	return cli.SetRun(cmd, o, (*ResetOptions).resetCrashes, runF)
 }
 
 func (o *ResetOptions) resetCrashes() error {

@@ -19,10 +19,9 @@ type SandboxCommandOptions struct {
 // NewCmdSupervisor returns the hidden command that supervises the program inside the sandbox.
 func NewCmdSupervisor(f *cli.Factory, runF func(*SandboxCommandOptions) error) *cobra.Command {
 	o := &SandboxCommandOptions{Factory: f}
-	return cli.OverrideRunFunc(&cobra.Command{
-		Use: supervisorName, Short: "Supervise a program inside the sandbox", Hidden: true, Args: cli.NoArguments,
-		RunE: func(*cobra.Command, []string) error { return cli.FailedError(supervisor.Main()) },
-	}, o, runF)
+	return cli.SetRun(&cobra.Command{
+		Use: supervisorName, Short: "Supervise a program inside the sandbox", Hidden: true,
+	}, o, func(*SandboxCommandOptions) error { return cli.FailedError(supervisor.Main()) }, runF)
 }
 
 // NewCmdTerminalInit returns the hidden command that starts the program on its terminal inside the sandbox.

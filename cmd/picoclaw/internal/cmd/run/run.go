@@ -39,7 +39,6 @@ func NewCmdRun(f *cli.Factory, runF func(*Options) error) *cobra.Command {
 			o.program = args
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, _ []string) error { return o.runProgram(cmd.Context()) },
 	}
 	flags := cmd.Flags()
 	flags.SetInterspersed(false) // what follows the program is its own
@@ -49,7 +48,7 @@ func NewCmdRun(f *cli.Factory, runF func(*Options) error) *cobra.Command {
 	flags.BoolVar(&o.show, "show", false, "show the program's access; start nothing")
 	o.AddAgentFlag(cmd, &o.agent, "the agent whose policy holds (default: the first one)")
 	cmd.AddCommand(NewCmdAllow(f, nil))
-	return cli.OverrideRunFunc(cmd, o, runF)
+	return cli.SetRunContext(cmd, o, (*Options).runProgram, runF)
 }
 
 // runProgram runs the program in the sandbox and prints a summary.

@@ -45,7 +45,6 @@ func NewCmdInit(f *cli.Factory, examine func(context.Context) error, runF func(*
 			}
 			return cli.NoArguments(cmd, args)
 		},
-		RunE: func(cmd *cobra.Command, _ []string) error { return o.runInit(cmd.Context()) },
 	}
 	f.AddAgentFlag(cmd, &o.agent, "the agent that the client works as (default: the first one)")
 	f.AddOutputFlag(cmd, &o.output)
@@ -55,7 +54,7 @@ func NewCmdInit(f *cli.Factory, examine func(context.Context) error, runF func(*
 	f.SetFlagCompletion(cmd, "level", cli.NewWordCompleter(setupLevels...))
 	cmd.Flags().StringVar(&o.file, "file", "", "with --client: settings `file` to change (default: the client's own)")
 	cmd.Flags().BoolVar(&o.yes, "yes", false, "with --client: write without asking")
-	return cli.OverrideRunFunc(cmd, o, runF)
+	return cli.SetRunContext(cmd, o, (*InitOptions).runInit, runF)
 }
 
 // clientIDs returns the ids of the supported clients.

@@ -28,12 +28,10 @@ func NewCmdStop(f *cli.Factory, runF func(*Options) error) *cobra.Command {
 		Use:        "stop",
 		SuggestFor: []string{"kill", "halt"},
 		Short:      "Stop agents",
-		Args:       cli.NoArguments,
-		RunE:       func(cmd *cobra.Command, _ []string) error { return o.stopAgents(cmd.Context()) },
 	}
 	f.AddAgentFlag(cmd, &o.agent, "the agent to stop (default: all)")
 	cmd.Flags().StringVar(&o.reason, "why", "", "`reason` shown to refused callers")
-	return cli.OverrideRunFunc(cmd, o, runF)
+	return cli.SetRunContext(cmd, o, (*Options).stopAgents, runF)
 }
 
 func (o *Options) stopAgents(ctx context.Context) error {
@@ -84,11 +82,9 @@ func NewCmdStart(f *cli.Factory, runF func(*StartOptions) error) *cobra.Command 
 	cmd := &cobra.Command{
 		Use:   "start",
 		Short: "Resume stopped agents",
-		Args:  cli.NoArguments,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return o.resumeAgents(cmd.Context()) },
 	}
 	f.AddAgentFlag(cmd, &o.agent, "the agent to start (default: all that were stopped together)")
-	return cli.OverrideRunFunc(cmd, o, runF)
+	return cli.SetRunContext(cmd, o, (*StartOptions).resumeAgents, runF)
 }
 
 func (o *StartOptions) resumeAgents(ctx context.Context) error {

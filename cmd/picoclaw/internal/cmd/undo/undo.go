@@ -39,15 +39,14 @@ func NewCmdUndo(f *cli.Factory, runF func(*Options) error) *cobra.Command {
 		SuggestFor: []string{"restore", "revert"},
 		Short:      "Undo an agent's last change to files, or the one with an ID",
 		Args:       v.runOr(cli.NoArgumentsOr(cli.OneArgument(&v.id, "undo takes one operation at a time; `picoclaw history` lists them"))),
-		RunE:       func(cmd *cobra.Command, _ []string) error { return v.runUndo(cmd) },
 	}
 	cmd.Flags().BoolVar(&v.force, "force", false, "also undo files that have changed since; their current state can be restored")
 	cmd.Flags().BoolVar(&v.dryRun, "dry-run", false, "show what would be restored")
 	v.addFlags(cmd)
-	return cli.OverrideRunFunc(cmd, v, runF)
+	return cli.SetRunContext(cmd, v, (*Options).runUndo, runF)
 }
 
-func (v *Options) runUndo(cmd *cobra.Command) error {
+func (v *Options) runUndo(ctx context.Context) error {
 	wanted := map[string]any{"force": v.force, "dry_run": v.dryRun}
 	switch {
 	case v.run != "" && v.dryRun:
@@ -57,7 +56,7 @@ func (v *Options) runUndo(cmd *cobra.Command) error {
 	default:
 		v.precheck = refuseAfterUntrackedCommand
 	}
-	return v.callToolAndShowResult(cmd, wanted)
+	return v.callToolAndShowResult(ctx, wanted)
 }
 
 // HistoryOptions are the options of `picoclaw history`.
@@ -72,13 +71,14 @@ func NewCmdHistory(f *cli.Factory, runF func(*HistoryOptions) error) *cobra.Comm
 		Use:   "history",
 		Short: "List an agent's changes to files, latest first",
 		Args:  v.runOr(cli.NoArguments),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return v.callToolAndShowResult(cmd, map[string]any{"limit": v.limit})
-		},
 	}
 	cmd.Flags().IntVar(&v.limit, "limit", 20, "number of changes")
 	v.addFlags(cmd)
-	return cli.OverrideRunFunc(cmd, v, runF)
+	return cli.SetRunContext(cmd, v, (*HistoryOptions).showHistory, runF)
+}
+
+func (v *HistoryOptions) showHistory(ctx context.Context) error {
+	return v.callToolAndShowResult(ctx, map[string]any{"limit": v.limit})
 }
 
 // commonOptions are the options that undo and history share, with the tool to call.
@@ -115,7 +115,7 @@ func (v *commonOptions) runOr(check cobra.PositionalArgs) cobra.PositionalArgs {
 	}
 }
 
-func (v *commonOptions) callToolAndShowResult(cmd *cobra.Command, arguments map[string]any) error {
+func (v *commonOptions) callToolAndShowResult(ctx context.Context, arguments map[string]any) error {
 	id, _ := arguments["id"].(string)
 	of, err := v.findRun(id)
 	if err != nil {
@@ -143,7 +143,7 @@ func (v *commonOptions) callToolAndShowResult(cmd *cobra.Command, arguments map[
 		return cli.StartError(err)
 	}
 	if v.precheck != nil {
-		switch e, err := v.precheck(cmd.Context(), s); {
+		switch e, err := v.precheck(ctx, s); {
 		case err != nil:
 			return cli.FailedError(err)
 		case e != nil:
@@ -156,7 +156,7 @@ func (v *commonOptions) callToolAndShowResult(cmd *cobra.Command, arguments map[
 		if err != nil {
 			return err
 		}
-		failed = cmp.Or(failed, results.ShowResult(v.Factory, v.tool, s.Call(cmd.Context(), v.tool, raw, nil), v.output))
+		failed = cmp.Or(failed, results.ShowResult(v.Factory, v.tool, s.Call(ctx, v.tool, raw, nil), v.output))
 	}
 	return failed
 }

@@ -22,11 +22,9 @@ func NewCmdVersion(f *cli.Factory, runF func(*Options) error) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
-		Args:  cli.NoArguments,
-		RunE:  func(*cobra.Command, []string) error { return o.printVersion() },
 	}
 	f.AddOutputFlag(cmd, &o.output)
-	return cli.OverrideRunFunc(cmd, o, runF)
+	return cli.SetRun(cmd, o, (*Options).printVersion, runF)
 }
 
 func (o *Options) printVersion() error {
