@@ -23,15 +23,11 @@ type Options struct {
 }
 
 func NewCmdApprovals(f *cli.Factory, runF func(*Options) error) *cobra.Command {
-	v := &Options{Factory: f}
-	cmd := &cobra.Command{
-		Use:        "approvals",
-		SuggestFor: []string{"approve", "allow", "pending"},
-		Short:      "List and answer approval requests",
-	}
-	f.AddOutputFlag(cmd, &v.output)
+	cmd := NewCmdList(f, runF)
+	cmd.Use, cmd.Short = "approvals", "List and answer approval requests"
+	cmd.SuggestFor = []string{"approve", "allow", "pending"}
 	cmd.AddCommand(NewCmdList(f, nil), NewCmdShow(f, nil), NewCmdAllow(f, nil), NewCmdDeny(f, nil))
-	return cli.SetRun(cmd, v, (*Options).listRequests, runF)
+	return cmd
 }
 
 func NewCmdList(f *cli.Factory, runF func(*Options) error) *cobra.Command {
@@ -47,11 +43,10 @@ func NewCmdList(f *cli.Factory, runF func(*Options) error) *cobra.Command {
 func NewCmdShow(f *cli.Factory, runF func(*Options) error) *cobra.Command {
 	v := &Options{Factory: f}
 	cmd := &cobra.Command{
-		Use:               "show ID",
-		Short:             "Show an approval request with the whole call",
-		Args:              v.oneIDArgument(),
-		ValidArgsFunction: cli.NewFirstArgumentCompleter(v.completeIDs),
+		Use:   "show ID",
+		Short: "Show an approval request with the whole call",
 	}
+	v.addIDArgument(cmd)
 	f.AddOutputFlag(cmd, &v.output)
 	return cli.SetRun(cmd, v, (*Options).showRequest, runF)
 }
@@ -65,11 +60,10 @@ type AllowOptions struct {
 func NewCmdAllow(f *cli.Factory, runF func(*AllowOptions) error) *cobra.Command {
 	v := &AllowOptions{Options: Options{Factory: f}}
 	cmd := &cobra.Command{
-		Use:               "allow ID",
-		Short:             "Approve a call once",
-		Args:              v.oneIDArgument(),
-		ValidArgsFunction: cli.NewFirstArgumentCompleter(v.completeIDs),
+		Use:   "allow ID",
+		Short: "Approve a call once",
 	}
+	v.addIDArgument(cmd)
 	cmd.Flags().BoolVar(&v.always, "always", false, "propose the setting that allows such calls")
 	return cli.SetRun(cmd, v, (*AllowOptions).runAllow, runF)
 }
@@ -91,11 +85,10 @@ type DenyOptions struct {
 func NewCmdDeny(f *cli.Factory, runF func(*DenyOptions) error) *cobra.Command {
 	v := &DenyOptions{Options: Options{Factory: f}}
 	cmd := &cobra.Command{
-		Use:               "deny ID",
-		Short:             "Deny a call",
-		Args:              v.oneIDArgument(),
-		ValidArgsFunction: cli.NewFirstArgumentCompleter(v.completeIDs),
+		Use:   "deny ID",
+		Short: "Deny a call",
 	}
+	v.addIDArgument(cmd)
 	cmd.Flags().StringVar(&v.reason, "why", "", "`reason` shown to the agent")
 	return cli.SetRun(cmd, v, (*DenyOptions).runDeny, runF)
 }
@@ -105,8 +98,9 @@ func (v *DenyOptions) runDeny() error {
 	return err
 }
 
-func (v *Options) oneIDArgument() cobra.PositionalArgs {
-	return cli.OneArgumentWithNoun(&v.id, "the id of one call, as `picoclaw approvals` shows it")
+func (v *Options) addIDArgument(cmd *cobra.Command) {
+	cmd.Args = cli.OneArgumentWithNoun(&v.id, "the id of one call, as `picoclaw approvals` shows it")
+	cmd.ValidArgsFunction = cli.NewFirstArgumentCompleter(v.completeIDs)
 }
 
 // listRequests lists the approval requests.

@@ -14,30 +14,29 @@ import (
 
 // NewCmdEnable returns `picoclaw cron enable`, or `disable` if on is false.
 func NewCmdEnable(f *cli.Factory, on bool, runF func(*Options) error) *cobra.Command {
-	v := &Options{Factory: f}
 	verb, short := "disable", "Disable a job"
 	if on {
 		verb, short = "enable", "Enable a job"
 	}
-	cmd := &cobra.Command{
-		Use:   verb + " JOB",
-		Short: short,
-		Args:  v.oneJobArgument(),
-		RunE: func(*cobra.Command, []string) error {
-			return v.callStoreAndPrintJob(func(s *schedule.Store, job string) (schedule.Job, error) {
-				return s.UpdateJob(job, time.Now(), func(j *schedule.Job) { j.Enabled = on })
-			}, func(j schedule.Job) {
-				text := fmt.Sprintf("job %s is %sd", terminal.CleanLine(j.Name), verb)
-				if on {
-					text += "; next run " + describeNextRun(j, time.Now())
-				}
-				fmt.Fprintln(f.Out, text)
-			})
-		},
-		ValidArgsFunction: cli.NewFirstArgumentCompleter(v.completeJobs),
-	}
+	return newJobCommand(f, &cobra.Command{Use: verb + " JOB", Short: short}, func(v *Options) error {
+		return v.callStoreAndPrintJob(func(s *schedule.Store, job string) (schedule.Job, error) {
+			return s.UpdateJob(job, time.Now(), func(j *schedule.Job) { j.Enabled = on })
+		}, func(j schedule.Job) {
+			text := fmt.Sprintf("job %s is %sd", terminal.CleanLine(j.Name), verb)
+			if on {
+				text += "; next run " + describeNextRun(j, time.Now())
+			}
+			fmt.Fprintln(f.Out, text)
+		})
+	}, runF)
+}
+
+// newJobCommand returns cmd with a job as argument.
+func newJobCommand(f *cli.Factory, cmd *cobra.Command, run, runF func(*Options) error) *cobra.Command {
+	v := &Options{Factory: f}
+	cmd.Args, cmd.ValidArgsFunction = v.oneJobArgument(), cli.NewFirstArgumentCompleter(v.completeJobs)
 	v.addFlags(cmd)
-	return cli.OverrideRunFunc(cmd, v, runF)
+	return cli.SetRun(cmd, v, run, runF)
 }
 
 // callStoreAndPrintJob calls a function of the store for the job, and prints its result as JSON or with show.
@@ -57,16 +56,12 @@ func (v *Options) callStoreAndPrintJob(do func(*schedule.Store, string) (schedul
 }
 
 func NewCmdRemove(f *cli.Factory, runF func(*Options) error) *cobra.Command {
-	v := &Options{Factory: f}
 	cmd := &cobra.Command{
-		Use:               "remove JOB",
-		Aliases:           []string{"rm"},
-		Short:             "Remove a job; a current run continues to its end",
-		Args:              v.oneJobArgument(),
-		ValidArgsFunction: cli.NewFirstArgumentCompleter(v.completeJobs),
+		Use:     "remove JOB",
+		Aliases: []string{"rm"},
+		Short:   "Remove a job; a current run continues to its end",
 	}
-	v.addFlags(cmd)
-	return cli.SetRun(cmd, v, (*Options).removeJob, runF)
+	return newJobCommand(f, cmd, (*Options).removeJob, runF)
 }
 
 func (v *Options) removeJob() error {
@@ -76,15 +71,8 @@ func (v *Options) removeJob() error {
 }
 
 func NewCmdShow(f *cli.Factory, runF func(*Options) error) *cobra.Command {
-	v := &Options{Factory: f}
-	cmd := &cobra.Command{
-		Use:               "show JOB",
-		Short:             "Show a job and its last run",
-		Args:              v.oneJobArgument(),
-		ValidArgsFunction: cli.NewFirstArgumentCompleter(v.completeJobs),
-	}
-	v.addFlags(cmd)
-	return cli.SetRun(cmd, v, (*Options).runShow, runF)
+	cmd := &cobra.Command{Use: "show JOB", Short: "Show a job and its last run"}
+	return newJobCommand(f, cmd, (*Options).runShow, runF)
 }
 
 func (v *Options) runShow() error {

@@ -45,8 +45,8 @@ func TestNewCmdAboutOneServer(t *testing.T) {
 		clitest.OptionsCase[UpdateOptions]{Line: "a", Want: UpdateOptions{sharedServerOptions{Options: trust, name: "a"}}},
 		clitest.OptionsCase[UpdateOptions]{Line: "a b", Usage: "update takes the name of one server"})
 	clitest.CheckParsedOptions(t, NewCmdTrust,
-		clitest.OptionsCase[TrustOptions]{Line: "a", Want: TrustOptions{sharedServerOptions{Options: trust, name: "a"}}},
-		clitest.OptionsCase[TrustOptions]{Line: "", Usage: "trust takes the name of one server"})
+		clitest.OptionsCase[UpdateOptions]{Line: "a", Want: UpdateOptions{sharedServerOptions{Options: trust, name: "a"}}},
+		clitest.OptionsCase[UpdateOptions]{Line: "", Usage: "trust takes the name of one server"})
 	clitest.CheckParsedOptions(t, NewCmdRemove,
 		clitest.OptionsCase[RemoveOptions]{Line: "a --keep", Want: RemoveOptions{Options: text, name: "a", keep: true}},
 		clitest.OptionsCase[RemoveOptions]{Line: "", Usage: "remove takes the name of one server"})

@@ -13,37 +13,28 @@ import (
 	"github.com/picoclaw/picoclaw/host/session"
 )
 
-// UpdateOptions are the options of `picoclaw mcp update`.
+// UpdateOptions are the options of `picoclaw mcp update` and `picoclaw mcp trust`.
 type UpdateOptions struct{ sharedServerOptions }
 
 func NewCmdUpdate(f *cli.Factory, runF func(*UpdateOptions) error) *cobra.Command {
+	cmd := &cobra.Command{Use: "update NAME", Short: "Update an MCP server"}
+	return newUpdateCommand(f, cmd, (*UpdateOptions).rebuildAndInstallServer, runF)
+}
+
+func NewCmdTrust(f *cli.Factory, runF func(*UpdateOptions) error) *cobra.Command {
+	cmd := &cobra.Command{Use: "trust NAME", Short: "Accept an MCP server's changed tools"}
+	return newUpdateCommand(f, cmd, (*UpdateOptions).trustServer, runF)
+}
+
+func newUpdateCommand(f *cli.Factory, cmd *cobra.Command, run func(*UpdateOptions, context.Context) error,
+	runF func(*UpdateOptions) error) *cobra.Command {
 	o := &UpdateOptions{sharedServerOptions{Options: install.Options{Factory: f, Verb: "mcp trust"}}}
-	cmd := &cobra.Command{
-		Use:               "update NAME",
-		Short:             "Update an MCP server",
-		Args:              oneServerArgument(&o.name),
-		ValidArgsFunction: completeServers(f),
-	}
+	cmd.Args, cmd.ValidArgsFunction = oneServerArgument(&o.name), completeServers(f)
 	o.AddFlags(cmd)
-	return cli.SetRunContext(cmd, o, (*UpdateOptions).rebuildAndInstallServer, runF)
+	return cli.SetRunContext(cmd, o, run, runF)
 }
 
-// TrustOptions are the options of `picoclaw mcp trust`.
-type TrustOptions struct{ sharedServerOptions }
-
-func NewCmdTrust(f *cli.Factory, runF func(*TrustOptions) error) *cobra.Command {
-	o := &TrustOptions{sharedServerOptions: sharedServerOptions{Options: install.Options{Factory: f, Verb: "mcp trust"}}}
-	cmd := &cobra.Command{
-		Use:               "trust NAME",
-		Short:             "Accept an MCP server's changed tools",
-		Args:              oneServerArgument(&o.name),
-		ValidArgsFunction: completeServers(f),
-	}
-	o.AddFlags(cmd)
-	return cli.SetRunContext(cmd, o, (*TrustOptions).trustServer, runF)
-}
-
-func (o *TrustOptions) trustServer(ctx context.Context) error {
+func (o *UpdateOptions) trustServer(ctx context.Context) error {
 	s, err := install.OpenPluginInventory(o.Factory)
 	if err != nil {
 		return err

@@ -11,23 +11,11 @@ import (
 	"github.com/picoclaw/picoclaw/host/inventory"
 )
 
-// ListOptions are the options of `picoclaw plugin list`.
-type ListOptions struct {
-	*cli.Factory
-	output cli.OutputFormat
+func NewCmdList(f *cli.Factory, runF func(*Options) error) *cobra.Command {
+	return newCommand(f, &cobra.Command{Use: "list", Short: "List plugins"}, nil, (*Options).listPlugins, runF)
 }
 
-func NewCmdList(f *cli.Factory, runF func(*ListOptions) error) *cobra.Command {
-	o := &ListOptions{Factory: f}
-	cmd := &cobra.Command{
-		Use:   "list",
-		Short: "List plugins",
-	}
-	f.AddOutputFlag(cmd, &o.output)
-	return cli.SetRun(cmd, o, (*ListOptions).listPlugins, runF)
-}
-
-func (o *ListOptions) listPlugins() error {
+func (o *Options) listPlugins() error {
 	s, err := install.OpenPluginInventory(o.Factory)
 	if err != nil {
 		return err
@@ -62,26 +50,12 @@ func (o *ListOptions) listPlugins() error {
 	return nil
 }
 
-// InfoOptions are the options of `picoclaw plugin info`.
-type InfoOptions struct {
-	*cli.Factory
-	id     string
-	output cli.OutputFormat
+func NewCmdInfo(f *cli.Factory, runF func(*Options) error) *cobra.Command {
+	cmd := &cobra.Command{Use: "info ID", Short: "Show a plugin's origin, grants and tools"}
+	return newCommand(f, cmd, onePluginArgument, (*Options).showInfo, runF)
 }
 
-func NewCmdInfo(f *cli.Factory, runF func(*InfoOptions) error) *cobra.Command {
-	o := &InfoOptions{Factory: f}
-	cmd := &cobra.Command{
-		Use:               "info ID",
-		Short:             "Show a plugin's origin, grants and tools",
-		Args:              onePluginArgument(&o.id),
-		ValidArgsFunction: completePlugins(f),
-	}
-	f.AddOutputFlag(cmd, &o.output)
-	return cli.SetRun(cmd, o, (*InfoOptions).showInfo, runF)
-}
-
-func (o *InfoOptions) showInfo() error {
+func (o *Options) showInfo() error {
 	s, err := install.OpenPluginInventory(o.Factory)
 	if err != nil {
 		return err

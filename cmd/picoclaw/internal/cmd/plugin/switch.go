@@ -27,34 +27,35 @@ func NewCmdEnable(f *cli.Factory, on bool, runF func(*EnableOptions) error) *cob
 		Short:             short,
 		Args:              onePluginArgument(&o.off.Plugin),
 		ValidArgsFunction: completePlugins(f),
-		RunE: func(*cobra.Command, []string) error {
-			if on && o.off == (store.DisableRule{Plugin: "*"}) {
-				if err := replaceBrokenLockFile(f); err != nil {
-					return err
-				}
-			}
-			s, err := install.OpenPluginInventory(f)
-			if err != nil {
-				return err
-			}
-			if err := s.CheckRuleNames(o.off); err != nil {
-				return cli.UsageErrorf("%w", err)
-			}
-			if err := s.SetToolEnabled(o.off, on); err != nil {
-				return cli.FailedError(err)
-			}
-			state := " is off"
-			if on {
-				state = " is on"
-			}
-			return f.PrintTextOrJSON(o.output, o.off, o.off.String()+state)
-		},
 	}
 	cmd.Flags().StringVar(&o.off.Tool, "tool", "", "`name` or glob of one of its tools (default: all)")
 	cmd.Flags().StringVar(&o.off.Agent, "agent", "", "`id` or glob of an agent (default: all)")
 	f.SetFlagCompletion(cmd, "agent", f.CompleteAgents)
 	f.AddOutputFlag(cmd, &o.output)
-	return cli.OverrideRunFunc(cmd, o, runF)
+	return cli.SetRun(cmd, o, func(o *EnableOptions) error { return o.setEnabled(on) }, runF)
+}
+
+func (o *EnableOptions) setEnabled(on bool) error {
+	if on && o.off == (store.DisableRule{Plugin: "*"}) {
+		if err := replaceBrokenLockFile(o.Factory); err != nil {
+			return err
+		}
+	}
+	s, err := install.OpenPluginInventory(o.Factory)
+	if err != nil {
+		return err
+	}
+	if err := s.CheckRuleNames(o.off); err != nil {
+		return cli.UsageErrorf("%w", err)
+	}
+	if err := s.SetToolEnabled(o.off, on); err != nil {
+		return cli.FailedError(err)
+	}
+	state := " is off"
+	if on {
+		state = " is on"
+	}
+	return o.PrintTextOrJSON(o.output, o.off, o.off.String()+state)
 }
 
 // replaceBrokenLockFile creates a new lock file if the current one can't be read.
@@ -63,8 +64,5 @@ func replaceBrokenLockFile(f *cli.Factory) error {
 	if err == nil {
 		err = store.NewStore(home).ResetLockFile()
 	}
-	if err != nil {
-		return cli.FailedError(err)
-	}
-	return nil
+	return cli.FailedError(err)
 }

@@ -59,26 +59,12 @@ type verifyResult struct {
 	Problems []string `json:"problems,omitempty"`
 }
 
-// VerifyOptions are the options of `picoclaw plugin verify`.
-type VerifyOptions struct {
-	*cli.Factory
-	id     string // empty for all plugins
-	output cli.OutputFormat
+func NewCmdVerify(f *cli.Factory, runF func(*Options) error) *cobra.Command {
+	cmd := &cobra.Command{Use: "verify [ID]", Short: "Verify the files of installed plugins"}
+	return newCommand(f, cmd, optionalPluginArgument, (*Options).verifyPlugins, runF)
 }
 
-func NewCmdVerify(f *cli.Factory, runF func(*VerifyOptions) error) *cobra.Command {
-	o := &VerifyOptions{Factory: f}
-	cmd := &cobra.Command{
-		Use:               "verify [ID]",
-		Short:             "Verify the files of installed plugins",
-		Args:              cli.NoArgumentsOr(onePluginArgument(&o.id)),
-		ValidArgsFunction: completePlugins(f),
-	}
-	f.AddOutputFlag(cmd, &o.output)
-	return cli.SetRun(cmd, o, (*VerifyOptions).verifyPlugins, runF)
-}
-
-func (o *VerifyOptions) verifyPlugins() error {
+func (o *Options) verifyPlugins() error {
 	s, err := install.OpenPluginInventory(o.Factory)
 	if err != nil {
 		return err
@@ -122,26 +108,12 @@ func printVerification(f *cli.Factory, all []verifyResult, output cli.OutputForm
 	return nil
 }
 
-// ResetOptions are the options of `picoclaw plugin reset`.
-type ResetOptions struct {
-	*cli.Factory
-	id     string
-	output cli.OutputFormat
+func NewCmdReset(f *cli.Factory, runF func(*Options) error) *cobra.Command {
+	cmd := &cobra.Command{Use: "reset ID", Short: "Reset the crash count of a plugin"}
+	return newCommand(f, cmd, onePluginArgument, (*Options).resetCrashes, runF)
 }
 
-func NewCmdReset(f *cli.Factory, runF func(*ResetOptions) error) *cobra.Command {
-	o := &ResetOptions{Factory: f}
-	cmd := &cobra.Command{
-		Use:               "reset ID",
-		Short:             "Reset the crash count of a plugin",
-		Args:              onePluginArgument(&o.id),
-		ValidArgsFunction: completePlugins(f),
-	}
-	f.AddOutputFlag(cmd, &o.output)
-	return cli.SetRun(cmd, o, (*ResetOptions).resetCrashes, runF)
-}
-
-func (o *ResetOptions) resetCrashes() error {
+func (o *Options) resetCrashes() error {
 	s, err := install.OpenPluginInventory(o.Factory)
 	if err != nil {
 		return err
