@@ -6,36 +6,26 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Completer returns proposals for a shell's completion; none after an error, because a shell can't show errors.
-type Completer func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective)
-
 // SetFlagCompletion registers the completion of a flag's value.
-func (f *Factory) SetFlagCompletion(cmd *cobra.Command, flag string, by Completer) {
+func (f *Factory) SetFlagCompletion(cmd *cobra.Command, flag string, by cobra.CompletionFunc) {
 	if err := cmd.RegisterFlagCompletionFunc(flag, by); err != nil {
 		panic(err) // there is no such flag: a mistake in this program
 	}
 }
 
 // NewWordCompleter returns a completer that always proposes the same words.
-func NewWordCompleter(words ...string) Completer {
-	return func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		return words, cobra.ShellCompDirectiveNoFileComp
-	}
+func NewWordCompleter(words ...string) cobra.CompletionFunc {
+	return cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)
 }
 
 // NewFirstArgumentCompleter returns a completer that proposes words for the first argument only.
-func NewFirstArgumentCompleter(words func() []cobra.Completion) Completer {
+func NewFirstArgumentCompleter(words func() []cobra.Completion) cobra.CompletionFunc {
 	return func(_ *cobra.Command, args []string, _ string) (proposed []cobra.Completion, _ cobra.ShellCompDirective) {
 		if len(args) == 0 {
 			proposed = words()
 		}
 		return proposed, cobra.ShellCompDirectiveNoFileComp
 	}
-}
-
-// CompleteDirectories lets the shell propose directories.
-func CompleteDirectories(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	return nil, cobra.ShellCompDirectiveFilterDirs
 }
 
 // CompleteAgents proposes the ids of the configured agents.

@@ -60,7 +60,7 @@ func ConfigureRoot(f *Factory, root *cobra.Command) *cobra.Command {
 	flags.StringVar(&f.LogFormat, "log-format", "", "text or json (also PICOCLAW_LOG_FORMAT)")
 	f.SetFlagCompletion(root, "log-level", NewWordCompleter(logLevels()...))
 	f.SetFlagCompletion(root, "log-format", NewWordCompleter(logFormats()...))
-	f.SetFlagCompletion(root, "workspace", CompleteDirectories)
+	f.SetFlagCompletion(root, "workspace", cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs))
 	root.SetFlagErrorFunc(explainFlagError)
 	setWrappedHelp(root)
 	return root

@@ -72,24 +72,18 @@ func (p UserEnvironment) homePath(parts ...string) string {
 
 // configPath returns a path below the system's directory for settings, such as ~/Library/Application Support.
 func (p UserEnvironment) configPath(parts ...string) string {
-	base := p.Getenv("XDG_CONFIG_HOME")
-	switch {
-	case p.OS == "darwin":
-		base = p.homePath("Library", "Application Support")
-	case p.OS == "windows":
-		base = p.Getenv("APPDATA")
-	case !filepath.IsAbs(base):
-		base = p.homePath(".config")
+	switch p.OS {
+	case "darwin":
+		return p.homePath(append([]string{"Library", "Application Support"}, parts...)...)
+	case "windows":
+		return filepath.Join(append([]string{p.Getenv("APPDATA")}, parts...)...)
 	}
-	return filepath.Join(append([]string{base}, parts...)...)
+	return p.xdgConfigPath(parts...)
 }
 
 // xdgConfigPath returns a path below XDG_CONFIG_HOME or ~/.config, for programs that use this directory on all systems.
 func (p UserEnvironment) xdgConfigPath(parts ...string) string {
-	if base := p.Getenv("XDG_CONFIG_HOME"); filepath.IsAbs(base) {
-		return filepath.Join(append([]string{base}, parts...)...)
-	}
-	return p.homePath(append([]string{".config"}, parts...)...)
+	return p.pathBelowVariable("XDG_CONFIG_HOME", p.homePath(".config"), parts...)
 }
 
 // pathBelowVariable returns a path below the directory in an environment variable, or else below other.
@@ -111,10 +105,7 @@ func AllClients() []ClientProgram {
 			ownTools: []any{"Bash", "Edit", "MultiEdit", "NotebookEdit", "Write"},
 			Note:     "Claude Code writes to this file: close it first.",
 			file: func(p UserEnvironment) []string {
-				if p.Getenv("CLAUDE_CONFIG_DIR") != "" {
-					return []string{p.pathBelowVariable("CLAUDE_CONFIG_DIR", p.Home, ".claude.json")}
-				}
-				return []string{p.homePath(".claude.json")}
+				return []string{p.pathBelowVariable("CLAUDE_CONFIG_DIR", p.Home, ".claude.json")}
 			}},
 		{ID: "claude-desktop", Title: "Claude Desktop", keys: plain, entry: plainEntry,
 			Note: "Start Claude Desktop again afterwards.",

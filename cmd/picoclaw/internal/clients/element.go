@@ -28,14 +28,11 @@ func PlanListAppend(path, key, element string) (*FileChange, error) {
 
 // appendListElement returns the text of a file with a string appended to the list at key.
 func appendListElement(text []byte, key, element string) ([]byte, error) {
-	if err := checkNestingDepth(text); err != nil {
-		return nil, err
-	}
 	where := strings.Split(keyIndex().ReplaceAllString(key, ".$1"), ".")
 	if len(text) > 0 {
-		root, err := hujson.Parse(append(text[:len(text):len(text)], '\n'))
+		root, err := parseJSONC(text)
 		if err != nil {
-			return nil, fmt.Errorf("the file is not JSON: %s; %w", strings.TrimPrefix(err.Error(), "hujson: "), errNotEditable)
+			return nil, err
 		}
 		list := root.Find("/" + strings.Join(where, "/"))
 		if list != nil {

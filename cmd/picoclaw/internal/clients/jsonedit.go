@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"strings"
 
 	"github.com/tailscale/hujson"
@@ -14,31 +15,34 @@ var utf8BOM = []byte("\ufeff")
 
 // setJSONFields sets the fields of the object at a key, in JSON with or without comments.
 func setJSONFields(text []byte, where []string, entry []entryField) ([]byte, error) {
+	return editJSONBody(text, func(body []byte) (_ []byte, err error) {
+		for _, s := range entry {
+			if body, err = setJSONValue(body, append(append([]string{}, where...), s.key), s.value); err != nil {
+				return nil, err
+			}
+		}
+		return body, nil
+	})
+}
+
+// editJSONBody edits a text without its byte order mark. The edit receives an empty object in place of an empty text.
+func editJSONBody(text []byte, edit func(body []byte) ([]byte, error)) ([]byte, error) {
 	body, marked := bytes.CutPrefix(text, utf8BOM)
 	if len(bytes.TrimSpace(body)) == 0 {
 		body = []byte("{}\n")
 	}
-	for _, s := range entry {
-		var err error
-		if body, err = setJSONValue(body, append(append([]string{}, where...), s.key), s.value); err != nil {
-			return nil, err
-		}
+	body, err := edit(body)
+	if err == nil && marked {
+		body = append(bytes.Clone(utf8BOM), body...)
 	}
-	if marked {
-		return append(append([]byte{}, utf8BOM...), body...), nil
-	}
-	return body, nil
+	return body, err
 }
 
 // setJSONValue sets one value, and creates the objects around it that are missing.
 func setJSONValue(text []byte, where []string, value any) ([]byte, error) {
-	if err := checkNestingDepth(text); err != nil {
-		return nil, err
-	}
-	// A comment in the last line needs a line end for hujson to see it as complete.
-	root, err := hujson.Parse(append(text[:len(text):len(text)], '\n'))
+	root, err := parseJSONC(text)
 	if err != nil {
-		return nil, fmt.Errorf("the file is not JSON: %s; %w", strings.TrimPrefix(err.Error(), "hujson: "), errNotEditable)
+		return nil, err
 	}
 	at := &root
 	for i, name := range where {
@@ -61,6 +65,17 @@ func setJSONValue(text []byte, where []string, value any) ([]byte, error) {
 	}
 	e := jsonEditor{text: text, root: &root}
 	return e.replaceRange(at.StartOffset, at.EndOffset, e.formatValue(value, e.lineIndent(at.StartOffset))), nil
+}
+
+// parseJSONC parses JSON with comments, followed by a line end: a comment in the last line needs it to be complete.
+func parseJSONC(text []byte) (root hujson.Value, err error) {
+	if err = checkNestingDepth(text); err != nil {
+		return root, err
+	}
+	if root, err = hujson.Parse(append(text[:len(text):len(text)], '\n')); err != nil {
+		err = fmt.Errorf("the file is not JSON: %s; %w", strings.TrimPrefix(err.Error(), "hujson: "), errNotEditable)
+	}
+	return root, err
 }
 
 // checkNestingDepth refuses text nested too deeply for the recursive parser.
@@ -124,7 +139,5 @@ func isSameValue(at *hujson.Value, value any) bool {
 	if err != nil || json.Unmarshal(wanted, &want) != nil || json.Unmarshal(clone.Pack(), &have) != nil {
 		return false
 	}
-	a, errA := json.Marshal(have)
-	b, errB := json.Marshal(want)
-	return errA == nil && errB == nil && bytes.Equal(a, b)
+	return reflect.DeepEqual(have, want)
 }

@@ -59,23 +59,18 @@ func appendToJSONList(text []byte, where []string, values []any) ([]byte, error)
 	if len(text) > maxSettingsBytes {
 		return nil, fmt.Errorf("the file is larger than %d bytes", maxSettingsBytes)
 	}
-	body, marked := bytes.CutPrefix(text, utf8BOM)
-	if len(bytes.TrimSpace(body)) == 0 {
-		body = []byte("{}\n")
-	}
-	list, err := readJSONList(body, where)
-	if err != nil {
-		return nil, err
-	}
-	for _, value := range values {
-		if list, err = appendIfMissing(list, value); err != nil {
+	return editJSONBody(text, func(body []byte) ([]byte, error) {
+		list, err := readJSONList(body, where)
+		if err != nil {
 			return nil, err
 		}
-	}
-	if body, err = setJSONValue(body, where, list); err == nil && marked {
-		body = append(append([]byte{}, utf8BOM...), body...)
-	}
-	return body, err
+		for _, value := range values {
+			if list, err = appendIfMissing(list, value); err != nil {
+				return nil, err
+			}
+		}
+		return setJSONValue(body, where, list)
+	})
 }
 
 func appendIfMissing(list []any, value any) ([]any, error) {

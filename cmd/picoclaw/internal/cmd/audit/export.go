@@ -26,7 +26,7 @@ func NewCmdExport(f *cli.Factory, runF func(*ExportOptions) error) *cobra.Comman
 	}
 	addFilterFlags(f, cmd, &o.filter)
 	cmd.Flags().StringVar(&o.format, "format", "jsonl", "`format`: "+strings.Join(audit.ExportFormats(), ", "))
-	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(audit.ExportFormats(), cobra.ShellCompDirectiveNoFileComp))
+	f.SetFlagCompletion(cmd, "format", cli.NewWordCompleter(audit.ExportFormats()...))
 	return cli.SetRun(cmd, o, (*ExportOptions).exportLog, runF)
 }
 

@@ -98,7 +98,7 @@ func formatToolDuration(t audit.ToolStats, ms float64) string {
 }
 
 // completeTools proposes the tools of the first agent.
-func completeTools(f *cli.Factory) cli.Completer {
+func completeTools(f *cli.Factory) cobra.CompletionFunc {
 	return func(*cobra.Command, []string, string) (words []cobra.Completion, _ cobra.ShellCompDirective) {
 		s, _, done, err := hosts.OpenSessionWith(f, (*session.Host).OpenPreviewSession, "", session.CLI)
 		if err != nil {

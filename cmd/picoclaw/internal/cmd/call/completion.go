@@ -17,7 +17,7 @@ import (
 )
 
 // completeCall proposes a tool, then its arguments, for the agent that --agent names.
-func completeCall(f *cli.Factory) cli.Completer {
+func completeCall(f *cli.Factory) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		agent, err := cmd.Flags().GetString("agent")
 		if err != nil {

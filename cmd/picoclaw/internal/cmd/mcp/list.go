@@ -209,7 +209,7 @@ func oneServerArgument(name *string) cobra.PositionalArgs {
 }
 
 // completeServers proposes servers.
-func completeServers(f *cli.Factory) cli.Completer {
+func completeServers(f *cli.Factory) cobra.CompletionFunc {
 	return cli.NewFirstArgumentCompleter(func() []cobra.Completion {
 		s, err := install.OpenPluginInventory(f)
 		if err != nil {

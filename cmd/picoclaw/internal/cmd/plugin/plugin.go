@@ -46,7 +46,7 @@ func optionalPluginArgument(id *string) cobra.PositionalArgs {
 }
 
 // completePlugins proposes plugins.
-func completePlugins(f *cli.Factory) cli.Completer {
+func completePlugins(f *cli.Factory) cobra.CompletionFunc {
 	return cli.NewFirstArgumentCompleter(func() []cobra.Completion {
 		s, err := install.OpenPluginInventory(f)
 		if err != nil {
