@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"errors"
 	"strings"
 
@@ -59,31 +58,6 @@ func (f *Factory) AddOutputFlag(cmd *cobra.Command, output *OutputFormat) {
 	*output = Text
 	cmd.Flags().Var(output, "output", "text or json")
 	f.SetFlagCompletion(cmd, "output", NewWordCompleter(string(Text), string(JSON)))
-}
-
-// SetRun makes cmd call run with o, and returns cmd. cmd takes no arguments unless Args is set. If runF is not nil, as in
-// tests, it replaces run and receives o, filled from flags and positional arguments.
-func SetRun[Options any](cmd *cobra.Command, o *Options, run, runF func(*Options) error) *cobra.Command {
-	return SetRunContext(cmd, o, func(o *Options, _ context.Context) error { return run(o) }, runF)
-}
-
-// SetRunContext is like SetRun for a run with the context of the command.
-func SetRunContext[Options any](cmd *cobra.Command, o *Options, run func(*Options, context.Context) error,
-	runF func(*Options) error) *cobra.Command {
-	if cmd.Args == nil {
-		cmd.Args = NoArguments
-	}
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return run(o, cmd.Context()) }
-	return OverrideRunFunc(cmd, o, runF)
-}
-
-// OverrideRunFunc returns cmd. If runF is not nil, as in tests, it replaces cmd's RunE and receives o, filled from
-// flags and positional arguments.
-func OverrideRunFunc[Options any](cmd *cobra.Command, o *Options, runF func(*Options) error) *cobra.Command {
-	if runF != nil {
-		cmd.RunE = func(*cobra.Command, []string) error { return runF(o) }
-	}
-	return cmd
 }
 
 // SubcommandPath returns a command's path without "picoclaw", with which error messages begin.

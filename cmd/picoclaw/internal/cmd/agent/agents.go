@@ -19,21 +19,10 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// AgentsOptions are the options of `picoclaw agents`.
-type AgentsOptions struct {
-	*cli.Factory
-	output cli.OutputFormat
-}
-
-func NewCmdAgents(f *cli.Factory, runF func(*AgentsOptions) error) *cobra.Command {
-	o := &AgentsOptions{Factory: f}
-	cmd := &cobra.Command{
-		Use:   "agents",
-		Short: "List agents",
-	}
-	f.AddOutputFlag(cmd, &o.output)
+func NewCmdAgents(f *cli.Factory, runF func(*cli.CommonOptions) error) *cobra.Command {
+	cmd := cli.NewCommonCommand(f, &cobra.Command{Use: "agents", Short: "List agents"}, listAgents, runF, cli.WithOutput)
 	cmd.AddCommand(NewCmdAgentsShow(f, nil))
-	return cli.SetRun(cmd, o, (*AgentsOptions).listAgents, runF)
+	return cmd
 }
 
 // agentSummary is the JSON output of `picoclaw agents` about one agent.
@@ -45,7 +34,7 @@ type agentSummary struct {
 	Stopped    string `json:"stopped,omitempty"` // the operator's stop
 }
 
-func (o *AgentsOptions) listAgents() error {
+func listAgents(o *cli.CommonOptions) error {
 	cfg, err := o.LoadConfig("")
 	if err != nil {
 		return err
@@ -66,7 +55,7 @@ func (o *AgentsOptions) listAgents() error {
 			all[len(all)-1].Stopped = (&session.AgentStoppedError{Stop: stop}).Error()
 		}
 	}
-	if o.output == cli.JSON {
+	if o.Output == cli.JSON {
 		return o.PrintJSON(all)
 	}
 	table := terminal.NewTable("AGENT", "WORKSPACE", "RESTRICTED", "TOOLS").AlignRight(3)
@@ -116,31 +105,24 @@ type agentTool struct {
 	Reason  string `json:"reason,omitempty"`
 }
 
-// AgentsShowOptions are the options of `picoclaw agents show`.
-type AgentsShowOptions struct {
-	*cli.Factory
-	id     string
-	output cli.OutputFormat
-}
-
-func NewCmdAgentsShow(f *cli.Factory, runF func(*AgentsShowOptions) error) *cobra.Command {
-	o := &AgentsShowOptions{Factory: f}
+func NewCmdAgentsShow(f *cli.Factory, runF func(*cli.CommonOptions) error) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "show [ID]",
 		Short:             "Show an agent's permissions and the settings behind them",
-		Args:              cli.NoArgumentsOr(cli.OneArgumentWithNoun(&o.id, "the id of one agent")),
 		ValidArgsFunction: f.CompleteAgents,
 	}
-	f.AddOutputFlag(cmd, &o.output)
-	return cli.SetRun(cmd, o, (*AgentsShowOptions).showAgent, runF)
+	args := func(id *string) cobra.PositionalArgs {
+		return cli.NoArgumentsOr(cli.OneArgumentWithNoun(id, "the id of one agent"))
+	}
+	return cli.NewCommonCommand(f, cmd, showAgent, runF, cli.WithArgument(args), cli.WithOutput)
 }
 
-func (o *AgentsShowOptions) showAgent() error {
-	cfg, err := o.LoadConfig(o.id)
+func showAgent(o *cli.CommonOptions) error {
+	cfg, err := o.LoadConfig(o.Argument)
 	if err != nil {
 		return err
 	}
-	id := cmp.Or(o.id, cfg.AgentIDs()[0])
+	id := cmp.Or(o.Argument, cfg.AgentIDs()[0])
 	agent, err := cfg.ResolveAgent(id)
 	if err != nil {
 		return cli.StartError(err) // as for --agent: no host has such an agent
@@ -161,7 +143,7 @@ func (o *AgentsShowOptions) showAgent() error {
 	for _, access := range s.PluginStatuses() {
 		details.Plugins = append(details.Plugins, newAgentPlugin(cfg, access))
 	}
-	if o.output == cli.JSON {
+	if o.Output == cli.JSON {
 		return o.PrintJSON(details)
 	}
 	return printAgent(o.Factory, details, settings)

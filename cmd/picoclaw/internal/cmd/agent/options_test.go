@@ -18,20 +18,20 @@ func TestNewCmdAgent(t *testing.T) {
 
 func TestNewCmdSessions(t *testing.T) {
 	clitest.CheckParsedOptions(t, NewCmdSessions,
-		clitest.OptionsCase[SessionsOptions]{Line: "--agent reader", Want: SessionsOptions{id: "reader", output: cli.Text}},
-		clitest.OptionsCase[SessionsOptions]{Line: "a", Usage: "takes no argument"})
+		clitest.OptionsCase[cli.CommonOptions]{Line: "--agent reader", Want: cli.CommonOptions{Agent: "reader", Output: cli.Text}},
+		clitest.OptionsCase[cli.CommonOptions]{Line: "a", Usage: "takes no argument"})
 	clitest.CheckParsedOptions(t, NewCmdForget,
-		clitest.OptionsCase[ForgetOptions]{Line: "s1 --agent reader", Want: ForgetOptions{session: "s1", agent: "reader"}},
-		clitest.OptionsCase[ForgetOptions]{Line: "", Usage: "name the session to delete"},
-		clitest.OptionsCase[ForgetOptions]{Line: "a b", Usage: "name the session to delete"})
+		clitest.OptionsCase[cli.CommonOptions]{Line: "s1 --agent reader", Want: cli.CommonOptions{Argument: "s1", Agent: "reader"}},
+		clitest.OptionsCase[cli.CommonOptions]{Line: "", Usage: "name the session to delete"},
+		clitest.OptionsCase[cli.CommonOptions]{Line: "a b", Usage: "name the session to delete"})
 }
 
 func TestNewCmdAgents(t *testing.T) {
 	clitest.CheckParsedOptions(t, NewCmdAgents,
-		clitest.OptionsCase[AgentsOptions]{Line: "--output json", Want: AgentsOptions{output: cli.JSON}},
-		clitest.OptionsCase[AgentsOptions]{Line: "sho", Usage: "show"})
+		clitest.OptionsCase[cli.CommonOptions]{Line: "--output json", Want: cli.CommonOptions{Output: cli.JSON}},
+		clitest.OptionsCase[cli.CommonOptions]{Line: "sho", Usage: "show"})
 	clitest.CheckParsedOptions(t, NewCmdAgentsShow,
-		clitest.OptionsCase[AgentsShowOptions]{Line: "", Want: AgentsShowOptions{output: cli.Text}},
-		clitest.OptionsCase[AgentsShowOptions]{Line: "guest", Want: AgentsShowOptions{id: "guest", output: cli.Text}},
-		clitest.OptionsCase[AgentsShowOptions]{Line: "a b", Usage: "show takes the id of one agent"})
+		clitest.OptionsCase[cli.CommonOptions]{Line: "", Want: cli.CommonOptions{Output: cli.Text}},
+		clitest.OptionsCase[cli.CommonOptions]{Line: "guest", Want: cli.CommonOptions{Argument: "guest", Output: cli.Text}},
+		clitest.OptionsCase[cli.CommonOptions]{Line: "a b", Usage: "show takes the id of one agent"})
 }

@@ -35,32 +35,19 @@ type savedSession struct {
 	Path     string    `json:"path"`
 }
 
-// SessionsOptions are the options of `picoclaw agent sessions`.
-type SessionsOptions struct {
-	*cli.Factory
-	id     string
-	output cli.OutputFormat
+func NewCmdSessions(f *cli.Factory, runF func(*cli.CommonOptions) error) *cobra.Command {
+	cmd := &cobra.Command{Use: "sessions", Short: "List an agent's sessions, most recently used first"}
+	return cli.NewCommonCommand(f, cmd, listSessions, runF, cli.WithAgent("the agent (default: the first one)"), cli.WithOutput)
 }
 
-func NewCmdSessions(f *cli.Factory, runF func(*SessionsOptions) error) *cobra.Command {
-	o := &SessionsOptions{Factory: f}
-	cmd := &cobra.Command{
-		Use:   "sessions",
-		Short: "List an agent's sessions, most recently used first",
-	}
-	f.AddAgentFlag(cmd, &o.id, "the agent (default: the first one)")
-	f.AddOutputFlag(cmd, &o.output)
-	return cli.SetRun(cmd, o, (*SessionsOptions).listSessions, runF)
-}
-
-func (o *SessionsOptions) listSessions() error {
-	dir, id, err := findSessionDir(o.Factory, o.id)
+func listSessions(o *cli.CommonOptions) error {
+	dir, id, err := findSessionDir(o.Factory, o.Agent)
 	if err != nil {
 		return err
 	}
 	kept, err := agent.ListTranscripts(dir)
 	err = cli.FailedError(err)
-	if o.output == cli.JSON {
+	if o.Output == cli.JSON {
 		all := []savedSession{}
 		for _, k := range kept {
 			all = append(all, savedSession{k.Key, k.Modified.UTC(), k.Bytes, k.Path})
@@ -78,25 +65,16 @@ func (o *SessionsOptions) listSessions() error {
 	return cmp.Or(table.Write(terminal.NewWriter(o.Out)), err)
 }
 
-// ForgetOptions are the options of `picoclaw agent forget`.
-type ForgetOptions struct {
-	*cli.Factory
-	agent, session string
-}
-
-func NewCmdForget(f *cli.Factory, runF func(*ForgetOptions) error) *cobra.Command {
-	o := &ForgetOptions{Factory: f}
-	cmd := &cobra.Command{
-		Use:   "forget SESSION",
-		Short: "Delete a session",
-		Args:  cli.OneArgument(&o.session, "name the session to delete; `picoclaw agent sessions` lists them"),
+func NewCmdForget(f *cli.Factory, runF func(*cli.CommonOptions) error) *cobra.Command {
+	cmd := &cobra.Command{Use: "forget SESSION", Short: "Delete a session"}
+	args := func(session *string) cobra.PositionalArgs {
+		return cli.OneArgument(session, "name the session to delete; `picoclaw agent sessions` lists them")
 	}
-	f.AddAgentFlag(cmd, &o.agent, "the agent (default: the first one)")
-	return cli.SetRun(cmd, o, (*ForgetOptions).deleteSession, runF)
+	return cli.NewCommonCommand(f, cmd, deleteSession, runF, cli.WithArgument(args), cli.WithAgent("the agent (default: the first one)"))
 }
 
-func (o *ForgetOptions) deleteSession() error {
-	dir, _, err := findSessionDir(o.Factory, o.agent)
+func deleteSession(o *cli.CommonOptions) error {
+	dir, _, err := findSessionDir(o.Factory, o.Agent)
 	if err != nil {
 		return err
 	}
@@ -104,13 +82,13 @@ func (o *ForgetOptions) deleteSession() error {
 	if err != nil {
 		return err
 	}
-	err = agent.DeleteTranscript(dir, o.session)
+	err = agent.DeleteTranscript(dir, o.Argument)
 	if err == nil {
-		err = statefiles.RemoveFromList(home, agent.TranscriptPath(dir, o.session))
+		err = statefiles.RemoveFromList(home, agent.TranscriptPath(dir, o.Argument))
 	}
 	if err != nil {
 		return cli.FailedError(err)
 	}
-	fmt.Fprintf(o.Out, "Session %s is deleted.\n", terminal.CleanLine(o.session))
+	fmt.Fprintf(o.Out, "Session %s is deleted.\n", terminal.CleanLine(o.Argument))
 	return nil
 }

@@ -40,7 +40,7 @@ func TestNewCmdBatch(t *testing.T) {
 
 func TestNewCmdToolsAndREPL(t *testing.T) {
 	clitest.CheckParsedOptions(t, NewCmdTools,
-		clitest.OptionsCase[ToolsOptions]{Line: "--agent a --output json", Want: ToolsOptions{agent: "a", output: cli.JSON}})
+		clitest.OptionsCase[cli.CommonOptions]{Line: "--agent a --output json", Want: cli.CommonOptions{Agent: "a", Output: cli.JSON}})
 	clitest.CheckParsedOptions(t, NewCmdREPL,
 		clitest.OptionsCase[REPLOptions]{Line: "--agent a", Want: REPLOptions{agent: "a"}},
 		clitest.OptionsCase[REPLOptions]{Line: "exec", Usage: "takes no argument"})

@@ -12,32 +12,23 @@ import (
 	"github.com/picoclaw/picoclaw/host/session"
 )
 
-// ToolsOptions are the options of `picoclaw tools`.
-type ToolsOptions struct {
-	*cli.Factory
-	agent  string
-	output cli.OutputFormat
-}
-
-func NewCmdTools(f *cli.Factory, runF func(*ToolsOptions) error) *cobra.Command {
-	o := &ToolsOptions{Factory: f}
+func NewCmdTools(f *cli.Factory, runF func(*cli.CommonOptions) error) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:        "tools",
 		SuggestFor: []string{"list", "ls"},
 		Short:      "List the tools that an agent may call",
 	}
-	f.AddAgentFlag(cmd, &o.agent, "the agent whose tools to list (default: the first one)")
-	f.AddOutputFlag(cmd, &o.output)
-	return cli.SetRun(cmd, o, (*ToolsOptions).listTools, runF)
+	return cli.NewCommonCommand(f, cmd, listTools, runF,
+		cli.WithAgent("the agent whose tools to list (default: the first one)"), cli.WithOutput)
 }
 
-func (o *ToolsOptions) listTools() error {
-	s, _, done, err := hosts.OpenSession(o.Factory, o.agent, session.CLI)
+func listTools(o *cli.CommonOptions) error {
+	s, _, done, err := hosts.OpenSession(o.Factory, o.Agent, session.CLI)
 	if err != nil {
 		return err
 	}
 	defer done()
-	if o.output == cli.JSON {
+	if o.Output == cli.JSON {
 		return o.PrintJSON(inventory.NewToolInfos(s.Tools()))
 	}
 	table := terminal.NewTable("TOOL", "PLUGIN", "RISK", "WHAT IT DOES")

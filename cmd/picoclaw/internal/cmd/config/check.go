@@ -20,20 +20,8 @@ import (
 	"github.com/picoclaw/picoclaw/isolation"
 )
 
-// CheckOptions are the options of `picoclaw config check`.
-type CheckOptions struct {
-	*cli.Factory
-	output cli.OutputFormat
-}
-
-func NewCmdCheck(f *cli.Factory, runF func(*CheckOptions) error) *cobra.Command {
-	o := &CheckOptions{Factory: f}
-	cmd := &cobra.Command{
-		Use:   "check",
-		Short: "Check the configuration",
-	}
-	f.AddOutputFlag(cmd, &o.output)
-	return cli.SetRun(cmd, o, (*CheckOptions).runCheck, runF)
+func NewCmdCheck(f *cli.Factory, runF func(*cli.CommonOptions) error) *cobra.Command {
+	return cli.NewCommonCommand(f, &cobra.Command{Use: "check", Short: "Check the configuration"}, runCheck, runF, cli.WithOutput)
 }
 
 // checkResult is the JSON output of `picoclaw config check`.
@@ -69,10 +57,10 @@ func newConfigFault(err error) configFault {
 	return f
 }
 
-func (o *CheckOptions) runCheck() error {
-	result := o.checkAll()
+func runCheck(o *cli.CommonOptions) error {
+	result := checkAll(o)
 	result.OK = len(result.Faults) == 0
-	if err := o.printResult(result); err != nil {
+	if err := printResult(o, result); err != nil {
 		return err
 	}
 	if !result.OK {
@@ -81,7 +69,7 @@ func (o *CheckOptions) runCheck() error {
 	return nil
 }
 
-func (o *CheckOptions) checkAll() checkResult {
+func checkAll(o *cli.CommonOptions) checkResult {
 	result := checkResult{Faults: []configFault{}, Warnings: []configFault{}}
 	cfg, faults := config.LoadWithAllErrors(config.LoadOptions{File: o.ConfigFile, Workspace: o.Workspace})
 	for _, fault := range faults {
@@ -251,8 +239,8 @@ func findToolSetting(agent *config.AgentConfig, pattern string) config.Setting {
 	return config.Setting{}
 }
 
-func (o *CheckOptions) printResult(result checkResult) error {
-	if o.output == cli.JSON {
+func printResult(o *cli.CommonOptions, result checkResult) error {
+	if o.Output == cli.JSON {
 		return o.PrintJSON(result)
 	}
 	out := terminal.NewWriter(o.Out)

@@ -18,18 +18,12 @@ func NewCmdConfig(f *cli.Factory) *cobra.Command {
 	return cli.NewGroupCommand(cmd, NewCmdShow(f, nil), NewCmdCheck(f, nil), NewCmdSchema(f, nil))
 }
 
-// SchemaOptions are the options of `picoclaw config schema`.
-type SchemaOptions struct{ *cli.Factory }
-
-func NewCmdSchema(f *cli.Factory, runF func(*SchemaOptions) error) *cobra.Command {
-	o := &SchemaOptions{Factory: f}
-	return cli.SetRun(&cobra.Command{
-		Use:   "schema",
-		Short: "Print the JSON Schema of the configuration file, for editors",
-	}, o, (*SchemaOptions).printSchema, runF)
+func NewCmdSchema(f *cli.Factory, runF func(*cli.CommonOptions) error) *cobra.Command {
+	cmd := &cobra.Command{Use: "schema", Short: "Print the JSON Schema of the configuration file, for editors"}
+	return cli.NewCommonCommand(f, cmd, printSchema, runF)
 }
 
-func (o *SchemaOptions) printSchema() error {
+func printSchema(o *cli.CommonOptions) error {
 	text, err := json.MarshalIndent(config.JSONSchema(), "", "  ")
 	if err != nil {
 		return err

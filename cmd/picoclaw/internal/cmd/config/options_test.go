@@ -14,9 +14,9 @@ func TestNewCmdConfig(t *testing.T) {
 			Want: ShowOptions{keys: []string{"tools.exec", "isolation"}, changed: true, agent: "a", output: cli.Text}},
 		clitest.OptionsCase[ShowOptions]{Line: "--changde", Usage: "unknown flag"})
 	clitest.CheckParsedOptions(t, NewCmdCheck,
-		clitest.OptionsCase[CheckOptions]{Line: "--output json", Want: CheckOptions{output: cli.JSON}},
-		clitest.OptionsCase[CheckOptions]{Line: "file.json", Usage: "takes no argument"})
+		clitest.OptionsCase[cli.CommonOptions]{Line: "--output json", Want: cli.CommonOptions{Output: cli.JSON}},
+		clitest.OptionsCase[cli.CommonOptions]{Line: "file.json", Usage: "takes no argument"})
 	clitest.CheckParsedOptions(t, NewCmdSchema,
-		clitest.OptionsCase[SchemaOptions]{Line: "", Want: SchemaOptions{}},
-		clitest.OptionsCase[SchemaOptions]{Line: "file.json", Usage: "takes no argument"})
+		clitest.OptionsCase[cli.CommonOptions]{Line: "", Want: cli.CommonOptions{}},
+		clitest.OptionsCase[cli.CommonOptions]{Line: "file.json", Usage: "takes no argument"})
 }

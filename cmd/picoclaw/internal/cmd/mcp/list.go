@@ -52,29 +52,18 @@ func serverNames(s *install.PluginInventory) (names []string) {
 	return names
 }
 
-// ListOptions are the options of `picoclaw mcp list`.
-type ListOptions struct {
-	*cli.Factory
-	output cli.OutputFormat
+func NewCmdList(f *cli.Factory, runF func(*cli.CommonOptions) error) *cobra.Command {
+	cmd := &cobra.Command{Use: "list", Short: "List MCP servers and unaccepted changes"}
+	return cli.NewCommonCommand(f, cmd, listServers, runF, cli.WithOutput)
 }
 
-func NewCmdList(f *cli.Factory, runF func(*ListOptions) error) *cobra.Command {
-	o := &ListOptions{Factory: f}
-	cmd := &cobra.Command{
-		Use:   "list",
-		Short: "List MCP servers and unaccepted changes",
-	}
-	f.AddOutputFlag(cmd, &o.output)
-	return cli.SetRun(cmd, o, (*ListOptions).listServers, runF)
-}
-
-func (o *ListOptions) listServers() error {
+func listServers(o *cli.CommonOptions) error {
 	s, err := install.OpenPluginInventory(o.Factory)
 	if err != nil {
 		return err
 	}
 	all := s.ListServers()
-	if o.output == cli.JSON {
+	if o.Output == cli.JSON {
 		return o.PrintJSON(all)
 	}
 	if len(all) == 0 {
@@ -105,38 +94,28 @@ func (o *ListOptions) listServers() error {
 	return nil
 }
 
-// ShowOptions are the options of `picoclaw mcp show`.
-type ShowOptions struct {
-	*cli.Factory
-	name   string
-	output cli.OutputFormat
-}
-
-func NewCmdShow(f *cli.Factory, runF func(*ShowOptions) error) *cobra.Command {
-	o := &ShowOptions{Factory: f}
+func NewCmdShow(f *cli.Factory, runF func(*cli.CommonOptions) error) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "show NAME",
 		Short:             "Show an MCP server's grants and tools",
-		Args:              oneServerArgument(&o.name),
 		ValidArgsFunction: completeServers(f),
 	}
-	f.AddOutputFlag(cmd, &o.output)
-	return cli.SetRun(cmd, o, (*ShowOptions).showServer, runF)
+	return cli.NewCommonCommand(f, cmd, showServer, runF, cli.WithArgument(oneServerArgument), cli.WithOutput)
 }
 
-func (o *ShowOptions) showServer() error {
+func showServer(o *cli.CommonOptions) error {
 	s, err := install.OpenPluginInventory(o.Factory)
 	if err != nil {
 		return err
 	}
 	all := s.ListServers()
-	i := slices.IndexFunc(all, func(server inventory.ServerInfo) bool { return server.Name == o.name })
+	i := slices.IndexFunc(all, func(server inventory.ServerInfo) bool { return server.Name == o.Argument })
 	if i < 0 {
-		_, err := findServerLockEntry(s, o.name)
+		_, err := findServerLockEntry(s, o.Argument)
 		return err
 	}
-	server, pin := all[i], s.Lock.Plugins[o.name]
-	if o.output == cli.JSON {
+	server, pin := all[i], s.Lock.Plugins[o.Argument]
+	if o.Output == cli.JSON {
 		return o.PrintJSON(server)
 	}
 	out := terminal.NewWriter(o.Out)

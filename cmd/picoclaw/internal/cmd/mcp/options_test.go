@@ -36,11 +36,11 @@ func TestNewCmdAboutOneServer(t *testing.T) {
 			sharedServerOptions: sharedServerOptions{Options: text, spec: mcpservers.ServerSpec{Workspace: "ro"}}, file: "mcp.json"}},
 		clitest.OptionsCase[ImportOptions]{Line: "", Usage: "name the file"})
 	clitest.CheckParsedOptions(t, NewCmdList,
-		clitest.OptionsCase[ListOptions]{Line: "--output json", Want: ListOptions{output: cli.JSON}},
-		clitest.OptionsCase[ListOptions]{Line: "a", Usage: "takes no argument"})
+		clitest.OptionsCase[cli.CommonOptions]{Line: "--output json", Want: cli.CommonOptions{Output: cli.JSON}},
+		clitest.OptionsCase[cli.CommonOptions]{Line: "a", Usage: "takes no argument"})
 	clitest.CheckParsedOptions(t, NewCmdShow,
-		clitest.OptionsCase[ShowOptions]{Line: "a", Want: ShowOptions{name: "a", output: cli.Text}},
-		clitest.OptionsCase[ShowOptions]{Line: "", Usage: "show takes the name of one server"})
+		clitest.OptionsCase[cli.CommonOptions]{Line: "a", Want: cli.CommonOptions{Argument: "a", Output: cli.Text}},
+		clitest.OptionsCase[cli.CommonOptions]{Line: "", Usage: "show takes the name of one server"})
 	clitest.CheckParsedOptions(t, NewCmdUpdate,
 		clitest.OptionsCase[UpdateOptions]{Line: "a", Want: UpdateOptions{sharedServerOptions{Options: trust, name: "a"}}},
 		clitest.OptionsCase[UpdateOptions]{Line: "a b", Usage: "update takes the name of one server"})

@@ -11,17 +11,17 @@ import (
 	"github.com/picoclaw/picoclaw/host/inventory"
 )
 
-func NewCmdList(f *cli.Factory, runF func(*Options) error) *cobra.Command {
-	return newCommand(f, &cobra.Command{Use: "list", Short: "List plugins"}, nil, (*Options).listPlugins, runF)
+func NewCmdList(f *cli.Factory, runF func(*cli.CommonOptions) error) *cobra.Command {
+	return cli.NewCommonCommand(f, &cobra.Command{Use: "list", Short: "List plugins"}, listPlugins, runF, cli.WithOutput)
 }
 
-func (o *Options) listPlugins() error {
+func listPlugins(o *cli.CommonOptions) error {
 	s, err := install.OpenPluginInventory(o.Factory)
 	if err != nil {
 		return err
 	}
 	all := s.ListPlugins()
-	if o.output == cli.JSON {
+	if o.Output == cli.JSON {
 		for i := range all {
 			all[i].Tools = nil
 		}
@@ -50,26 +50,26 @@ func (o *Options) listPlugins() error {
 	return nil
 }
 
-func NewCmdInfo(f *cli.Factory, runF func(*Options) error) *cobra.Command {
-	cmd := &cobra.Command{Use: "info ID", Short: "Show a plugin's origin, grants and tools"}
-	return newCommand(f, cmd, onePluginArgument, (*Options).showInfo, runF)
+func NewCmdInfo(f *cli.Factory, runF func(*cli.CommonOptions) error) *cobra.Command {
+	cmd := &cobra.Command{Use: "info ID", Short: "Show a plugin's origin, grants and tools", ValidArgsFunction: completePlugins(f)}
+	return cli.NewCommonCommand(f, cmd, showInfo, runF, cli.WithArgument(onePluginArgument), cli.WithOutput)
 }
 
-func (o *Options) showInfo() error {
+func showInfo(o *cli.CommonOptions) error {
 	s, err := install.OpenPluginInventory(o.Factory)
 	if err != nil {
 		return err
 	}
 	for _, p := range s.ListPlugins() {
-		if p.ID == o.id {
-			if o.output == cli.JSON {
+		if p.ID == o.Argument {
+			if o.Output == cli.JSON {
 				return o.PrintJSON(p)
 			}
 			printPlugin(o.Factory, p)
 			return nil
 		}
 	}
-	_, err = s.FindLockEntry(o.id)
+	_, err = s.FindLockEntry(o.Argument)
 	return err
 }
 

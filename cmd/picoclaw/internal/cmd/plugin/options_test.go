@@ -14,11 +14,11 @@ import (
 func TestNewCmdPlugin(t *testing.T) {
 	text := install.Options{Output: cli.Text}
 	clitest.CheckParsedOptions(t, NewCmdList,
-		clitest.OptionsCase[Options]{Line: "--output json", Want: Options{output: cli.JSON}},
-		clitest.OptionsCase[Options]{Line: "a", Usage: "takes no argument"})
+		clitest.OptionsCase[cli.CommonOptions]{Line: "--output json", Want: cli.CommonOptions{Output: cli.JSON}},
+		clitest.OptionsCase[cli.CommonOptions]{Line: "a", Usage: "takes no argument"})
 	clitest.CheckParsedOptions(t, NewCmdInfo,
-		clitest.OptionsCase[Options]{Line: "grep", Want: Options{id: "grep", output: cli.Text}},
-		clitest.OptionsCase[Options]{Line: "", Usage: "info takes the id of one plugin"})
+		clitest.OptionsCase[cli.CommonOptions]{Line: "grep", Want: cli.CommonOptions{Argument: "grep", Output: cli.Text}},
+		clitest.OptionsCase[cli.CommonOptions]{Line: "", Usage: "info takes the id of one plugin"})
 	clitest.CheckParsedOptions(t, NewCmdInstall,
 		clitest.OptionsCase[InstallOptions]{Line: "a.tar.gz", Want: InstallOptions{Options: text, source: "a.tar.gz"}},
 		clitest.OptionsCase[InstallOptions]{Line: "", Usage: "name one directory or archive"})
@@ -29,12 +29,12 @@ func TestNewCmdPlugin(t *testing.T) {
 		clitest.OptionsCase[RemoveOptions]{Line: "a", Want: RemoveOptions{Options: text, id: "a"}},
 		clitest.OptionsCase[RemoveOptions]{Line: "", Usage: "remove takes the id of one plugin"})
 	clitest.CheckParsedOptions(t, NewCmdVerify,
-		clitest.OptionsCase[Options]{Line: "", Want: Options{output: cli.Text}},
-		clitest.OptionsCase[Options]{Line: "a", Want: Options{id: "a", output: cli.Text}},
-		clitest.OptionsCase[Options]{Line: "a b", Usage: "verify takes the id of one plugin"})
+		clitest.OptionsCase[cli.CommonOptions]{Line: "", Want: cli.CommonOptions{Output: cli.Text}},
+		clitest.OptionsCase[cli.CommonOptions]{Line: "a", Want: cli.CommonOptions{Argument: "a", Output: cli.Text}},
+		clitest.OptionsCase[cli.CommonOptions]{Line: "a b", Usage: "verify takes the id of one plugin"})
 	clitest.CheckParsedOptions(t, NewCmdReset,
-		clitest.OptionsCase[Options]{Line: "a", Want: Options{id: "a", output: cli.Text}},
-		clitest.OptionsCase[Options]{Line: "", Usage: "reset takes the id of one plugin"})
+		clitest.OptionsCase[cli.CommonOptions]{Line: "a", Want: cli.CommonOptions{Argument: "a", Output: cli.Text}},
+		clitest.OptionsCase[cli.CommonOptions]{Line: "", Usage: "reset takes the id of one plugin"})
 	clitest.CheckParsedOptions(t, NewCmdCheck,
 		clitest.OptionsCase[CheckOptions]{Line: "a --strict", Want: CheckOptions{source: "a", strict: true, output: cli.Text}},
 		clitest.OptionsCase[CheckOptions]{Line: "", Usage: "name one directory or archive"})

@@ -17,24 +17,6 @@ func NewCmdPlugin(f *cli.Factory) *cobra.Command {
 		NewCmdRemove(f, nil), NewCmdVerify(f, nil), NewCmdReset(f, nil), NewCmdNew(f, nil), NewCmdCheck(f, nil))
 }
 
-// Options are the options of the commands that only show plugins, or reset one.
-type Options struct {
-	*cli.Factory
-	id     string // empty for all plugins
-	output cli.OutputFormat
-}
-
-// newCommand returns cmd with --output. args, if not nil, checks the arguments and stores the id of a plugin.
-func newCommand(f *cli.Factory, cmd *cobra.Command, args func(id *string) cobra.PositionalArgs,
-	run, runF func(*Options) error) *cobra.Command {
-	o := &Options{Factory: f}
-	if args != nil {
-		cmd.Args, cmd.ValidArgsFunction = args(&o.id), completePlugins(f)
-	}
-	f.AddOutputFlag(cmd, &o.output)
-	return cli.SetRun(cmd, o, run, runF)
-}
-
 // onePluginArgument returns an argument check that stores the id of a plugin.
 func onePluginArgument(id *string) cobra.PositionalArgs {
 	return cli.OneArgumentWithNoun(id, "the id of one plugin, as `picoclaw plugin list` shows it")

@@ -59,22 +59,22 @@ type verifyResult struct {
 	Problems []string `json:"problems,omitempty"`
 }
 
-func NewCmdVerify(f *cli.Factory, runF func(*Options) error) *cobra.Command {
-	cmd := &cobra.Command{Use: "verify [ID]", Short: "Verify the files of installed plugins"}
-	return newCommand(f, cmd, optionalPluginArgument, (*Options).verifyPlugins, runF)
+func NewCmdVerify(f *cli.Factory, runF func(*cli.CommonOptions) error) *cobra.Command {
+	cmd := &cobra.Command{Use: "verify [ID]", Short: "Verify the files of installed plugins", ValidArgsFunction: completePlugins(f)}
+	return cli.NewCommonCommand(f, cmd, verifyPlugins, runF, cli.WithArgument(optionalPluginArgument), cli.WithOutput)
 }
 
-func (o *Options) verifyPlugins() error {
+func verifyPlugins(o *cli.CommonOptions) error {
 	s, err := install.OpenPluginInventory(o.Factory)
 	if err != nil {
 		return err
 	}
 	ids := slices.Sorted(maps.Keys(s.Lock.Plugins))
-	if o.id != "" {
-		if _, err := s.FindLockEntry(o.id); err != nil {
+	if o.Argument != "" {
+		if _, err := s.FindLockEntry(o.Argument); err != nil {
 			return err
 		}
-		ids = []string{o.id}
+		ids = []string{o.Argument}
 	}
 	all := make([]verifyResult, 0, len(ids))
 	good := true
@@ -87,7 +87,7 @@ func (o *Options) verifyPlugins() error {
 		good = good && v.OK
 		all = append(all, v)
 	}
-	return cli.ReportedFailure(!good, printVerification(o.Factory, all, o.output))
+	return cli.ReportedFailure(!good, printVerification(o.Factory, all, o.Output))
 }
 
 func printVerification(f *cli.Factory, all []verifyResult, output cli.OutputFormat) error {
@@ -108,27 +108,27 @@ func printVerification(f *cli.Factory, all []verifyResult, output cli.OutputForm
 	return nil
 }
 
-func NewCmdReset(f *cli.Factory, runF func(*Options) error) *cobra.Command {
-	cmd := &cobra.Command{Use: "reset ID", Short: "Reset the crash count of a plugin"}
-	return newCommand(f, cmd, onePluginArgument, (*Options).resetCrashes, runF)
+func NewCmdReset(f *cli.Factory, runF func(*cli.CommonOptions) error) *cobra.Command {
+	cmd := &cobra.Command{Use: "reset ID", Short: "Reset the crash count of a plugin", ValidArgsFunction: completePlugins(f)}
+	return cli.NewCommonCommand(f, cmd, resetCrashes, runF, cli.WithArgument(onePluginArgument), cli.WithOutput)
 }
 
-func (o *Options) resetCrashes() error {
+func resetCrashes(o *cli.CommonOptions) error {
 	s, err := install.OpenPluginInventory(o.Factory)
 	if err != nil {
 		return err
 	}
-	if !slices.Contains(s.PluginIDs(), o.id) {
-		_, findErr := s.FindLockEntry(o.id)
+	if !slices.Contains(s.PluginIDs(), o.Argument) {
+		_, findErr := s.FindLockEntry(o.Argument)
 		return findErr
 	}
-	crashed, err := supervise.ResetCrashes(session.CrashReportDir(s.Config.Home().Path), o.id)
+	crashed, err := supervise.ResetCrashes(session.CrashReportDir(s.Config.Home().Path), o.Argument)
 	if err != nil {
 		return cli.FailedError(err)
 	}
-	text := "plugin " + o.id + " had not crashed"
+	text := "plugin " + o.Argument + " had not crashed"
 	if crashed {
-		text = "the crash count of plugin " + o.id + " is reset"
+		text = "the crash count of plugin " + o.Argument + " is reset"
 	}
-	return o.PrintTextOrJSON(o.output, map[string]any{"id": o.id, "crashed": crashed}, text)
+	return o.PrintTextOrJSON(o.Output, map[string]any{"id": o.Argument, "crashed": crashed}, text)
 }

@@ -9,7 +9,7 @@ import (
 
 func TestNewCmdVersion(t *testing.T) {
 	clitest.CheckParsedOptions(t, NewCmdVersion,
-		clitest.OptionsCase[Options]{Line: "", Want: Options{output: cli.Text}},
-		clitest.OptionsCase[Options]{Line: "--output json", Want: Options{output: cli.JSON}},
-		clitest.OptionsCase[Options]{Line: "a", Usage: "takes no argument"})
+		clitest.OptionsCase[cli.CommonOptions]{Line: "", Want: cli.CommonOptions{Output: cli.Text}},
+		clitest.OptionsCase[cli.CommonOptions]{Line: "--output json", Want: cli.CommonOptions{Output: cli.JSON}},
+		clitest.OptionsCase[cli.CommonOptions]{Line: "a", Usage: "takes no argument"})
 }

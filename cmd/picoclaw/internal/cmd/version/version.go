@@ -11,24 +11,12 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
-// Options are the options of `picoclaw version`.
-type Options struct {
-	*cli.Factory
-	output cli.OutputFormat
+func NewCmdVersion(f *cli.Factory, runF func(*cli.CommonOptions) error) *cobra.Command {
+	return cli.NewCommonCommand(f, &cobra.Command{Use: "version", Short: "Print the version"}, printVersion, runF, cli.WithOutput)
 }
 
-func NewCmdVersion(f *cli.Factory, runF func(*Options) error) *cobra.Command {
-	o := &Options{Factory: f}
-	cmd := &cobra.Command{
-		Use:   "version",
-		Short: "Print the version",
-	}
-	f.AddOutputFlag(cmd, &o.output)
-	return cli.SetRun(cmd, o, (*Options).printVersion, runF)
-}
-
-func (o *Options) printVersion() error {
-	if o.output == cli.JSON {
+func printVersion(o *cli.CommonOptions) error {
+	if o.Output == cli.JSON {
 		return o.PrintJSON(map[string]any{"version": o.Version, "plugin_protocol": pluginpb.ProtocolVersion,
 			"go": runtime.Version(), "os": runtime.GOOS, "arch": runtime.GOARCH})
 	}
