@@ -53,9 +53,8 @@ type changedFileInfo struct {
 
 // changeResult describes all files that a call changed.
 type changeResult struct {
+	recordedChange
 	Files []changedFileInfo
-	Undo  string // id in the undo history; empty if impossible
-	Notes []string
 	Diff  string // of a dry run
 }
 
@@ -139,7 +138,7 @@ func (m *pluginState) applyChange(ctx context.Context, env *sdk.Environment, c c
 		rec.finishFailed(err)
 		return nil, c.toAgentError(err)
 	}
-	rec.finish(&out.Undo, &out.Notes)
+	rec.finish(&out.recordedChange)
 	return out, nil
 }
 

@@ -33,13 +33,9 @@ type editOutput struct {
 	SizeBytes    int64             `json:"size_bytes"`
 	Etag         string            `json:"etag" jsonschema:"Etag of the new contents, for if_match of a change"`
 	Files        []changedFileInfo `json:"files,omitempty" jsonschema:"All changed files, if several"`
-	Undo         string            `json:"undo,omitempty" jsonschema:"ID of the operation, for undo"`
-	Notes        []string          `json:"notes,omitempty" jsonschema:"Notes"`
-	Diff         string            `json:"diff,omitempty" jsonschema:"Changes without dry_run"`
+	recordedChange
+	Diff string `json:"diff,omitempty" jsonschema:"Changes without dry_run"`
 }
-
-// UndoID returns the id in the undo history.
-func (o editOutput) UndoID() string { return o.Undo }
 
 func newEditTool(m *pluginState) sdk.Tool {
 	return sdk.NewTool("edit", "Replace a specific text block (old_string -> new_string). Returns a preview with line numbers. "+
@@ -54,8 +50,8 @@ func newEditTool(m *pluginState) sdk.Tool {
 				return editOutput{}, err
 			}
 			out := editOutput{
-				Path: done.Path, SizeBytes: done.SizeBytes, Etag: done.Etag, Files: done.Files, Undo: done.Undo,
-				Notes: done.Notes, Diff: done.Diff,
+				Path: done.Path, SizeBytes: done.SizeBytes, Etag: done.Etag, Files: done.Files,
+				recordedChange: recordedChange{done.Undo, done.Notes}, Diff: done.Diff,
 			}
 			for i, w := range done.replaced {
 				out.Replacements += w.times
@@ -70,30 +66,24 @@ func newEditTool(m *pluginState) sdk.Tool {
 }
 
 func (in *editInput) parseReplacements() ([]fileTextReplacement, error) {
-	names := textArgumentNames{"old_string", "new_string"}
+	newReplacement := func(path, match, old, new string, count *int) fileTextReplacement {
+		return fileTextReplacement{path, match, textReplacement{old: old, new: new, count: maxReplacements(count),
+			encoding: in.Encoding, names: textArgumentNames{"old_string", "new_string"}, show: true}}
+	}
 	if len(in.Edits) == 0 {
 		if in.Path == "" || in.OldString == nil || in.NewString == nil {
 			return nil, sdk.Errorf(sdk.InvalidArgument, "edit needs path, old_string and new_string, or edits")
 		}
-		return []fileTextReplacement{{in.Path, in.IfMatch, textReplacement{
-			old: *in.OldString, new: *in.NewString, count: maxReplacements(in.Count), encoding: in.Encoding, names: names, show: true,
-		}}}, nil
+		return []fileTextReplacement{newReplacement(in.Path, in.IfMatch, *in.OldString, *in.NewString, in.Count)}, nil
 	}
 	if in.OldString != nil || in.NewString != nil || in.Count != nil {
 		return nil, sdk.Errorf(sdk.InvalidArgument, "give old_string, new_string and count or edits, not both")
 	}
-	all := make([]fileTextReplacement, len(in.Edits))
-	for i, item := range in.Edits {
-		path, match, err := editPathAndEtag(i, item.Path, in.Path, item.IfMatch, in.IfMatch)
-		if err != nil {
-			return nil, err
-		}
-		all[i] = fileTextReplacement{path, match, textReplacement{
-			old: item.OldString, new: item.NewString, count: maxReplacements(item.Count), encoding: in.Encoding, names: names,
-			show: true,
-		}}
+	var all []fileTextReplacement
+	for _, e := range in.Edits {
+		all = append(all, newReplacement(e.Path, e.IfMatch, e.OldString, e.NewString, e.Count))
 	}
-	return all, nil
+	return all, completeReplacements(all, in.Path, in.IfMatch)
 }
 
 // maxReplacements returns the count to pass to [replace.FindReplacements]. Without an argument it is OnlyOccurrence,

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -47,42 +48,39 @@ type fileTextReplacement struct {
 }
 
 func (in *editFileInput) parseReplacements() ([]fileTextReplacement, error) {
-	names := textArgumentNames{"old_text", "new_text"}
+	newReplacement := func(path, match, old, new string) fileTextReplacement {
+		return fileTextReplacement{path, match, textReplacement{old: old, new: new, count: replace.OnlyOccurrence,
+			encoding: in.Encoding, names: textArgumentNames{"old_text", "new_text"}}}
+	}
 	if len(in.Edits) == 0 {
 		if in.Path == "" || in.OldText == nil || in.NewText == nil {
 			return nil, sdk.Errorf(sdk.InvalidArgument, "edit_file needs path, old_text and new_text, or edits")
 		}
-		return []fileTextReplacement{{in.Path, in.IfMatch, textReplacement{
-			old: *in.OldText, new: *in.NewText, count: replace.OnlyOccurrence, encoding: in.Encoding, names: names,
-		}}}, nil
+		return []fileTextReplacement{newReplacement(in.Path, in.IfMatch, *in.OldText, *in.NewText)}, nil
 	}
 	if in.OldText != nil || in.NewText != nil {
 		return nil, sdk.Errorf(sdk.InvalidArgument, "give old_text and new_text or edits, not both")
 	}
-	all := make([]fileTextReplacement, len(in.Edits))
-	for i, item := range in.Edits {
-		path, match, err := editPathAndEtag(i, item.Path, in.Path, item.IfMatch, in.IfMatch)
-		if err != nil {
-			return nil, err
-		}
-		all[i] = fileTextReplacement{path, match, textReplacement{
-			old: item.OldText, new: item.NewText, count: replace.OnlyOccurrence, encoding: in.Encoding, names: names,
-		}}
+	var all []fileTextReplacement
+	for _, e := range in.Edits {
+		all = append(all, newReplacement(e.Path, e.IfMatch, e.OldText, e.NewText))
 	}
-	return all, nil
+	return all, completeReplacements(all, in.Path, in.IfMatch)
 }
 
-// editPathAndEtag returns the path and etag for one of several edits: its own, or those that all edits share.
-func editPathAndEtag(i int, own, common, ownMatch, commonMatch string) (path, match string, err error) {
-	switch {
-	case own != "" && own != common:
-		return own, ownMatch, nil
-	case common == "":
-		return "", "", sdk.Errorf(sdk.InvalidArgument, "edits[%d] has no path, and the call has none", i)
-	case ownMatch != "":
-		return common, ownMatch, nil
+// completeReplacements sets the path and etag of edits without their own to those that all edits share.
+func completeReplacements(all []fileTextReplacement, path, ifMatch string) error {
+	for i := range all {
+		w := &all[i]
+		if w.path != "" && w.path != path {
+			continue
+		}
+		if path == "" {
+			return sdk.Errorf(sdk.InvalidArgument, "edits[%d] has no path, and the call has none", i)
+		}
+		w.path, w.ifMatch = path, cmp.Or(w.ifMatch, ifMatch)
 	}
-	return common, commonMatch, nil
+	return nil
 }
 
 // editFileOutput is the result of a tool that edits files.

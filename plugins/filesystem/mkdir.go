@@ -18,14 +18,10 @@ type mkdirInput struct {
 }
 
 type mkdirOutput struct {
-	Path    string   `json:"path"`
-	Created bool     `json:"created" jsonschema:"False if the directory existed"`
-	Undo    string   `json:"undo,omitempty" jsonschema:"ID of the operation, for undo"`
-	Notes   []string `json:"notes,omitempty" jsonschema:"Notes"`
+	Path    string `json:"path"`
+	Created bool   `json:"created" jsonschema:"False if the directory existed"`
+	recordedChange
 }
-
-// UndoID returns the id in the undo history.
-func (o mkdirOutput) UndoID() string { return o.Undo }
 
 // newDirMode is the mode of created directories, before the umask.
 const newDirMode = 0o777
@@ -61,7 +57,7 @@ func newMkdirTool(m *pluginState) sdk.Tool {
 				path = real // to be told, no more
 			}
 			out := mkdirOutput{Path: path, Created: made}
-			rec.finish(&out.Undo, &out.Notes)
+			rec.finish(&out.recordedChange)
 			return out, nil
 		},
 		sdk.Traits{

@@ -38,18 +38,27 @@ func (r undoRecording) addCreatedTree(path string) {
 	}
 }
 
+// recordedChange is the part of a result about undo.
+type recordedChange struct {
+	Undo  string   `json:"undo,omitempty" jsonschema:"ID of the operation, for undo"`
+	Notes []string `json:"notes,omitempty" jsonschema:"Notes"`
+}
+
+// UndoID returns the id in the undo history.
+func (c recordedChange) UndoID() string { return c.Undo }
+
 // finish stores the record and sets the id. It adds a note if undo can't restore everything.
-func (r undoRecording) finish(id *string, notes *[]string) {
+func (r undoRecording) finish(c *recordedChange) {
 	if r.Recorder == nil {
 		return
 	}
 	ended := r.End()
-	*id = ended.ID
+	c.Undo = ended.ID
 	switch {
 	case ended.Missing != "":
-		*notes = append(*notes, "this can't be undone: "+ended.Missing)
+		c.Notes = append(c.Notes, "this can't be undone: "+ended.Missing)
 	case len(ended.Lost) > 0:
-		*notes = append(*notes, "undo can't bring back: "+joinQuotedNames(ended.Lost))
+		c.Notes = append(c.Notes, "undo can't bring back: "+joinQuotedNames(ended.Lost))
 	}
 }
 

@@ -17,14 +17,10 @@ type rmInput struct {
 }
 
 type rmOutput struct {
-	Path  string   `json:"path"`
-	Type  string   `json:"type" jsonschema:"Type of the deleted object: file, dir, symlink or other"`
-	Undo  string   `json:"undo,omitempty" jsonschema:"ID of the operation, for undo"`
-	Notes []string `json:"notes,omitempty" jsonschema:"Notes"`
+	Path string `json:"path"`
+	Type string `json:"type" jsonschema:"Type of the deleted object: file, dir, symlink or other"`
+	recordedChange
 }
-
-// UndoID returns the id in the undo history.
-func (o rmOutput) UndoID() string { return o.Undo }
 
 func newRmTool(m *pluginState) sdk.Tool {
 	return sdk.NewTool("rm", "Delete a file or directory. undo can restore it for a while.",
@@ -44,7 +40,7 @@ func newRmTool(m *pluginState) sdk.Tool {
 				return nil
 			})
 			if err == nil || errors.Is(err, workspace.Leftover) {
-				rec.finish(&out.Undo, &out.Notes)
+				rec.finish(&out.recordedChange)
 			} else {
 				rec.finishFailed(err)
 			}

@@ -13,15 +13,11 @@ import (
 
 // transferOutput is the structured result of mv and cp.
 type transferOutput struct {
-	Source      string   `json:"source"`
-	Destination string   `json:"destination"`
-	Overwritten bool     `json:"overwritten,omitempty" jsonschema:"The destination existed"`
-	Undo        string   `json:"undo,omitempty" jsonschema:"ID of the operation, for undo"`
-	Notes       []string `json:"notes,omitempty" jsonschema:"Notes"`
+	Source      string `json:"source"`
+	Destination string `json:"destination"`
+	Overwritten bool   `json:"overwritten,omitempty" jsonschema:"The destination existed"`
+	recordedChange
 }
-
-// UndoID returns the id in the undo history.
-func (o transferOutput) UndoID() string { return o.Undo }
 
 // fileTransfer is a call of mv or cp.
 type fileTransfer struct {
@@ -43,7 +39,7 @@ func (t *fileTransfer) runTransfer(ctx context.Context, env *sdk.Environment, m 
 		t.rec.finishFailed(err)
 		return transferOutput{}, t.toAgentError(env.Workspace, source, destination, err)
 	}
-	t.rec.finish(&t.out.Undo, &t.out.Notes)
+	t.rec.finish(&t.out.recordedChange)
 	return t.out, nil
 }
 

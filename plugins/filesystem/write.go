@@ -124,23 +124,19 @@ func newFileChangeOutput(message string, out *changeResult) fileChangeOutput {
 
 // writeOutput is the structured result of write and insert.
 type writeOutput struct {
-	Path      string   `json:"path"`
-	SizeBytes int64    `json:"size_bytes"`
-	Etag      string   `json:"etag" jsonschema:"Etag of the new contents, for if_match of a change"`
-	Created   bool     `json:"created,omitempty" jsonschema:"The file is new"`
-	Undo      string   `json:"undo,omitempty" jsonschema:"ID of the operation, for undo"`
-	Notes     []string `json:"notes,omitempty" jsonschema:"Notes"`
-	Diff      string   `json:"diff,omitempty" jsonschema:"Changes without dry_run"`
+	Path      string `json:"path"`
+	SizeBytes int64  `json:"size_bytes"`
+	Etag      string `json:"etag" jsonschema:"Etag of the new contents, for if_match of a change"`
+	Created   bool   `json:"created,omitempty" jsonschema:"The file is new"`
+	recordedChange
+	Diff string `json:"diff,omitempty" jsonschema:"Changes without dry_run"`
 }
-
-// UndoID returns the id in the undo history.
-func (o writeOutput) UndoID() string { return o.Undo }
 
 func newWriteOutput(out *changeResult) writeOutput {
 	f := out.Files[0]
 	return writeOutput{
-		Path: f.Path, SizeBytes: f.SizeBytes, Etag: f.Etag, Created: f.Created, Undo: out.Undo, Notes: out.allNotes(),
-		Diff: out.Diff,
+		Path: f.Path, SizeBytes: f.SizeBytes, Etag: f.Etag, Created: f.Created,
+		recordedChange: recordedChange{out.Undo, out.allNotes()}, Diff: out.Diff,
 	}
 }
 
