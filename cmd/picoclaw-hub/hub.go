@@ -47,10 +47,7 @@ func openHub(f *cli.Factory) (*hub.Hub, error) {
 		return nil, err
 	}
 	h, err := hub.Open(dir)
-	if err != nil {
-		return nil, cli.StartError(err)
-	}
-	return h, nil
+	return h, cli.StartError(err)
 }
 
 func serveHub(ctx context.Context, o *hubcmd.ServeOptions) error {
@@ -72,13 +69,9 @@ func serveHub(ctx context.Context, o *hubcmd.ServeOptions) error {
 	if err != nil {
 		return err
 	}
-	err = h.Serve(ctx, logger.Named("hub"), func(address string) {
+	return cli.StartError(h.Serve(ctx, logger.Named("hub"), func(address string) {
 		fmt.Fprintf(o.Err, "the hub serves at %s\n", address)
-	})
-	if err != nil {
-		return cli.StartError(err)
-	}
-	return nil
+	}))
 }
 
 func addTenant(ctx context.Context, o *hubcmd.AddOptions) error {
@@ -176,10 +169,7 @@ func showWitness(ctx context.Context, o *hubcmd.MachineOptions) error {
 	}
 	defer conn.Close()
 	notes := controlCharFilter{terminal.NewWriter(o.Out)}
-	if err := witness.Dump(ctx, conn, o.Tenant, o.Name, notes); err != nil {
-		return cli.FailedError(err)
-	}
-	return nil
+	return cli.FailedError(witness.Dump(ctx, conn, o.Tenant, o.Name, notes))
 }
 
 // controlCharFilter replaces control characters in a worker's text if the output is a terminal.

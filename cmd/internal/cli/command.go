@@ -32,11 +32,17 @@ func WithArgument(check func(value *string) cobra.PositionalArgs) CommonOption {
 
 // NewCommonCommand returns cmd with common options. It calls run, as SetRun describes.
 func NewCommonCommand(f *Factory, cmd *cobra.Command, run, runF func(*CommonOptions) error, options ...CommonOption) *cobra.Command {
+	return NewCommonContextCommand(f, cmd, func(o *CommonOptions, _ context.Context) error { return run(o) }, runF, options...)
+}
+
+// NewCommonContextCommand is like NewCommonCommand for a run with the context of the command.
+func NewCommonContextCommand(f *Factory, cmd *cobra.Command, run func(*CommonOptions, context.Context) error,
+	runF func(*CommonOptions) error, options ...CommonOption) *cobra.Command {
 	o := &CommonOptions{Factory: f}
 	for _, add := range options {
 		add(o, cmd)
 	}
-	return SetRun(cmd, o, run, runF)
+	return SetRunContext(cmd, o, run, runF)
 }
 
 // SetRun makes cmd call run with o, and returns cmd. cmd takes no arguments unless Args is set. If runF is not nil, as in

@@ -39,15 +39,16 @@ func FailedError(err error) error {
 	return &ExitError{Code: ExitFailed, Err: err}
 }
 
-// StartError returns err with exit code 3: the host can't start.
-func StartError(err error) error { return &ExitError{Code: ExitStart, Err: err} }
+// StartError returns err with exit code 3: the host can't start. It returns nil for nil.
+func StartError(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &ExitError{Code: ExitStart, Err: err}
+}
 
 // ErrReported is an error that the command has already shown.
-const ErrReported = reportedError("")
-
-type reportedError string
-
-func (e reportedError) Error() string { return string(e) }
+var ErrReported = errors.New("")
 
 // ReportedFailure returns the error of a command that has printed its result: the error of the print or, if the result
 // is a failure, exit code 1 without a message.

@@ -40,10 +40,7 @@ func OpenHostWithOptions(f *cli.Factory, cfg *config.Config, o host.Options) (*h
 	o.Config, o.Logger, o.SelfTest, o.Version = cfg, logger, attack, f.Version
 	o.Token = func(agent string) (string, error) { return ReadOrCreateAgentToken(cfg.Home().Path, agent) }
 	all, err := host.OpenRuntime(o)
-	if err != nil {
-		return nil, cli.StartError(err)
-	}
-	return all, nil
+	return all, cli.StartError(err)
 }
 
 // SessionOpener opens a session: (*session.Host).OpenSession for calls, (*session.Host).OpenPreview for decisions only.

@@ -128,10 +128,7 @@ func (o *Options) runTask(ctx context.Context, c *host.Conversation) error {
 	if outcome.Text != "" {
 		fmt.Fprintln(o.Out, terminal.NewWriter(o.Out).ReplaceControls(outcome.Text))
 	}
-	if err != nil {
-		return cli.FailedError(err)
-	}
-	return nil
+	return cli.FailedError(err)
 }
 
 // runConversation lets a user talk to the agent.

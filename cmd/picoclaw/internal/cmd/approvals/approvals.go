@@ -132,10 +132,7 @@ func (v *Options) readRequests() ([]*approvals.WaitingCall, error) {
 		return nil, err
 	}
 	all, err := approvals.ListWaitingCalls(home)
-	if err != nil {
-		return nil, cli.FailedError(err)
-	}
-	return all, nil
+	return all, cli.FailedError(err)
 }
 
 // timeUntilRefusal returns the time after which a request is refused without an answer.

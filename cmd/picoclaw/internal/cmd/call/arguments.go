@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"slices"
 	"strconv"
@@ -139,22 +140,15 @@ func inputSchema(s toolLister, tool string) (*jsonschema.Schema, error) {
 
 // propertyNames returns the names of a tool's arguments, required ones first.
 func propertyNames(schema *jsonschema.Schema) []string {
-	names := slices.Clone(schema.PropertyOrder)
-	for name := range schema.Properties {
-		if !slices.Contains(names, name) {
-			names = append(names, name)
+	var required, optional []string
+	for _, name := range slices.Sorted(maps.Keys(schema.Properties)) {
+		if slices.Contains(schema.Required, name) {
+			required = append(required, name)
+		} else {
+			optional = append(optional, name)
 		}
 	}
-	slices.SortFunc(names, func(a, b string) int {
-		if first := slices.Contains(schema.Required, a); first != slices.Contains(schema.Required, b) {
-			if first {
-				return -1
-			}
-			return 1
-		}
-		return strings.Compare(a, b)
-	})
-	return names
+	return append(required, optional...)
 }
 
 // suggestKeyValue suggests a key=value pair for a word without =.

@@ -15,31 +15,19 @@ import (
 	"github.com/picoclaw/picoclaw/isolation/selftest"
 )
 
-// Options are the options of `picoclaw doctor`.
-type Options struct {
-	*cli.Factory
-	agent  string
-	output cli.OutputFormat
-}
-
-func NewCmdDoctor(f *cli.Factory, runF func(*Options) error) *cobra.Command {
-	o := &Options{Factory: f}
-	cmd := &cobra.Command{
-		Use:   "doctor",
-		Short: "Check which protections work on this machine",
-	}
-	f.AddAgentFlag(cmd, &o.agent, "the agent whose protections to check (default: the first one)")
-	f.AddOutputFlag(cmd, &o.output)
-	return cli.SetRunContext(cmd, o, (*Options).reportProtections, runF)
+func NewCmdDoctor(f *cli.Factory, runF func(*cli.CommonOptions) error) *cobra.Command {
+	cmd := &cobra.Command{Use: "doctor", Short: "Check which protections work on this machine"}
+	return cli.NewCommonContextCommand(f, cmd, reportProtections, runF,
+		cli.WithAgent("the agent whose protections to check (default: the first one)"), cli.WithOutput)
 }
 
 // ReportProtections prints the report of `picoclaw doctor` about the first agent.
 func ReportProtections(ctx context.Context, f *cli.Factory) error {
-	return (&Options{Factory: f, output: cli.Text}).reportProtections(ctx)
+	return reportProtections(&cli.CommonOptions{Factory: f, Output: cli.Text}, ctx)
 }
 
-func (o *Options) reportProtections(ctx context.Context) error {
-	s, h, done, err := hosts.OpenSessionWith(o.Factory, (*session.Host).OpenPreviewSession, o.agent, session.CLI)
+func reportProtections(o *cli.CommonOptions, ctx context.Context) error {
+	s, h, done, err := hosts.OpenSessionWith(o.Factory, (*session.Host).OpenPreviewSession, o.Agent, session.CLI)
 	if err != nil {
 		return err
 	}
@@ -56,7 +44,7 @@ func (o *Options) reportProtections(ctx context.Context) error {
 	if err != nil {
 		return cli.StartError(err)
 	}
-	return printDoctorReport(o.Factory, report, o.output)
+	return printDoctorReport(o.Factory, report, o.Output)
 }
 
 func printDoctorReport(f *cli.Factory, r *doctor.Report, output cli.OutputFormat) error {

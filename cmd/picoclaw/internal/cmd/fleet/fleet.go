@@ -16,31 +16,36 @@ import (
 )
 
 // Options are the options of a command about a fleet.
-type Options struct{ membership.FleetFlags }
+type Options struct {
+	membership.FleetFlags
+	agent, worker string
+	output        cli.OutputFormat
+}
+
+// The descriptions of --fleet.
+const (
+	memberFlagDoc = "NATS `address` or identity file of the fleet (default: fleet.url)"
+	adminFlagDoc  = "NATS `address` or an admin's identity file (default: fleet.url)"
+)
+
+func newOptions(f *cli.Factory) *Options {
+	return &Options{FleetFlags: membership.FleetFlags{Factory: f}}
+}
 
 func NewCmdFleet(f *cli.Factory) *cobra.Command {
 	cmd := &cobra.Command{Use: "fleet", Short: "Show and manage a fleet"}
 	return cli.NewGroupCommand(cmd, NewCmdStatus(f, nil), NewCmdWhere(f, nil), NewCmdDrain(f, nil), NewCmdMove(f, nil), NewCmdConfig(f))
 }
 
-// StatusOptions are the options of `picoclaw fleet status`.
-type StatusOptions struct {
-	Options
-	output cli.OutputFormat
-}
-
-func NewCmdStatus(f *cli.Factory, runF func(*StatusOptions) error) *cobra.Command {
-	o := &StatusOptions{Options: Options{membership.FleetFlags{Factory: f}}}
-	cmd := &cobra.Command{
-		Use:   "status",
-		Short: "Show the workers of a fleet and their agents",
-	}
-	o.AddFlags(cmd, "NATS `address` or identity file of the fleet (default: fleet.url)")
+func NewCmdStatus(f *cli.Factory, runF func(*Options) error) *cobra.Command {
+	o := newOptions(f)
+	cmd := &cobra.Command{Use: "status", Short: "Show the workers of a fleet and their agents"}
 	f.AddOutputFlag(cmd, &o.output)
-	return cli.SetRunContext(cmd, o, (*StatusOptions).showStatus, runF)
+	o.AddFlags(cmd, memberFlagDoc)
+	return cli.SetRunContext(cmd, o, (*Options).showStatus, runF)
 }
 
-func (o *StatusOptions) showStatus(ctx context.Context) error {
+func (o *Options) showStatus(ctx context.Context) error {
 	workers, agents, err := o.readStatus(ctx)
 	if err != nil {
 		return err
@@ -67,10 +72,7 @@ func (o *Options) readStatus(ctx context.Context) ([]fleet.Sign, []fleet.Placed,
 	ctx, cancel := context.WithTimeout(ctx, membership.JoinTimeout)
 	defer cancel()
 	workers, agents, err := f.Status(ctx)
-	if err != nil {
-		return nil, nil, cli.FailedError(err)
-	}
-	return workers, agents, nil
+	return workers, agents, cli.FailedError(err)
 }
 
 func printFleet(f *cli.Factory, workers []fleet.Sign, agents []fleet.Placed) error {
@@ -114,24 +116,18 @@ func printFleet(f *cli.Factory, workers []fleet.Sign, agents []fleet.Placed) err
 	return table.Write(out)
 }
 
-// WhereOptions are the options of `picoclaw fleet where`.
-type WhereOptions struct {
-	Options
-	agent string
-}
-
-func NewCmdWhere(f *cli.Factory, runF func(*WhereOptions) error) *cobra.Command {
-	o := &WhereOptions{Options: Options{membership.FleetFlags{Factory: f}}}
+func NewCmdWhere(f *cli.Factory, runF func(*Options) error) *cobra.Command {
+	o := newOptions(f)
 	cmd := &cobra.Command{
 		Use:   "where AGENT",
 		Short: "Show the worker of an agent",
 		Args:  cli.OneArgumentWithNoun(&o.agent, "the name of one agent; `picoclaw fleet status` lists them"),
 	}
-	o.AddFlags(cmd, "NATS `address` or identity file of the fleet (default: fleet.url)")
-	return cli.SetRunContext(cmd, o, (*WhereOptions).showWorker, runF)
+	o.AddFlags(cmd, memberFlagDoc)
+	return cli.SetRunContext(cmd, o, (*Options).showWorker, runF)
 }
 
-func (o *WhereOptions) showWorker(ctx context.Context) error {
+func (o *Options) showWorker(ctx context.Context) error {
 	_, agents, err := o.readStatus(ctx)
 	if err != nil {
 		return err

@@ -30,24 +30,18 @@ func (o *Options) joinAsAdmin(ctx context.Context) (*membership.FleetMembership,
 	return f, nil
 }
 
-// DrainOptions are the options of `picoclaw fleet drain`.
-type DrainOptions struct {
-	Options
-	worker string
-}
-
-func NewCmdDrain(f *cli.Factory, runF func(*DrainOptions) error) *cobra.Command {
-	o := &DrainOptions{Options: Options{membership.FleetFlags{Factory: f}}}
+func NewCmdDrain(f *cli.Factory, runF func(*Options) error) *cobra.Command {
+	o := newOptions(f)
 	cmd := &cobra.Command{
 		Use:   "drain WORKER",
 		Short: "Move all agents off a worker",
 		Args:  cli.OneArgumentWithNoun(&o.worker, "the name of one worker; `picoclaw fleet status` lists them"),
 	}
-	o.AddFlags(cmd, "NATS `address` or an admin's identity file (default: fleet.url)")
-	return cli.SetRunContext(cmd, o, (*DrainOptions).drainWorker, runF)
+	o.AddFlags(cmd, adminFlagDoc)
+	return cli.SetRunContext(cmd, o, (*Options).drainWorker, runF)
 }
 
-func (o *DrainOptions) drainWorker(ctx context.Context) error {
+func (o *Options) drainWorker(ctx context.Context) error {
 	f, err := o.joinAsAdmin(ctx)
 	if err != nil {
 		return err
@@ -60,14 +54,8 @@ func (o *DrainOptions) drainWorker(ctx context.Context) error {
 	return nil
 }
 
-// MoveOptions are the options of `picoclaw fleet move`.
-type MoveOptions struct {
-	Options
-	agent, worker string
-}
-
-func NewCmdMove(f *cli.Factory, runF func(*MoveOptions) error) *cobra.Command {
-	o := &MoveOptions{Options: Options{membership.FleetFlags{Factory: f}}}
+func NewCmdMove(f *cli.Factory, runF func(*Options) error) *cobra.Command {
+	o := newOptions(f)
 	cmd := &cobra.Command{
 		Use:   "move AGENT WORKER",
 		Short: "Move an agent and its workspace to another worker",
@@ -79,11 +67,11 @@ func NewCmdMove(f *cli.Factory, runF func(*MoveOptions) error) *cobra.Command {
 			return nil
 		},
 	}
-	o.AddFlags(cmd, "NATS `address` or an admin's identity file (default: fleet.url)")
-	return cli.SetRunContext(cmd, o, (*MoveOptions).moveAgent, runF)
+	o.AddFlags(cmd, adminFlagDoc)
+	return cli.SetRunContext(cmd, o, (*Options).moveAgent, runF)
 }
 
-func (o *MoveOptions) moveAgent(ctx context.Context) error {
+func (o *Options) moveAgent(ctx context.Context) error {
 	if !config.IsAgentID(o.agent) {
 		return cli.FailedError(fmt.Errorf("there is no agent %q; `picoclaw fleet status` shows which there are", o.agent))
 	}

@@ -9,20 +9,20 @@ import (
 )
 
 func TestNewCmdFleet(t *testing.T) {
-	ops := Options{membership.FleetFlags{Address: "ops.fleet"}}
+	ops := membership.FleetFlags{Address: "ops.fleet"}
 	clitest.CheckParsedOptions(t, NewCmdStatus,
-		clitest.OptionsCase[StatusOptions]{Line: "--fleet ops.fleet", Want: StatusOptions{Options: ops, output: cli.Text}},
-		clitest.OptionsCase[StatusOptions]{Line: "a", Usage: "takes no argument"})
+		clitest.OptionsCase[Options]{Line: "--fleet ops.fleet", Want: Options{FleetFlags: ops, output: cli.Text}},
+		clitest.OptionsCase[Options]{Line: "a", Usage: "takes no argument"})
 	clitest.CheckParsedOptions(t, NewCmdWhere,
-		clitest.OptionsCase[WhereOptions]{Line: "main --fleet ops.fleet", Want: WhereOptions{Options: ops, agent: "main"}},
-		clitest.OptionsCase[WhereOptions]{Line: "", Usage: "where takes the name of one agent; `picoclaw fleet status`"})
+		clitest.OptionsCase[Options]{Line: "main --fleet ops.fleet", Want: Options{FleetFlags: ops, agent: "main"}},
+		clitest.OptionsCase[Options]{Line: "", Usage: "where takes the name of one agent; `picoclaw fleet status`"})
 	clitest.CheckParsedOptions(t, NewCmdDrain,
-		clitest.OptionsCase[DrainOptions]{Line: "build1 --fleet ops.fleet", Want: DrainOptions{Options: ops, worker: "build1"}},
-		clitest.OptionsCase[DrainOptions]{Line: "a b", Usage: "drain takes the name of one worker"})
+		clitest.OptionsCase[Options]{Line: "build1 --fleet ops.fleet", Want: Options{FleetFlags: ops, worker: "build1"}},
+		clitest.OptionsCase[Options]{Line: "a b", Usage: "drain takes the name of one worker"})
 	clitest.CheckParsedOptions(t, NewCmdMove,
-		clitest.OptionsCase[MoveOptions]{Line: "site build2 --fleet ops.fleet",
-			Want: MoveOptions{Options: ops, agent: "site", worker: "build2"}},
-		clitest.OptionsCase[MoveOptions]{Line: "site", Usage: "move takes the names of an agent and a worker"})
+		clitest.OptionsCase[Options]{Line: "site build2 --fleet ops.fleet",
+			Want: Options{FleetFlags: ops, agent: "site", worker: "build2"}},
+		clitest.OptionsCase[Options]{Line: "site", Usage: "move takes the names of an agent and a worker"})
 	clitest.CheckParsedOptions(t, NewCmdWorker,
 		clitest.OptionsCase[WorkerOptions]{Line: "--fleet ops.fleet --name w",
 			Want: WorkerOptions{membership.FleetFlags{Address: "ops.fleet", Name: "w"}}},

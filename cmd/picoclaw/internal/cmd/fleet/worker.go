@@ -36,7 +36,7 @@ func NewCmdWorker(f *cli.Factory, runF func(*WorkerOptions) error) *cobra.Comman
 		Use:   "worker",
 		Short: "Serve this machine's agents to a fleet",
 	}
-	o.AddFlags(cmd, "NATS `address` or identity file of the fleet (default: fleet.url)")
+	o.AddFlags(cmd, memberFlagDoc)
 	cmd.Flags().StringVar(&o.Name, "name", "",
 		"worker `name` without an identity file (default: fleet.name, or the machine's)")
 	return cli.SetRunContext(cmd, o, (*WorkerOptions).runWorker, runF)
@@ -119,13 +119,9 @@ func (w *runningWorker) serveAgents(ctx context.Context, cfg *config.Config) err
 	if w.member.Id != nil {
 		background.Go(func() { w.followFleetConfig(ctx) })
 	}
-	err = w.worker.Run(ctx, func(agent string) {
+	return cli.StartError(w.worker.Run(ctx, func(agent string) {
 		fmt.Fprintf(stderr, "the worker %s serves agent %s\n", w.member.Name, agent)
-	})
-	if err != nil {
-		return cli.StartError(err)
-	}
-	return nil
+	}))
 }
 
 // openConfig opens the hosts for a configuration.

@@ -138,10 +138,7 @@ func (o *Options) runGateway(ctx context.Context) error {
 		err = errors.Join(reason, err)
 	default:
 	}
-	if err != nil {
-		return cli.StartError(err)
-	}
-	return nil
+	return cli.StartError(err)
 }
 
 // isLoopback reports whether a host name is a loopback address.

@@ -12,23 +12,12 @@ import (
 	"github.com/picoclaw/picoclaw/host/gateway"
 )
 
-// StatusOptions are the options of `picoclaw gateway status`.
-type StatusOptions struct {
-	*cli.Factory
-	output cli.OutputFormat
+func NewCmdStatus(f *cli.Factory, runF func(*cli.CommonOptions) error) *cobra.Command {
+	cmd := &cobra.Command{Use: "status", Short: "Show whether the gateway runs, and whether it is ready"}
+	return cli.NewCommonContextCommand(f, cmd, runStatus, runF, cli.WithOutput)
 }
 
-func NewCmdStatus(f *cli.Factory, runF func(*StatusOptions) error) *cobra.Command {
-	o := &StatusOptions{Factory: f}
-	cmd := &cobra.Command{
-		Use:   "status",
-		Short: "Show whether the gateway runs, and whether it is ready",
-	}
-	f.AddOutputFlag(cmd, &o.output)
-	return cli.SetRunContext(cmd, o, (*StatusOptions).runStatus, runF)
-}
-
-func (o *StatusOptions) runStatus(ctx context.Context) error {
+func runStatus(o *cli.CommonOptions, ctx context.Context) error {
 	home, err := o.FindHome()
 	if err != nil {
 		return err
@@ -37,15 +26,12 @@ func (o *StatusOptions) runStatus(ctx context.Context) error {
 	if err != nil {
 		return cli.FailedError(err)
 	}
-	if o.output == cli.JSON {
+	if o.Output == cli.JSON {
 		err = o.PrintJSON(status)
 	} else {
 		printStatus(o.Factory, status)
 	}
-	if err == nil && !status.Ready {
-		err = &cli.ExitError{Code: cli.ExitFailed, Err: cli.ErrReported}
-	}
-	return err
+	return cli.ReportedFailure(!status.Ready, err)
 }
 
 func printStatus(f *cli.Factory, s *gateway.Status) {
@@ -77,18 +63,12 @@ func printStatus(f *cli.Factory, s *gateway.Status) {
 	}
 }
 
-// ReloadOptions are the options of `picoclaw gateway reload`.
-type ReloadOptions struct{ *cli.Factory }
-
-func NewCmdReload(f *cli.Factory, runF func(*ReloadOptions) error) *cobra.Command {
-	o := &ReloadOptions{Factory: f}
-	return cli.SetRunContext(&cobra.Command{
-		Use:   "reload",
-		Short: "Have the gateway read its configuration again",
-	}, o, (*ReloadOptions).runReload, runF)
+func NewCmdReload(f *cli.Factory, runF func(*cli.CommonOptions) error) *cobra.Command {
+	cmd := &cobra.Command{Use: "reload", Short: "Have the gateway read its configuration again"}
+	return cli.NewCommonContextCommand(f, cmd, runReload, runF)
 }
 
-func (o *ReloadOptions) runReload(ctx context.Context) error {
+func runReload(o *cli.CommonOptions, ctx context.Context) error {
 	home, err := o.FindHome()
 	if err != nil {
 		return err

@@ -3,6 +3,7 @@ package stop
 import (
 	"testing"
 
+	"github.com/picoclaw/picoclaw/cmd/internal/cli"
 	"github.com/picoclaw/picoclaw/cmd/internal/clitest"
 )
 
@@ -11,6 +12,6 @@ func TestNewCmdStop(t *testing.T) {
 		clitest.OptionsCase[Options]{Line: "--agent a --why later", Want: Options{agent: "a", reason: "later"}},
 		clitest.OptionsCase[Options]{Line: "a", Usage: "takes no argument"})
 	clitest.CheckParsedOptions(t, NewCmdStart,
-		clitest.OptionsCase[StartOptions]{Line: "--agent a", Want: StartOptions{agent: "a"}},
-		clitest.OptionsCase[StartOptions]{Line: "a", Usage: "takes no argument"})
+		clitest.OptionsCase[cli.CommonOptions]{Line: "--agent a", Want: cli.CommonOptions{Agent: "a"}},
+		clitest.OptionsCase[cli.CommonOptions]{Line: "a", Usage: "takes no argument"})
 }

@@ -71,49 +71,39 @@ func (o *Options) stopAgents(ctx context.Context) error {
 	return nil
 }
 
-// StartOptions are the options of `picoclaw start`.
-type StartOptions struct {
-	*cli.Factory
-	agent string
+func NewCmdStart(f *cli.Factory, runF func(*cli.CommonOptions) error) *cobra.Command {
+	cmd := &cobra.Command{Use: "start", Short: "Resume stopped agents"}
+	return cli.NewCommonContextCommand(f, cmd, resumeAgents, runF,
+		cli.WithAgent("the agent to start (default: all that were stopped together)"))
 }
 
-func NewCmdStart(f *cli.Factory, runF func(*StartOptions) error) *cobra.Command {
-	o := &StartOptions{Factory: f}
-	cmd := &cobra.Command{
-		Use:   "start",
-		Short: "Resume stopped agents",
-	}
-	f.AddAgentFlag(cmd, &o.agent, "the agent to start (default: all that were stopped together)")
-	return cli.SetRunContext(cmd, o, (*StartOptions).resumeAgents, runF)
-}
-
-func (o *StartOptions) resumeAgents(ctx context.Context) error {
+func resumeAgents(o *cli.CommonOptions, ctx context.Context) error {
 	home, err := o.FindUsedHome()
 	if err != nil {
 		return err
 	}
-	killswitch.ReadStopOfAgent(home, o.agent).WaitUntilHostsRead()
-	held, err := gateway.NewClient(home).ResumeAgent(ctx, o.agent)
+	killswitch.ReadStopOfAgent(home, o.Agent).WaitUntilHostsRead()
+	held, err := gateway.NewClient(home).ResumeAgent(ctx, o.Agent)
 	if err != nil && !errors.Is(err, gateway.ErrNotRunning) {
 		fmt.Fprintln(o.Err, "picoclaw:", err)
 	}
-	was, err := killswitch.ResumeAgent(home, o.agent)
+	was, err := killswitch.ResumeAgent(home, o.Agent)
 	if err != nil {
 		return cli.FailedError(err)
 	}
 	subject, be := "The agents", "were"
-	if o.agent != "" {
-		subject, be = "Agent "+o.agent, "was"
+	if o.Agent != "" {
+		subject, be = "Agent "+o.Agent, "was"
 	}
 	if was || held {
 		fmt.Fprintf(o.Out, "%s resumed.\n", subject)
-	} else if err = checkAgentExists(o.Factory, o.agent); err != nil {
+	} else if err = checkAgentExists(o.Factory, o.Agent); err != nil {
 		return err
 	} else {
 		fmt.Fprintf(o.Out, "%s %s not stopped.\n", subject, be)
 	}
 	for id, stop := range killswitch.ReadStops(home) {
-		if o.agent == "" && id != "" {
+		if o.Agent == "" && id != "" {
 			fmt.Fprintf(o.Out, "%s; `%s` resumes it.\n", capitalize(stop.String()), stop.CommandToResume())
 		}
 	}
