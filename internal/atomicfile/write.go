@@ -28,6 +28,16 @@ func WriteFile(path string, data []byte, perm fs.FileMode) (err error) {
 	return SyncDir(dir)
 }
 
+// WriteNewFile writes a file that must not exist, and syncs it to disk.
+func WriteNewFile(path string, data []byte, perm fs.FileMode) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	return errors.Join(err, f.Chmod(perm), f.Sync(), f.Close())
+}
+
 // SyncDir syncs the entries of a directory to disk, where supported.
 func SyncDir(path string) error {
 	dir, err := os.Open(path)

@@ -118,21 +118,11 @@ func (c *FileChange) writeBackup(now time.Time) (backup string, err error) {
 	name := c.Path + ".before-picoclaw-" + now.UTC().Format("20060102T150405Z")
 	backup = name
 	for n := 2; ; n++ {
-		if err := writeNewFile(backup, c.before, c.mode); !errors.Is(err, fs.ErrExist) {
+		if err := atomicfile.WriteNewFile(backup, c.before, c.mode); !errors.Is(err, fs.ErrExist) {
 			return backup, err
 		}
 		backup = fmt.Sprintf("%s-%d", name, n)
 	}
-}
-
-// writeNewFile writes a file that must not exist.
-func writeNewFile(path string, data []byte, mode fs.FileMode) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	return errors.Join(err, f.Chmod(mode), f.Sync(), f.Close())
 }
 
 // PrintDiff prints a diff in colour, with secrets redacted.

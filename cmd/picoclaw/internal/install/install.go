@@ -5,6 +5,7 @@ package install
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -54,6 +55,21 @@ func (o *Options) Confirm(question string) (bool, error) {
 		return true, nil
 	}
 	return o.AskYesNo(question)
+}
+
+// ConfirmAndInstall installs a new package if the user confirms. refusal is the error of a user who does not.
+func (o *Options) ConfirmAndInstall(s *PluginInventory, p *store.StagedPackage, question, refusal string) error {
+	yes, err := o.Confirm(question)
+	if err != nil {
+		return cli.FailedError(fmt.Errorf("%s: %w", refusal, err))
+	}
+	if !yes {
+		return cli.FailedError(errors.New(refusal))
+	}
+	if err := s.Store.InstallPackage(p); err != nil {
+		return cli.FailedError(err)
+	}
+	return o.PrintResult(InstallResult{ID: p.Manifest.ID, Version: p.Manifest.Version})
 }
 
 // PrintResult prints the result as JSON or as one line of text.
@@ -154,6 +170,14 @@ func (o *Options) AcceptWaitingVersion(s *PluginInventory, id string, pin *store
 	return o.PrintResult(r)
 }
 
+// PrintGrants prints a plugin's grants, with a summary after label.
+func PrintGrants(out *terminal.Writer, label string, g *pluginpb.Grant) {
+	fmt.Fprintf(out, "  %-9s %s\n", label, terminal.CleanLine(inventory.SummariseGrants(g)))
+	for _, text := range inventory.ExplainGrants(*g) {
+		fmt.Fprintf(out, "            %s\n", terminal.CleanLine(text))
+	}
+}
+
 // PrintResourcesAndPrompts prints the resources and prompts of a plugin, one per line.
 func PrintResourcesAndPrompts(out *terminal.Writer, m *pluginpb.Manifest) {
 	for _, r := range m.Resources {
@@ -186,6 +210,17 @@ func OpenPluginInventory(f *cli.Factory) (*PluginInventory, error) {
 		return nil, cli.StartError(err)
 	}
 	return &PluginInventory{s}, nil
+}
+
+// WithInventory returns a function that runs a command with the inventory.
+func WithInventory(run func(*cli.CommonOptions, *PluginInventory) error) func(*cli.CommonOptions) error {
+	return func(o *cli.CommonOptions) error {
+		s, err := OpenPluginInventory(o.Factory)
+		if err != nil {
+			return err
+		}
+		return run(o, s)
+	}
 }
 
 // FindLockEntry returns the lock file's entry of an installed plugin.

@@ -17,7 +17,6 @@ import (
 	"github.com/picoclaw/picoclaw/cmd/internal/terminal"
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/hosts"
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/install"
-	"github.com/picoclaw/picoclaw/host/inventory"
 	"github.com/picoclaw/picoclaw/host/mcpservers"
 	"github.com/picoclaw/picoclaw/host/session"
 	"github.com/picoclaw/picoclaw/host/store"
@@ -164,17 +163,7 @@ func (o *sharedServerOptions) installServer(ctx context.Context, s *install.Plug
 	if pin != nil {
 		return o.UpdatePlugin(s, p, pin)
 	}
-	yes, err := o.Confirm("Add the server " + name + " with these grants?")
-	if err != nil {
-		return cli.FailedError(fmt.Errorf("%s was not added: %w", name, err))
-	}
-	if !yes {
-		return cli.FailedError(fmt.Errorf("%s was not added", name))
-	}
-	if err := s.Store.InstallPackage(p); err != nil {
-		return cli.FailedError(err)
-	}
-	return o.PrintResult(install.InstallResult{ID: name, Version: p.Manifest.Version})
+	return o.ConfirmAndInstall(s, p, "Add the server "+name+" with these grants?", name+" was not added")
 }
 
 // checkSpecAgainstConfig returns an error if an agent, secret or sandbox that the spec needs is missing from the configuration.
@@ -251,10 +240,7 @@ func (o *sharedServerOptions) printReview(p *store.StagedPackage, r *mcpservers.
 	if len(p.Agents) > 0 {
 		fmt.Fprintf(out, "  agents    %s\n", strings.Join(p.Agents, ", "))
 	}
-	fmt.Fprintf(out, "  granted   %s\n", terminal.CleanLine(inventory.SummariseGrants(&m.Grants)))
-	for _, text := range inventory.ExplainGrants(m.Grants) {
-		fmt.Fprintf(out, "            %s\n", terminal.CleanLine(text))
-	}
+	install.PrintGrants(out, "granted", &m.Grants)
 	for _, t := range m.Tools {
 		doc, more, _ := strings.Cut(t.Doc, "\n")
 		fmt.Fprintf(out, "  tool      %s.%s  %s\n", m.ID, t.Name, terminal.CleanLine(terminal.Shorten(doc, 100)))

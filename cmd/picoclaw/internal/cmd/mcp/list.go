@@ -54,14 +54,10 @@ func serverNames(s *install.PluginInventory) (names []string) {
 
 func NewCmdList(f *cli.Factory, runF func(*cli.CommonOptions) error) *cobra.Command {
 	cmd := &cobra.Command{Use: "list", Short: "List MCP servers and unaccepted changes"}
-	return cli.NewCommonCommand(f, cmd, listServers, runF, cli.WithOutput)
+	return cli.NewCommonCommand(f, cmd, install.WithInventory(listServers), runF, cli.WithOutput)
 }
 
-func listServers(o *cli.CommonOptions) error {
-	s, err := install.OpenPluginInventory(o.Factory)
-	if err != nil {
-		return err
-	}
+func listServers(o *cli.CommonOptions, s *install.PluginInventory) error {
 	all := s.ListServers()
 	if o.Output == cli.JSON {
 		return o.PrintJSON(all)
@@ -100,14 +96,10 @@ func NewCmdShow(f *cli.Factory, runF func(*cli.CommonOptions) error) *cobra.Comm
 		Short:             "Show an MCP server's grants and tools",
 		ValidArgsFunction: completeServers(f),
 	}
-	return cli.NewCommonCommand(f, cmd, showServer, runF, cli.WithArgument(oneServerArgument), cli.WithOutput)
+	return cli.NewCommonCommand(f, cmd, install.WithInventory(showServer), runF, cli.WithArgument(oneServerArgument), cli.WithOutput)
 }
 
-func showServer(o *cli.CommonOptions) error {
-	s, err := install.OpenPluginInventory(o.Factory)
-	if err != nil {
-		return err
-	}
+func showServer(o *cli.CommonOptions, s *install.PluginInventory) error {
 	all := s.ListServers()
 	i := slices.IndexFunc(all, func(server inventory.ServerInfo) bool { return server.Name == o.Argument })
 	if i < 0 {
@@ -139,10 +131,7 @@ func showServer(o *cli.CommonOptions) error {
 
 // printAcceptedGrantsAndTools prints the accepted grants and tools of a server.
 func printAcceptedGrantsAndTools(s *install.PluginInventory, out *terminal.Writer, server inventory.ServerInfo, pin *store.InstalledPlugin) {
-	fmt.Fprintf(out, "  granted   %s\n", terminal.CleanLine(inventory.SummariseGrants(&pin.Grants)))
-	for _, text := range inventory.ExplainGrants(pin.Grants) {
-		fmt.Fprintf(out, "            %s\n", terminal.CleanLine(text))
-	}
+	install.PrintGrants(out, "granted", &pin.Grants)
 	m, err := s.Store.ReadManifest(server.Name, &pin.PluginVersion)
 	if err != nil {
 		return

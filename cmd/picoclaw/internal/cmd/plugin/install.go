@@ -12,7 +12,6 @@ import (
 	"github.com/picoclaw/picoclaw/cmd/internal/cli"
 	"github.com/picoclaw/picoclaw/cmd/internal/terminal"
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/install"
-	"github.com/picoclaw/picoclaw/host/inventory"
 	"github.com/picoclaw/picoclaw/host/store"
 )
 
@@ -48,17 +47,7 @@ func (o *InstallOptions) installPlugin() error {
 		return o.UpdatePlugin(s, p, pin)
 	}
 	o.printReview(p)
-	yes, err := o.Confirm("Install plugin " + id + " with these grants?")
-	if err != nil {
-		return cli.FailedError(fmt.Errorf("plugin %s was not installed: %w", id, err))
-	}
-	if !yes {
-		return cli.FailedError(fmt.Errorf("plugin %s was not installed", id))
-	}
-	if err := s.Store.InstallPackage(p); err != nil {
-		return cli.FailedError(err)
-	}
-	return o.PrintResult(install.InstallResult{ID: id, Version: p.Manifest.Version})
+	return o.ConfirmAndInstall(s, p, "Install plugin "+id+" with these grants?", "plugin "+id+" was not installed")
 }
 
 // stagePackage copies a package into the store's staging directory, and checks for conflicts with other plugins.
@@ -92,10 +81,7 @@ func (o *InstallOptions) printReview(p *store.StagedPackage) {
 		signed = "key " + p.Signer
 	}
 	fmt.Fprintf(out, "  from      %s\n  signed by %s\n", terminal.CleanLine(p.Source), signed)
-	fmt.Fprintf(out, "  asks for  %s\n", terminal.CleanLine(inventory.SummariseGrants(&m.Grants)))
-	for _, text := range inventory.ExplainGrants(m.Grants) {
-		fmt.Fprintf(out, "            %s\n", terminal.CleanLine(text))
-	}
+	install.PrintGrants(out, "asks for", &m.Grants)
 	for _, t := range m.Tools {
 		name := fmt.Sprintf("%s (risk: %s)", t.Name, cmp.Or(t.Risk, "unknown"))
 		fmt.Fprintf(out, "  tool      %s  %s\n", terminal.CleanLine(name), terminal.CleanLine(t.Doc))

@@ -12,14 +12,10 @@ import (
 )
 
 func NewCmdList(f *cli.Factory, runF func(*cli.CommonOptions) error) *cobra.Command {
-	return cli.NewCommonCommand(f, &cobra.Command{Use: "list", Short: "List plugins"}, listPlugins, runF, cli.WithOutput)
+	return cli.NewCommonCommand(f, &cobra.Command{Use: "list", Short: "List plugins"}, install.WithInventory(listPlugins), runF, cli.WithOutput)
 }
 
-func listPlugins(o *cli.CommonOptions) error {
-	s, err := install.OpenPluginInventory(o.Factory)
-	if err != nil {
-		return err
-	}
+func listPlugins(o *cli.CommonOptions, s *install.PluginInventory) error {
 	all := s.ListPlugins()
 	if o.Output == cli.JSON {
 		for i := range all {
@@ -52,14 +48,10 @@ func listPlugins(o *cli.CommonOptions) error {
 
 func NewCmdInfo(f *cli.Factory, runF func(*cli.CommonOptions) error) *cobra.Command {
 	cmd := &cobra.Command{Use: "info ID", Short: "Show a plugin's origin, grants and tools", ValidArgsFunction: completePlugins(f)}
-	return cli.NewCommonCommand(f, cmd, showInfo, runF, cli.WithArgument(onePluginArgument), cli.WithOutput)
+	return cli.NewCommonCommand(f, cmd, install.WithInventory(showInfo), runF, cli.WithArgument(onePluginArgument), cli.WithOutput)
 }
 
-func showInfo(o *cli.CommonOptions) error {
-	s, err := install.OpenPluginInventory(o.Factory)
-	if err != nil {
-		return err
-	}
+func showInfo(o *cli.CommonOptions, s *install.PluginInventory) error {
 	for _, p := range s.ListPlugins() {
 		if p.ID == o.Argument {
 			if o.Output == cli.JSON {
@@ -69,7 +61,7 @@ func showInfo(o *cli.CommonOptions) error {
 			return nil
 		}
 	}
-	_, err = s.FindLockEntry(o.Argument)
+	_, err := s.FindLockEntry(o.Argument)
 	return err
 }
 

@@ -61,14 +61,10 @@ type verifyResult struct {
 
 func NewCmdVerify(f *cli.Factory, runF func(*cli.CommonOptions) error) *cobra.Command {
 	cmd := &cobra.Command{Use: "verify [ID]", Short: "Verify the files of installed plugins", ValidArgsFunction: completePlugins(f)}
-	return cli.NewCommonCommand(f, cmd, verifyPlugins, runF, cli.WithArgument(optionalPluginArgument), cli.WithOutput)
+	return cli.NewCommonCommand(f, cmd, install.WithInventory(verifyPlugins), runF, cli.WithArgument(optionalPluginArgument), cli.WithOutput)
 }
 
-func verifyPlugins(o *cli.CommonOptions) error {
-	s, err := install.OpenPluginInventory(o.Factory)
-	if err != nil {
-		return err
-	}
+func verifyPlugins(o *cli.CommonOptions, s *install.PluginInventory) error {
 	ids := slices.Sorted(maps.Keys(s.Lock.Plugins))
 	if o.Argument != "" {
 		if _, err := s.FindLockEntry(o.Argument); err != nil {
@@ -110,14 +106,10 @@ func printVerification(f *cli.Factory, all []verifyResult, output cli.OutputForm
 
 func NewCmdReset(f *cli.Factory, runF func(*cli.CommonOptions) error) *cobra.Command {
 	cmd := &cobra.Command{Use: "reset ID", Short: "Reset the crash count of a plugin", ValidArgsFunction: completePlugins(f)}
-	return cli.NewCommonCommand(f, cmd, resetCrashes, runF, cli.WithArgument(onePluginArgument), cli.WithOutput)
+	return cli.NewCommonCommand(f, cmd, install.WithInventory(resetCrashes), runF, cli.WithArgument(onePluginArgument), cli.WithOutput)
 }
 
-func resetCrashes(o *cli.CommonOptions) error {
-	s, err := install.OpenPluginInventory(o.Factory)
-	if err != nil {
-		return err
-	}
+func resetCrashes(o *cli.CommonOptions, s *install.PluginInventory) error {
 	if !slices.Contains(s.PluginIDs(), o.Argument) {
 		_, findErr := s.FindLockEntry(o.Argument)
 		return findErr

@@ -22,6 +22,7 @@ import (
 	"github.com/picoclaw/picoclaw/host/killswitch"
 	"github.com/picoclaw/picoclaw/host/policy"
 	"github.com/picoclaw/picoclaw/host/session"
+	"github.com/picoclaw/picoclaw/internal/atomicfile"
 	"github.com/picoclaw/picoclaw/isolation"
 	"github.com/picoclaw/picoclaw/isolation/selftest"
 )
@@ -150,15 +151,11 @@ func (o *InitOptions) writeConfig(m *initResult, home string) error {
 		{"config.schema.json", string(schema) + "\n"}, {configName, text},
 	} {
 		path := filepath.Join(home, file.name)
-		f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		err := atomicfile.WriteNewFile(path, []byte(file.text), 0o600)
 		if errors.Is(err, fs.ErrExist) && file.name != configName {
 			continue
 		}
 		if err != nil {
-			return err
-		}
-		_, err = f.WriteString(file.text)
-		if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 			return err
 		}
 		m.created = append(m.created, path)
