@@ -6,13 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"os/exec"
 	"path"
 	"strconv"
 	"strings"
-	"time"
 
+	"github.com/picoclaw/picoclaw/internal/stdio"
 	"github.com/picoclaw/picoclaw/isolation"
 	"github.com/picoclaw/picoclaw/sdk"
 	"github.com/picoclaw/picoclaw/sdk/workspace"
@@ -142,33 +141,25 @@ func (p *programEngine) runProgram(ctx context.Context, w *workspace.Workspace, 
 		return 0, said, err
 	}
 	defer func() { _ = dir.Close() }()
-	out, outWrite, err := os.Pipe()
-	if err != nil {
-		return 0, said, err
-	}
-	defer func() { _ = out.Close() }()
-	errors, errorsWrite, err := os.Pipe()
-	if err != nil {
-		_ = outWrite.Close()
-		return 0, said, err
-	}
-	defer func() { _ = errors.Close() }()
-
 	cmd := exec.Command(p.path, args...)
 	cmd.Dir = "/proc/self/fd/" + strconv.Itoa(int(dir.Fd()))
 	cmd.Env = []string{"LC_ALL=C.UTF-8", "PATH=/usr/bin:/bin"}
-	cmd.Stdout, cmd.Stderr = outWrite, errorsWrite
+	pipes, err := stdio.AttachPipes(cmd)
+	if err != nil {
+		return 0, said, err
+	}
+	defer pipes.Close()
+	_ = pipes.In.Close() // it reads nothing
 	process, err := p.launcher.Start(cmd, isolation.Profile{Name: "search", Exec: true})
-	_ = outWrite.Close()
-	_ = errorsWrite.Close()
+	pipes.CloseChildEnds()
 	if err != nil {
 		return 0, said, fmt.Errorf("start %s: %w", p.path, err)
 	}
 	defer process.Kill()
 	defer context.AfterFunc(ctx, process.Kill)()
 	words := make(chan programStderr, 1)
-	go func() { words <- readStderr(errors) }()
-	err = parse(out)
+	go func() { words <- readStderr(pipes.Err) }()
+	err = parse(pipes.Out)
 	if ctx.Err() != nil {
 		return 0, said, ctx.Err() // its output ends anywhere then
 	}
@@ -179,7 +170,7 @@ func (p *programEngine) runProgram(ctx context.Context, w *workspace.Workspace, 
 	if err != nil {
 		return 0, said, err
 	}
-	_ = errors.SetReadDeadline(time.Now().Add(time.Second))
+	pipes.SetReadDeadlines()
 	return ended.Code, <-words, nil
 }
 
