@@ -47,10 +47,7 @@ func (r *ArgumentParser) validateValues(values map[string]any) error {
 
 // findTypeViolation returns the allowed types if the type of a value is wrong. wrong is false if the type is allowed.
 func findTypeViolation(s *jsonschema.Schema, v any) (want string, wrong bool) {
-	types := s.Types
-	if s.Type != "" {
-		types = []string{s.Type}
-	}
+	types := schemaTypes(s)
 	if len(types) == 0 {
 		return "", false
 	}

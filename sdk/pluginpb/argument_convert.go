@@ -139,10 +139,7 @@ func newAlternativesSchema(root *jsonschema.Schema, all []*jsonschema.Schema) *c
 // allowedTypes returns the types that the keywords type, enum and const allow.
 func allowedTypes(s *jsonschema.Schema) jsonTypeSet {
 	types := jsonTypeSet(allTypes)
-	names := s.Types
-	if s.Type != "" {
-		names = []string{s.Type}
-	}
+	names := schemaTypes(s)
 	if len(names) > 0 {
 		types = 0
 	}
@@ -166,6 +163,14 @@ func allowedTypes(s *jsonschema.Schema) jsonTypeSet {
 		}
 	}
 	return types & known
+}
+
+// schemaTypes returns the names of the types that the keyword type allows; none without the keyword.
+func schemaTypes(s *jsonschema.Schema) []string {
+	if s.Type != "" {
+		return []string{s.Type}
+	}
+	return s.Types
 }
 
 // findDefinition returns the schema at a reference such as #/$defs/name, or nil for other references.

@@ -37,11 +37,8 @@ type ClaimedArgument struct {
 
 // IsValid reports whether c is a known claim.
 func (c ArgumentClaim) IsValid() bool {
-	switch c {
-	case ClaimRead, ClaimWrite, ClaimList, ClaimDelete, ClaimCommand, ClaimCwd, ClaimStdin, ClaimEnv, ClaimProtected:
-		return true
-	}
-	return false
+	return slices.Contains([]ArgumentClaim{ClaimRead, ClaimWrite, ClaimList, ClaimDelete, ClaimCommand, ClaimCwd, ClaimStdin,
+		ClaimEnv, ClaimProtected}, c)
 }
 
 // FindClaims returns the arguments with a claim in a tool's input schema, sorted by property name.

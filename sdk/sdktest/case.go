@@ -2,13 +2,14 @@ package sdktest
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/picoclaw/picoclaw/sdk"
 )
@@ -50,12 +51,7 @@ func Run(t *testing.T, p sdk.Plugin, cases ...Case) {
 	}
 }
 
-func (c *Case) caseName() string {
-	if c.Name == "" {
-		return c.Tool
-	}
-	return c.Name
-}
+func (c *Case) caseName() string { return cmp.Or(c.Name, c.Tool) }
 
 func (c *Case) prepareWorkspace(t testing.TB, dir string) {
 	if c.Prepare != nil {
@@ -75,7 +71,7 @@ func (c *Case) checkResult(t testing.TB, dir string, r Result) {
 	t.Helper()
 	c.checkSuccess(t, r)
 	if c.Want != "" && r.Text != c.Want {
-		t.Errorf("the text differs (-want +got):\n%s", cmp.Diff(c.Want, r.Text))
+		t.Errorf("the text differs (-want +got):\n%s", gocmp.Diff(c.Want, r.Text))
 	}
 	all := r.Text + "\n" + r.Err.GetMessage()
 	for _, part := range c.WantContains {
@@ -91,7 +87,7 @@ func (c *Case) checkResult(t testing.TB, dir string, r Result) {
 		got, err := normalizeJSON(r.Structured)
 		if err != nil {
 			t.Errorf("the structured result %q: %v", r.Structured, err)
-		} else if diff := cmp.Diff(want, got); diff != "" {
+		} else if diff := gocmp.Diff(want, got); diff != "" {
 			t.Errorf("the structured result differs (-want +got):\n%s", diff)
 		}
 	}
@@ -99,7 +95,7 @@ func (c *Case) checkResult(t testing.TB, dir string, r Result) {
 		got, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(name)))
 		if err != nil {
 			t.Errorf("after the call: %v", err)
-		} else if diff := cmp.Diff(want, string(got)); diff != "" {
+		} else if diff := gocmp.Diff(want, string(got)); diff != "" {
 			t.Errorf("after the call %s differs (-want +got):\n%s", name, diff)
 		}
 	}
