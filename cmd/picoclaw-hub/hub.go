@@ -116,7 +116,7 @@ func addIdentity(ctx context.Context, o *hubcmd.AddOptions) error {
 	return nil
 }
 
-func listIdentities(_ context.Context, o *hubcmd.ListOptions) error {
+func listIdentities(_ context.Context, o *cli.CommonOptions) error {
 	dir, err := hubDir(o.Factory)
 	if err != nil {
 		return err

@@ -19,7 +19,7 @@ func (m *pluginState) newConflictError(doing, path, seen, now string, open bool,
 	if !open || !versions.IsEtag(now) {
 		return e
 	}
-	old, ok := m.lookUpSeenContents(seen)
+	old, ok := m.seen.Get(seen)
 	if !ok {
 		e.Message += "\n(no diff: that version is not stored)"
 		return e
@@ -29,7 +29,7 @@ func (m *pluginState) newConflictError(doing, path, seen, now string, open bool,
 		return err
 	}
 	m.seen.Add(now, string(data))
-	e.Message += "\nchanges since then:\n" + formatUnifiedDiff(path, path, old, data)
+	e.Message += "\nchanges since then:\n" + formatUnifiedDiff(path, path, []byte(old), data)
 	return e
 }
 

@@ -46,9 +46,3 @@ func (m *pluginState) closeState(context.Context) {
 		m.store.Close()
 	}
 }
-
-// lookUpSeenContents returns the contents with an etag, if the agent has read them.
-func (m *pluginState) lookUpSeenContents(etag string) ([]byte, bool) {
-	data, ok := m.seen.Get(etag)
-	return []byte(data), ok
-}

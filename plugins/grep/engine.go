@@ -39,7 +39,8 @@ type searchStats struct {
 func installedEngines(l *isolation.Starter) []searchEngine {
 	var engines []searchEngine
 	if path := findSystemProgram("rg"); path != "" {
-		engines = append(engines, &programEngine{"ripgrep", path, l, acceptAnyQuery, ripgrepArguments, fileList.mergeWholeDirs})
+		acceptAny := func(*grepQuery) bool { return true }
+		engines = append(engines, &programEngine{"ripgrep", path, l, acceptAny, ripgrepArguments, fileList.mergeWholeDirs})
 	}
 	if path := findSystemProgram("grep"); path != "" {
 		engines = append(engines, &programEngine{"grep", path, l, isPortableQuery, gnuGrepArguments, func(files fileList) []string { return files.names }})

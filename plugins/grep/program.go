@@ -32,8 +32,6 @@ func (p *programEngine) supports(q *grepQuery) bool { return p.accepts(q) }
 // programOptions are the options that ripgrep and grep share. With them, the programs print count records.
 var programOptions = []string{"--color=never", "--null", "--with-filename", "--count", "--text"}
 
-func acceptAnyQuery(*grepQuery) bool { return true }
-
 // ripgrepArguments returns ripgrep's arguments. A pattern or name can't act as an option, and configuration files are
 // ignored.
 func ripgrepArguments(q *grepQuery) []string {

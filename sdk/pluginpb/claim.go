@@ -61,7 +61,7 @@ func collectClaims(s *jsonschema.Schema, at []string, sites *[]ClaimedArgument) 
 		switch {
 		case claim == ClaimEnv && s.Type != "object":
 			return fmt.Errorf("the claim %q is on %v, which is not an object", claim, at)
-		case claim != ClaimEnv && !allowsString(s):
+		case claim != ClaimEnv && !slices.Contains(schemaTypes(s), "string"):
 			return fmt.Errorf("the claim %q is on %v, which is not a string", claim, at)
 		}
 		*sites = append(*sites, ClaimedArgument{Path: slices.Clone(at), Claim: claim})
@@ -72,8 +72,4 @@ func collectClaims(s *jsonschema.Schema, at []string, sites *[]ClaimedArgument) 
 		}
 	}
 	return collectClaims(s.Items, append(at, "*"), sites)
-}
-
-func allowsString(s *jsonschema.Schema) bool {
-	return s.Type == "string" || slices.Contains(s.Types, "string")
 }

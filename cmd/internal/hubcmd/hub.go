@@ -26,7 +26,7 @@ type Handlers struct {
 	Serve     func(context.Context, *ServeOptions) error
 	Add       func(context.Context, *AddOptions) error
 	AddTenant func(context.Context, *AddOptions) error
-	List      func(context.Context, *ListOptions) error
+	List      func(context.Context, *cli.CommonOptions) error
 	Revoke    func(context.Context, *MachineOptions) error
 	Witness   func(context.Context, *MachineOptions) error
 }
@@ -131,23 +131,14 @@ func checkAddArguments(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// ListOptions are the options of `picoclaw hub list`.
-type ListOptions struct {
-	*cli.Factory
-	Output cli.OutputFormat
-}
-
 func newCmdList(f *cli.Factory, runs Handlers) *cobra.Command {
-	o := &ListOptions{Factory: f}
 	cmd := &cobra.Command{
 		Use:     "list",
 		Short:   "List enrolled machines",
 		Example: "  picoclaw hub list\n  picoclaw hub list --output json",
-		Args:    cli.NoArguments,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return runs.List(cmd.Context(), o) },
 	}
-	f.AddOutputFlag(cmd, &o.Output)
-	return cmd
+	run := func(o *cli.CommonOptions, ctx context.Context) error { return runs.List(ctx, o) }
+	return cli.NewCommonContextCommand(f, cmd, run, nil, cli.WithOutput)
 }
 
 // MachineOptions are the options of revoke and witness: the name and tenant of one machine.

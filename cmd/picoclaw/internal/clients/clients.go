@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"runtime"
 )
 
 // ServerEntry is an MCP server entry: the command with which a client starts the server on standard input and output.
@@ -58,11 +57,6 @@ type UserEnvironment struct {
 	OS     string // as runtime.GOOS
 	Home   string
 	Getenv func(string) string
-}
-
-// NewUserEnvironment returns the environment of the user who runs this process.
-func NewUserEnvironment(home string, getenv func(string) string) UserEnvironment {
-	return UserEnvironment{OS: runtime.GOOS, Home: home, Getenv: getenv}
 }
 
 // homePath returns a path below the home directory.

@@ -78,16 +78,12 @@ func sharedFlags(commands []*cobra.Command) []*pflag.Flag {
 				return
 			}
 			uses[f.Name+f.Usage]++
-			if uses[f.Name+f.Usage] == minSharedUses && !containsFlag(shared, f.Name) {
+			if uses[f.Name+f.Usage] == minSharedUses && !slices.ContainsFunc(shared, func(s *pflag.Flag) bool { return s.Name == f.Name }) {
 				shared = append(shared, f)
 			}
 		})
 	}
 	return shared
-}
-
-func containsFlag(flags []*pflag.Flag, name string) bool {
-	return slices.ContainsFunc(flags, func(f *pflag.Flag) bool { return f.Name == name })
 }
 
 // writeCommand writes the section of a command: synopsis, purpose and flags.

@@ -98,14 +98,12 @@ func completeSubcommands(root *cobra.Command, words []string) ([]cobra.Completio
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-// fileArgumentCommands returns the paths of the commands that take a file or directory as argument.
-func fileArgumentCommands() []string {
-	return []string{"picoclaw plugin install", "picoclaw plugin check", "picoclaw docs"}
-}
+// fileArgumentCommands are the paths of the commands that take a file or directory as argument.
+var fileArgumentCommands = []string{"picoclaw plugin install", "picoclaw plugin check", "picoclaw docs"}
 
 // disableFileCompletion keeps shells from proposing file names, their default, for commands without file arguments.
 func disableFileCompletion(cmd *cobra.Command) {
-	if cmd.ValidArgsFunction == nil && !slices.Contains(fileArgumentCommands(), cmd.CommandPath()) {
+	if cmd.ValidArgsFunction == nil && !slices.Contains(fileArgumentCommands, cmd.CommandPath()) {
 		cmd.ValidArgsFunction = cobra.NoFileCompletions
 	}
 	for _, sub := range cmd.Commands() {

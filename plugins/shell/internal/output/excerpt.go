@@ -51,9 +51,6 @@ func (e *HeadTailBuffer) String() string {
 	return string(e.head) + string(e.tail)
 }
 
-// keptParts returns the kept beginning and end.
-func (e *HeadTailBuffer) keptParts() [][]byte { return [][]byte{e.head, e.tail} }
-
 // Clone returns an independent copy.
 func (e *HeadTailBuffer) Clone() HeadTailBuffer {
 	c := *e

@@ -70,7 +70,7 @@ func (r *OutputRecorder) createFile() {
 		return
 	}
 	r.waiting = make([]byte, 0, fileWriteBytes)
-	for _, part := range r.all.keptParts() {
+	for _, part := range [][]byte{r.all.head, r.all.tail} {
 		r.appendToFile(part)
 	}
 }

@@ -12,7 +12,8 @@ import (
 )
 
 func NewCmdList(f *cli.Factory, runF func(*cli.CommonOptions) error) *cobra.Command {
-	return cli.NewCommonCommand(f, &cobra.Command{Use: "list", Short: "List plugins"}, install.WithInventory(listPlugins), runF, cli.WithOutput)
+	cmd := &cobra.Command{Use: "list", Short: "List plugins"}
+	return cli.NewCommonCommand(f, cmd, install.WithInventory(listPlugins), runF, cli.WithOutput)
 }
 
 func listPlugins(o *cli.CommonOptions, s *install.PluginInventory) error {

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -162,7 +163,7 @@ func currentUserEnvironment() (clients.UserEnvironment, error) {
 	if err != nil {
 		return clients.UserEnvironment{}, fmt.Errorf("find your home directory: %w", err)
 	}
-	return clients.NewUserEnvironment(home, os.Getenv), nil
+	return clients.UserEnvironment{OS: runtime.GOOS, Home: home, Getenv: os.Getenv}, nil
 }
 
 // clientSettingsEntry is the JSON output about the entry that a client needs.
