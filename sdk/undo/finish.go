@@ -91,10 +91,8 @@ func (f *recordFinisher) useEqualVersions() {
 		}
 		o := f.record.Objects[e.Before]
 		later := f.byID[o.ID]
-		if later == nil || later == o || later.Created || o.isDir() || o.Links == 1 || o.Written || o.Attributed {
-			continue
-		}
-		if o.Mode == later.Mode && o.UID == later.UID && o.GID == later.GID && o.Size == later.Size && o.Modified == later.Modified {
+		isOther := later != nil && later != o && !later.Created && !o.isDir() && o.Links > 1 && !o.Written && !o.Attributed
+		if isOther && o.Mode == later.Mode && o.UID == later.UID && o.GID == later.GID && o.Size == later.Size && o.Modified == later.Modified {
 			e.Before = later.index
 		}
 	}

@@ -92,18 +92,14 @@ func (r *Recorder) matchOwnEvent(e *entryChange, kind eventKind) bool {
 // hasLostSpecialBits reports whether a file that the operation has open for writing differs only in its setuid or setgid
 // bit, which the kernel clears at a write.
 func (r *Recorder) hasLostSpecialBits(e *entryChange) bool {
-	o := e.current
-	if o == nil || e.opens == 0 || o.known == nil {
-		return false
-	}
 	const bits = fs.ModeSetuid | fs.ModeSetgid
-	was := o.known
 	_, n := r.statEntry(e)
-	if n == nil || n.ID != was.ID || n.UID != was.UID || n.GID != was.GID || n.Mode == was.Mode || n.Mode|bits != was.Mode|bits {
+	if n == nil || e.current == nil || e.opens == 0 || e.current.known == nil {
 		return false
 	}
-	o.known = n
-	return true
+	was := e.current.known
+	e.current.known = n
+	return n.ID == was.ID && n.UID == was.UID && n.GID == was.GID && n.Mode != was.Mode && n.Mode|bits == was.Mode|bits
 }
 
 // isOpenForWriting reports whether any program has the file at a name open for writing. It returns false without read
@@ -294,8 +290,8 @@ func (r *Recorder) resetDirBaseline(o *fileObject, metadata bool) {
 }
 
 func (r *Recorder) readDirXattrs(o *fileObject, d *cachedDir) {
-	all, err := d.readXattrs(".")
-	o.Attributes = all
+	var err error
+	o.Attributes, err = d.readXattrs(".")
 	r.noteUnreadAttributes(d.path, err)
 }
 

@@ -393,13 +393,11 @@ func (u *undoRun) syncFiles() error {
 	return errors.Join(workspace.SyncFileSystem(top), top.Close())
 }
 
-var errNotKept = errors.New("its contents are not in the archive")
-
 // openKeptContents returns a reader of the archived contents of a file.
 func (u *undoRun) openKeptContents(o *fileObject) (io.Reader, error) {
 	c, ok := u.contents[o.Content]
 	if !ok || c.size != o.Size {
-		return nil, errNotKept
+		return nil, errors.New("its contents are not in the archive")
 	}
 	return io.NewSectionReader(u.archive, c.offset, c.size), nil
 }
