@@ -73,25 +73,6 @@ type agentCounters struct {
 	callGate, commandGate admissionGate
 
 	waiting int // calls at the gates, and calls that wait for the rate limit
-	waited  uint64
-	refused uint64
-}
-
-// AgentUsage is the current use of an agent, with the numbers of calls that had to wait and that were refused.
-type AgentUsage struct {
-	Running, Waiting int
-	Waited, Refused  uint64 // since the ledger was made
-}
-
-// Usage returns the usage of each agent that has made a call.
-func (l *UsageLedger) Usage() map[string]AgentUsage {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	all := make(map[string]AgentUsage, len(l.agents))
-	for agent, a := range l.agents {
-		all[agent] = AgentUsage{Running: a.callGate.running, Waiting: a.waiting, Waited: a.waited, Refused: a.refused}
-	}
-	return all
 }
 
 // getOrCreateCounters returns the counters of an agent, and creates missing ones. The caller holds mu.
@@ -147,7 +128,7 @@ func (l *UsageLedger) WaitForRate(ctx context.Context, agent string, limits Agen
 		l.mu.Unlock()
 		return err
 	}
-	a.countWaitingCall()
+	a.waiting++
 	l.mu.Unlock()
 	notify(fmt.Sprintf("waits for %s: %s (%s)", delay.Round(time.Second/10), why, key))
 	timer := time.NewTimer(delay)
@@ -176,14 +157,7 @@ func (a *agentCounters) refuseLongDelay(key, why string, delay, maxWait time.Dur
 	default:
 		return nil
 	}
-	a.refused++
 	return &ExceededError{key, why}
-}
-
-// countWaitingCall counts a call that waits. The caller holds mu.
-func (a *agentCounters) countWaitingCall() {
-	a.waiting++
-	a.waited++
 }
 
 // CountOutput counts output of a call, and returns how long to delay it to keep the agent's limit.

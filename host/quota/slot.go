@@ -85,7 +85,7 @@ func (l *UsageLedger) enterGate(ctx context.Context, a *agentCounters, g *admiss
 	}
 	w := &waitingCall{limit, make(chan struct{})}
 	g.queue = append(g.queue, w)
-	a.countWaitingCall()
+	a.waiting++
 	l.mu.Unlock()
 	notify(fmt.Sprintf("waits: %s (%s)", why, key))
 	timer := time.NewTimer(maxWait)
@@ -106,9 +106,6 @@ func (l *UsageLedger) enterGate(ctx context.Context, a *agentCounters, g *admiss
 		return nil
 	}
 	g.queue = slices.Delete(g.queue, i, i+1)
-	if ctx.Err() == nil {
-		a.refused++
-	}
 	g.admitWaiting() // the next call may have another limit
 	return err
 }

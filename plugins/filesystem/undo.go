@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/picoclaw/picoclaw/internal/hiddentext"
@@ -148,8 +149,8 @@ func (m *pluginState) undoOperation(ctx context.Context, env *sdk.Environment, o
 	case err == nil && len(done.Paths) == 0 && len(done.Conflicts) > 0:
 		conflicts := formatFirstItems(done.Conflicts, func(c undo.PathConflict) string { return c.Error() })
 		hint := "history lists older operations, which undo takes by id"
-		if !in.Force {
-			hint = "force also restores these, and saves their current state; " + hint
+		if !in.Force && slices.ContainsFunc(done.Conflicts, func(c undo.PathConflict) bool { return c.CanForce() }) {
+			hint = "force also restores what has changed since, and saves its current state; " + hint
 		}
 		return undoOutput{}, sdk.Errorf(sdk.Conflict, "%s; nothing was undone of %s (%s)", conflicts, op.ID,
 			hiddentext.QuoteUnprintable(op.Summary)).WithHint("%s", hint)

@@ -19,6 +19,11 @@ type PathConflict struct {
 // Error returns the path and the reason.
 func (c *PathConflict) Error() string { return hiddentext.QuoteUnprintable(c.Path) + " " + c.Reason }
 
+// CanForce reports whether a forced undo restores the path.
+func (c *PathConflict) CanForce() bool {
+	return slices.ContainsFunc([]string{"has ", appearedThen, objectKept}, func(start string) bool { return strings.HasPrefix(c.Reason, start) })
+}
+
 // FormatConflicts returns one line with the number of conflicts and the first few.
 func FormatConflicts(all []PathConflict) string {
 	const shown = 3

@@ -26,7 +26,7 @@ func (p *undoPlan) keepGitObjects() {
 			continue
 		}
 		for _, s := range steps {
-			s.blockStep("is kept: the repository has changed since")
+			s.blockStep(objectKept)
 		}
 	}
 	p.dirs.closeAll()

@@ -56,6 +56,7 @@ type undoPlan struct {
 const (
 	changedSince  = "has changed since"
 	appearedThen  = "exists again"
+	objectKept    = "is kept: the repository has changed since"
 	notMovedBack  = "could not be moved back"
 	foreignChange = "was changed by others while the operation ran"
 	protectedPath = "is protected, and a person has to restore it"
