@@ -54,7 +54,7 @@ func (pl *processStarter) startConfined(child *exec.Cmd, p Profile, in *cgroupMe
 type threadRestriction struct {
 	rules    *landlockRuleset  // nil without Landlock
 	grants   map[string]uint64 // rights of the ruleset by path
-	writable []string          // resolved paths of which the ruleset allows the files to be written
+	writable []string          // resolved paths whose files may be changed
 	filter   syscallFilter     // nil if the thread has it already
 }
 
@@ -68,6 +68,7 @@ func (pl *processStarter) newThreadRestriction(child *exec.Cmd, p Profile) (*thr
 		if r.rules, r.grants, err = pl.newProfileRuleset(child, p); err != nil {
 			return nil, err
 		}
+		r.writable = []string{"/proc"} // the kernel keeps attributes there
 		for path, rights := range r.grants {
 			if resolved, err := filepath.EvalSymlinks(path); err == nil && rights&writeFile == writeFile {
 				r.writable = append(r.writable, resolved)

@@ -51,9 +51,11 @@ func unshareWorkingDir() error { return os.NewSyscallError("unshare", unix.Unsha
 
 // checkAttributes refuses changes of mode, owner, times and extended attributes of files that Landlock does not allow to
 // be written: it does not restrict these calls itself. The sandbox contains such files for the plugin, such as the undo history.
-func (e *callEmulator) checkAttributes(m mutation.FileMutation) error {
-	if m.Kind == mutation.Attribute && m.Path != "" && len(e.writable) > 0 && !paths.WithinAny(e.writable, m.Path) {
-		return unix.EACCES
+func (e *callEmulator) checkAttributes(c *stoppedCall) error {
+	if c.kind == mutation.Attribute && c.file.path != "" && len(e.writable) > 0 && !paths.WithinAny(e.writable, c.file.path) {
+		if _, exists := c.file.lstat(); exists {
+			return unix.EACCES
+		}
 	}
 	return nil
 }

@@ -200,7 +200,7 @@ func (l *mutationListener) handleCall(s *seccompNotification) (int, error) {
 	if err != nil {
 		return 0, l.answerUnknown(c, err)
 	}
-	if err = l.emulator.checkAttributes(c.change); err != nil {
+	if err = l.emulator.checkAttributes(c); err != nil {
 		return 0, err
 	}
 	if c.isNoticed() {

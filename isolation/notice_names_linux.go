@@ -2,6 +2,7 @@ package isolation
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	pathpkg "path"
@@ -52,7 +53,7 @@ func (l *mutationListener) resolveName(c *stoppedCall, at, path int, mode nameMo
 		var isDir bool
 		dir, isDir, err = readMagicLink(base)
 		switch {
-		case text == "" && err == nil, (text == "" || text == "." && !mode.entry) && errors.Is(err, errNoNamedFile):
+		case text == "" && err == nil, (text == "" || isDir && text == "." && !mode.entry) && errors.Is(err, errNoNamedFile):
 			return n, n.openObject(base)
 		case errors.Is(err, unix.ENOENT) && base != proc+"/cwd":
 			return n, unix.EBADF
@@ -148,8 +149,8 @@ var errDeletedDir = errors.New("its path begins at a deleted directory")
 func explainDeletedDir(link, text string) error {
 	var stat unix.Stat_t
 	first, _, _ := strings.Cut(text, "/")
-	if first != "." && first != ".." && unix.Stat(link, &stat) == nil && stat.Nlink == 0 {
-		return unix.ENOENT
+	if first != "." && first != ".." && !strings.HasSuffix(text, "/") && unix.Stat(link, &stat) == nil && stat.Nlink == 0 {
+		return cmp.Or(unix.Access(link, unix.X_OK), error(unix.ENOENT))
 	}
 	return errDeletedDir
 }

@@ -75,6 +75,14 @@ type agentCounters struct {
 	waiting int // calls at the gates, and calls that wait for the rate limit
 }
 
+// CountCalls returns how many calls of an agent run, and how many wait.
+func (l *UsageLedger) CountCalls(agent string) (running, waiting int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	a := l.getOrCreateCounters(agent)
+	return a.callGate.running, a.waiting
+}
+
 // getOrCreateCounters returns the counters of an agent, and creates missing ones. The caller holds mu.
 func (l *UsageLedger) getOrCreateCounters(agent string) *agentCounters {
 	a := l.agents[agent]

@@ -15,20 +15,6 @@ const most = time.Minute
 
 func quiet(string) {}
 
-// agentUsage is the current use of an agent.
-type agentUsage struct{ Running, Waiting int }
-
-// usage returns the usage of each agent that has made a call.
-func (l *UsageLedger) usage() map[string]agentUsage {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	all := map[string]agentUsage{}
-	for agent, a := range l.agents {
-		all[agent] = agentUsage{a.callGate.running, a.waiting}
-	}
-	return all
-}
-
 // take takes a place at once, or fails the test.
 func take(t *testing.T, l *UsageLedger, agent string, with AgentLimits) *CallSlot {
 	t.Helper()
@@ -57,8 +43,8 @@ func TestFullQueueDelaysOneAgentOnly(t *testing.T) {
 			})
 		}
 		synctest.Wait()
-		if u := l.usage()["greedy"]; u != (agentUsage{2, MaxWaiting}) {
-			t.Errorf("the greedy one: %+v", u)
+		if running, waiting := l.CountCalls("greedy"); running != 2 || waiting != MaxWaiting {
+			t.Errorf("the greedy one: %d run, %d wait", running, waiting)
 		}
 		var over *ExceededError
 		if _, _, err := l.AcquireSlot(t.Context(), "greedy", with, most, quiet); !errors.As(err, &over) || over.Key != CallsKey {
@@ -70,8 +56,8 @@ func TestFullQueueDelaysOneAgentOnly(t *testing.T) {
 		}
 		give() // those that wait leave
 		waited.Wait()
-		if u := l.usage()["greedy"]; u.Running != 2 || u.Waiting != 0 {
-			t.Errorf("after they have left: %+v", u)
+		if running, waiting := l.CountCalls("greedy"); running != 2 || waiting != 0 {
+			t.Errorf("after they have left: %d run, %d wait", running, waiting)
 		}
 		first.Release()
 		first.Release() // is one place all the same
@@ -115,8 +101,8 @@ func TestCommandsWaitForCommandsOnly(t *testing.T) {
 		first.Release()
 		(<-admitted).Release()
 		second.Release()
-		if u := l.usage()["greedy"]; u.Running != 2 || u.Waiting != 0 {
-			t.Errorf("at the end: %+v", u)
+		if running, waiting := l.CountCalls("greedy"); running != 2 || waiting != 0 {
+			t.Errorf("at the end: %d run, %d wait", running, waiting)
 		}
 		take(t, l, "greedy", command).Release()
 	})
@@ -209,9 +195,9 @@ func TestLimitsHoldUnderConcurrency(t *testing.T) {
 		})
 	}
 	calls.Wait()
-	for agent, u := range l.usage() {
-		if u.Running != 0 || u.Waiting != 0 {
-			t.Errorf("%s: %+v", agent, u)
+	for _, agent := range []string{"a", "b"} {
+		if runs, waits := l.CountCalls(agent); runs != 0 || waits != 0 {
+			t.Errorf("%s: %d run, %d wait", agent, runs, waits)
 		}
 	}
 }
@@ -239,18 +225,18 @@ func TestPausedCallFreesSlot(t *testing.T) {
 		resume, again := PauseSlot(ctx), PauseSlot(ctx)
 		second := take(t, l, "a", with)
 		again()
-		if n := l.usage()["a"].Running; n != 1 {
+		if n, _ := l.CountCalls("a"); n != 1 {
 			t.Errorf("%d run while one of them waits", n)
 		}
 		resume()
 		resume()
-		if n := l.usage()["a"].Running; n != 2 {
+		if n, _ := l.CountCalls("a"); n != 2 {
 			t.Errorf("%d run when it goes on", n)
 		}
 		second.Release()
 		turn.Release()
 		PauseSlot(ctx)()
-		if n := l.usage()["a"].Running; n != 0 {
+		if n, _ := l.CountCalls("a"); n != 0 {
 			t.Errorf("%d run when all have ended", n)
 		}
 		PauseSlot(t.Context())()
@@ -295,8 +281,8 @@ func TestRatesPerMinute(t *testing.T) {
 		if err := begin("b", most); err != nil || time.Since(began) != time.Minute {
 			t.Errorf("it waits for its minute: %v, %s", err, time.Since(began))
 		}
-		if u := l.usage()["b"]; u.Waiting != 0 {
-			t.Errorf("%+v", u)
+		if _, waiting := l.CountCalls("b"); waiting != 0 {
+			t.Errorf("%d wait", waiting)
 		}
 	})
 }
@@ -326,8 +312,8 @@ func TestChangedLimitsKeepCounts(t *testing.T) {
 		synctest.Wait()
 		first.Release()
 		synctest.Wait()
-		if u := l.usage()["a"]; u.Running != 1 || u.Waiting != 1 {
-			t.Errorf("one of two has ended: %+v", u)
+		if running, waiting := l.CountCalls("a"); running != 1 || waiting != 1 {
+			t.Errorf("one of two has ended: %d run, %d wait", running, waiting)
 		}
 		second.Release()
 		(<-got).Release()

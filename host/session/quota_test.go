@@ -69,7 +69,7 @@ func TestConcurrentCallsAreLimited(t *testing.T) {
 	go func() {
 		waits <- s.Call(context.Background(), "work", json.RawMessage(`{}`), nil)
 	}()
-	hosttest.WaitUntil(t, "the subagent's call waits", func() bool { return ledger.Usage()["main"].Waiting == 1 })
+	hosttest.WaitUntil(t, "the subagent's call waits", func() bool { _, waiting := ledger.CountCalls("main"); return waiting == 1 })
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
 		waits <- s.Call(ctx, "list_dir", json.RawMessage(`{"path":"."}`), func(e session.CallEvent) { told <- e.Message })
@@ -85,8 +85,8 @@ func TestConcurrentCallsAreLimited(t *testing.T) {
 	if r := <-waits; r.Err != nil || !strings.Contains(r.Text, "enough") {
 		t.Errorf("the tool that has a subagent work: %+v", r)
 	}
-	if u := ledger.Usage()["main"]; u != (quota.AgentUsage{Waited: 2}) {
-		t.Errorf("%+v", u)
+	if running, waiting := ledger.CountCalls("main"); running+waiting > 0 {
+		t.Errorf("%d run, %d wait", running, waiting)
 	}
 }
 
@@ -136,7 +136,7 @@ func TestCommandWaitsForCommands(t *testing.T) {
 		t.Errorf("a command that was cancelled while it waited: %+v", r)
 	}
 	go func() { waits <- again.Call(t.Context(), "exec", json.RawMessage(`{"command":"echo after"}`), nil) }()
-	hosttest.WaitUntil(t, "the next command waits", func() bool { return ledger.Usage()["main"].Waiting == 1 })
+	hosttest.WaitUntil(t, "the next command waits", func() bool { _, waiting := ledger.CountCalls("main"); return waiting == 1 })
 	end()
 	if r := <-waits; r.Err != nil || !strings.Contains(r.Text, "after") {
 		t.Errorf("after the others: %+v", r)
@@ -150,7 +150,7 @@ func TestHostsShareQuotaLedger(t *testing.T) {
 	release := holding(t, first)
 	waits := make(chan *session.Result)
 	go func() { waits <- second.Call(context.Background(), "list_dir", json.RawMessage(`{"path":"."}`), nil) }()
-	hosttest.WaitUntil(t, "the second host's call waits", func() bool { return ledger.Usage()["main"].Waiting == 1 })
+	hosttest.WaitUntil(t, "the second host's call waits", func() bool { _, waiting := ledger.CountCalls("main"); return waiting == 1 })
 	release()
 	if r := <-waits; r.Err != nil {
 		t.Error(r.Err)

@@ -83,6 +83,14 @@ func isGitDir(dir string, has func(string) bool) bool {
 	return has("commondir") && has("HEAD")
 }
 
+// HoldsGitDir reports whether a directory is a git directory only as long as it has an entry at this path.
+func HoldsGitDir(path string) bool {
+	dir, name := filepath.Split(path)
+	has := newExistsFunc(dir)
+	hasWithout := func(other string) bool { return !strings.EqualFold(other, name) && has(other) }
+	return isGitDir(dir, has) && !isGitDir(dir, hasWithout)
+}
+
 // isCompleteGitDir reports whether a directory has all entries that git requires.
 func isCompleteGitDir(has func(string) bool) bool {
 	return has("HEAD") && (has("refs") && has("objects") || has("commondir"))

@@ -92,11 +92,11 @@ func (c *ProtectionEnforcer) checkRemove(path string) error {
 	return c.refuseGitDirRemoval(path)
 }
 
-// refuseGitDirRemoval refuses to remove the .git of a repository that has other protected files: without .git they
-// would lose their protection.
+// refuseGitDirRemoval refuses to remove the .git of a repository that has other protected files, or an entry without
+// which a directory with protected files is no git directory: they would lose their protection.
 func (c *ProtectionEnforcer) refuseGitDirRemoval(path string) error {
-	top := filepath.Dir(path)
-	if filepath.Base(path) != protect.GitDir || top == c.files.policy.Workspace || c.createdRepo(top) {
+	top, holdsGitDir := filepath.Dir(path), protect.HoldsGitDir(path)
+	if !holdsGitDir && (filepath.Base(path) != protect.GitDir || top == c.files.policy.Workspace) || c.createdRepo(top) {
 		return nil
 	}
 	hits, err := c.files.inside.FindProtectedInTree(top, top)
@@ -104,7 +104,7 @@ func (c *ProtectionEnforcer) refuseGitDirRemoval(path string) error {
 		return newChangeRefusal(path, "%v", err)
 	}
 	for _, hit := range hits {
-		if !hit.IsInGitDir() && hit.Top == top && !c.permitsChange(hit, hit.Path) && !c.files.isInCreatedRepo(hit) {
+		if hit.IsInGitDir() == holdsGitDir && hit.Top == top && !c.permitsChange(hit, hit.Path) && !c.files.isInCreatedRepo(hit) {
 			return newProtectedChangeRefusal(hit)
 		}
 	}

@@ -63,6 +63,13 @@ os.unlink("g")`,
 		setup:   "echo 1 > f; echo 2 > g",
 		command: `python3 -c 'import ctypes; r = ctypes.CDLL(None).renameat2; r(-100, b"f", -100, b"g", 4); r(-100, b"f", -100, b"new", 5)'; echo 3 >> f`,
 	},
+	"git_directory_unmade": {
+		setup: `git init -q --bare r.git; printf '#!/bin/sh\n' > r.git/hooks/pre-receive; git init -q --bare s.git
+			git init -q --separate-git-dir=store proj; git -C proj config core.pager less
+			echo 'rm -r r.git/refs; mv r.git/objects o; rm -r store/refs s.git; echo evil > r.git/hooks/update; git config -f store/config core.pager evil' > do.sh`,
+		command:   "sh do.sh",
+		protected: "r.git/hooks",
+	},
 	"repository_made_by_rename": {
 		command:     "mkdir -p r/x; echo evil > r/x/hgrc; mv r/x r/.hg; mkdir -p s/.jj s/x; echo evil > s/x/config.toml; mv s/x s/.jj/repo",
 		entryPoints: []string{"r/.hg/hgrc", "s/.jj/repo/config.toml"},
