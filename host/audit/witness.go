@@ -154,7 +154,7 @@ func (w *WitnessSender) readNewLines() error {
 	if err != nil {
 		return err
 	}
-	if last, err := w.file.Stat(); err != nil || !os.SameFile(last, info) || info.Size() < w.size { // or no file was read
+	if last, statErr := w.file.Stat(); statErr != nil || !os.SameFile(last, info) || info.Size() < w.size { // or no file was read
 		w.size, w.position = 0, chainPosition{}
 	}
 	_ = w.file.Close()
