@@ -43,23 +43,23 @@ const vmstat = "/proc/vmstat"
 // newOOMKillCheck returns a function that describes the memory limit of a process or its group if the kernel has killed
 // a process for lack of memory since this call, and "" otherwise. It returns nil without a memory limit.
 func newOOMKillCheck(p Profile, counters string) func() string {
-	what := ""
+	limit := ""
 	switch l := p.Limits; {
 	case l.Memory > 0:
-		what = fmt.Sprintf("more memory than its agent's commands have together, each of them at most %d MB (%s)", l.Memory>>20,
+		limit = fmt.Sprintf("more memory than its agent's commands have together, each of them at most %d MB (%s)", l.Memory>>20,
 			l.FullKey(limits.MemoryKey))
 	case p.Group.Memory > 0:
-		what = fmt.Sprintf("more than the %d MB of memory that it and its commands have together", p.Group.Memory>>20)
+		limit = fmt.Sprintf("more than the %d MB of memory that it and its commands have together", p.Group.Memory>>20)
 	}
 	before, ok := countOOMKills(counters)
-	if what == "" || !ok {
+	if limit == "" || !ok {
 		return nil
 	}
 	return func() string {
 		if now, _ := countOOMKills(counters); now <= before {
 			return ""
 		}
-		return what
+		return limit
 	}
 }
 

@@ -25,7 +25,7 @@ type Placed struct {
 	Fault  string `json:"fault,omitempty"` // why its entry can't be read
 }
 
-// Sign is what a worker's sign of life says to people.
+// Sign is the part of a worker's sign of life that people see.
 type Sign struct {
 	Worker  string `json:"worker"`
 	Version string `json:"version"` // of its picoclaw

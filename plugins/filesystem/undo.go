@@ -150,7 +150,7 @@ func (m *pluginState) undoOperation(ctx context.Context, env *sdk.Environment, o
 		conflicts := formatFirstItems(done.Conflicts, func(c undo.PathConflict) string { return c.Error() })
 		hint := "history lists older operations, which undo takes by id"
 		if !in.Force && slices.ContainsFunc(done.Conflicts, func(c undo.PathConflict) bool { return c.CanForce() }) {
-			hint = "force also restores what has changed since, and saves its current state; " + hint
+			hint = "force also restores files that have changed since, and saves their current state; " + hint
 		}
 		return undoOutput{}, sdk.Errorf(sdk.Conflict, "%s; nothing was undone of %s (%s)", conflicts, op.ID,
 			hiddentext.QuoteUnprintable(op.Summary)).WithHint("%s", hint)

@@ -29,7 +29,7 @@ func newDirCache(files *workspace.Workspace) dirCache {
 	return dirCache{files: files, all: map[string]*cachedDir{}}
 }
 
-// openAndRecordDir returns an open directory from the cache or opens it. It returns nil if the directory does not exist or the
+// openDir returns an open directory from the cache or opens it. It returns nil if the directory does not exist or the
 // policy does not open it. In the workspace it opens each directory through its cached parent, so the time does not
 // grow with depth.
 func (c *dirCache) openDir(path string) *cachedDir {

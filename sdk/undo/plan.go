@@ -262,7 +262,7 @@ func (p *undoPlan) blockIfChanged(s *undoStep) {
 // isInForeignDir reports whether a path is in a directory that another program moved.
 func (p *undoPlan) isInForeignDir(path string) bool { return paths.WithinAny(p.foreign, path) }
 
-// openAndRecordDir opens a directory at its path after the operation. It returns nil if another directory has that path now.
+// openDir opens a directory at its path after the operation. It returns nil if another directory has that path now.
 func (p *undoPlan) openDir(index int) *cachedDir {
 	o := p.Objects[index]
 	d := p.dirs.openDir(string(o.Now))

@@ -140,7 +140,7 @@ func (p program) newWorkspace(t *testing.T, uid int) (home, workspace string) {
 	for _, name := range p.Modules {
 		from := os.DirFS(filepath.Join(root, "bin", "programs", "node_modules", name))
 		if err = os.CopyFS(filepath.Join(workspace, "tools", name), from); err != nil {
-			t.Fatalf("%v; install what the test needs with `.ci/install long`", err)
+			t.Fatalf("%v; `.ci/install long` installs the missing programs", err)
 		}
 	}
 	if out, err := exec.Command("chown", "-R", fmt.Sprintf("%[1]d:%[1]d", uid), home).CombinedOutput(); err != nil && os.Getuid() == 0 {
