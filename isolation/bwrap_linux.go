@@ -9,21 +9,6 @@ import (
 	"syscall"
 )
 
-// sandboxToolPaths lists the paths of the programs that create a sandbox.
-type sandboxToolPaths struct {
-	// possible paths of bubblewrap, best first. PATH is not used, since others may be able to write its directories.
-	bwrap []string
-}
-
-func defaultSandboxToolPaths() sandboxToolPaths {
-	return sandboxToolPaths{bwrap: []string{
-		"/usr/bin/bwrap",
-		"/bin/bwrap",
-		"/usr/local/bin/bwrap",
-		"/run/current-system/sw/bin/bwrap",
-	}}
-}
-
 const installBwrap = "install it with one of `apt install bubblewrap`, `dnf install bubblewrap`, `yum install bubblewrap`, `pacman -S bubblewrap`, `apk add bubblewrap`, or set isolation.enabled to false"
 
 // findBwrap returns the first existing path of bubblewrap, and an error if others than root can change that file.

@@ -14,10 +14,6 @@ type sandboxChecker struct {
 	file  string
 }
 
-func newSandboxChecker(bwrap, cache string) sandboxChecker {
-	return sandboxChecker{bwrap: bwrap, file: filepath.Join(cache, "sandbox-built")}
-}
-
 // checkSandbox returns an *UnavailableError if bubblewrap can build no sandbox.
 func (t sandboxChecker) checkSandbox() error {
 	here := t.cacheKey()

@@ -28,11 +28,11 @@ func TestSandboxCheckIsCached(t *testing.T) {
 		return // nobody else has a bubblewrap to change
 	}
 	bwrap := own(t)
-	if _, err := newStarterForMachine(Config{Enabled: true, Home: home}, nil, sandboxToolPaths{bwrap: []string{bwrap}}); err != nil {
+	if _, err := newStarterForMachine(Config{Enabled: true, Home: home}, nil, []string{bwrap}); err != nil {
 		t.Fatal(err)
 	}
 	spoil(t, bwrap)
-	_, err := newStarterForMachine(Config{Enabled: true, Home: home}, nil, sandboxToolPaths{bwrap: []string{bwrap}})
+	_, err := newStarterForMachine(Config{Enabled: true, Home: home}, nil, []string{bwrap})
 	var cant *UnavailableError
 	if !errors.As(err, &cant) {
 		t.Errorf("a bubblewrap that builds none any more: %v", err)
@@ -46,7 +46,7 @@ func TestStartReportsUnavailableSandbox(t *testing.T) {
 	}
 	home := filepath.Join(realTemp(t), "home")
 	bwrap := own(t)
-	i, err := newStarterForMachine(Config{Enabled: true, Home: home}, nil, sandboxToolPaths{bwrap: []string{bwrap}})
+	i, err := newStarterForMachine(Config{Enabled: true, Home: home}, nil, []string{bwrap})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +66,7 @@ func TestStartReportsUnavailableSandbox(t *testing.T) {
 // own is a bubblewrap of the test's, which only root can change.
 func own(t *testing.T) string {
 	t.Helper()
-	program, err := os.ReadFile(defaultSandboxToolPaths().bwrap[0])
+	program, err := os.ReadFile(defaultBwrapPaths[0])
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,7 +23,7 @@ import (
 // same calls. A call in a directory where Landlock grants everything needs no change of threads: the listener's thread
 // makes it, with the child's capabilities. Both threads have their own working directory and umask.
 type callEmulator struct {
-	domain   *landlockDomain
+	thread   *jobThread
 	grants   map[string]uint64 // Landlock rights by path
 	writable []string          // paths of which Landlock allows the files to be written; none without Landlock
 	refers   bool              // this version of Landlock allows renames between directories
@@ -31,7 +31,7 @@ type callEmulator struct {
 
 // newCallEmulator starts the thread of an emulator.
 func newCallEmulator(r *threadRestriction) (*callEmulator, error) {
-	e := &callEmulator{domain: newLandlockDomain(0), grants: r.grants, writable: r.writable}
+	e := &callEmulator{thread: newJobThread(), grants: r.grants, writable: r.writable}
 	e.refers = r.rules != nil && r.rules.handled&unix.LANDLOCK_ACCESS_FS_REFER != 0
 	started := make(chan error)
 	runOnDisposableThread(func() {
@@ -40,7 +40,7 @@ func newCallEmulator(r *threadRestriction) (*callEmulator, error) {
 			err = unshareWorkingDir()
 		}
 		if started <- err; err == nil {
-			e.domain.runJobs()
+			e.thread.runJobs()
 		}
 	})
 	return e, <-started
@@ -66,7 +66,7 @@ func (e *callEmulator) runCall(c *stoppedCall, f func()) {
 		f()
 		return
 	}
-	e.domain.runInside(f)
+	e.thread.runOnThread(f)
 }
 
 // grantsEverything reports whether Landlock lets the child do everything that a call may do. A call with two directories
@@ -133,7 +133,7 @@ func (e *callEmulator) explainFailure(c *stoppedCall, pathError error) (err erro
 	if c.path != noArgument && !c.namesByMemory() {
 		return pathError
 	}
-	e.domain.runInside(func() { err = c.argumentError(pathError) })
+	e.thread.runOnThread(func() { err = c.argumentError(pathError) })
 	return err
 }
 

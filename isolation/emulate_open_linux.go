@@ -130,7 +130,7 @@ func (l *mutationListener) openTerminal(c *stoppedCall) (int, error) {
 		return 0, unix.ENXIO
 	}
 	var err error
-	l.emulator.domain.runInside(func() { err = openAndClose(c.file.path) })
+	l.emulator.thread.runOnThread(func() { err = openAndClose(c.file.path) })
 	if err == unix.EACCES {
 		return 0, err
 	}
@@ -191,7 +191,7 @@ func (l *mutationListener) retryOpen(c *stoppedCall, wait *blockedOpen) (answere
 	defer syscall.ForkLock.RUnlock()
 	var fd, value int
 	var err error
-	l.emulator.domain.runInside(func() { fd, answered, err = wait.retry() })
+	l.emulator.thread.runOnThread(func() { fd, answered, err = wait.retry() })
 	if !answered {
 		return false
 	}

@@ -161,7 +161,7 @@ func TestDomainExcludesHost(t *testing.T) {
 	}
 	i := configured(t, Config{})
 	proc := start(t, i, "sleep 60", Profile{Exec: true, Confine: true})
-	inside := proc.tree.(landlockProcessTree).filterPIDs([]int{os.Getpid(), os.Getppid(), proc.Pid()})
+	inside := proc.tree.(*landlockDomain).filterPIDs([]int{os.Getpid(), os.Getppid(), proc.Pid()})
 	if !slices.Equal(inside, []int{proc.Pid()}) {
 		t.Errorf("%d are inside, and only %d should be", inside, proc.Pid())
 	}

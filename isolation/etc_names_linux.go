@@ -1,6 +1,7 @@
 package isolation
 
 import (
+	_ "embed"
 	"fmt"
 	"io/fs"
 	"os"
@@ -8,83 +9,30 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 )
 
-// secretEtcNames are patterns of files below /etc that sandboxes do not see, whatever their modes. A pattern with a
-// slash is a path below /etc; without a slash it is a name in any directory. Patterns are in lower case, and * matches
-// any text at their ends. A directory includes its contents.
-type secretEtcNames struct {
-	reason   string
-	patterns []string
-}
+// secretEtcPatterns has patterns of the files and directories of /etc that hold secrets; its first lines describe them.
+//
+//go:embed etc_secrets.txt
+var secretEtcPatterns string
 
-// etcSecrets are the files and directories of /etc that hold secrets.
-var etcSecrets = []secretEtcNames{
-	{"passwords of users", []string{"*shadow*"}},
-	{"earlier passwords of users", []string{"opasswd"}},
-	{"an earlier list of users", []string{"passwd-"}},
-	{"an earlier list of groups", []string{"group-"}},
-	{"rights of users", []string{"sudoers*"}},
-	{"the identity of the machine", []string{"machine-id"}},
-	{"passwords", []string{"*password*", "*.kdbx", "*netrc"}},
-	{"passwords of a service", []string{"passwd.*", "*_passwd*"}},
-	{"passwords of a web server", []string{"*htpasswd*"}},
-	{"secrets", []string{"*secret*", "*.secrets"}},
-	{"credentials", []string{"*credential*"}},
-	{"tokens", []string{"*token*"}},
-	{"addresses with passwords", []string{"*proxy*", "sources.list*"}},
-	{"passwords of package sources", []string{"auth.conf*", "*pip.conf", "pypirc"}},
-	{"keys of services", []string{"*apikey*"}},
-	{"private keys", []string{"*.key", "*_key", "*.p12", "*.pfx", "*.jks", "id_*", "private"}},
-	{"keys of Kerberos", []string{"*.keytab"}},
-	{"keys of Ceph", []string{"*.keyring"}},
-	{"keys of a VPN", []string{"*.ovpn"}},
-	{"environment of a service", []string{"*.env", ".env*"}},
-	{"tokens of package sources", []string{"*npmrc", "*yarnrc*"}},
-	{"keys of a cloud", []string{"*s3cfg", "boto.cfg"}},
-	{"passwords of mail", []string{"*msmtprc", "*fetchmailrc"}},
-	{"keys of a cluster", []string{"kubeconfig*", "*.kubeconfig"}},
-	{"passwords of databases", []string{"my.cnf*"}},
-	{"passwords", []string{"/wgetrc", "/samba", "/freeradius", "/raddb", "/snmp*", "/mosquitto*", "/rabbitmq*",
-		"/grafana*", "/prometheus*", "/filebeat*", "/ddclient*", "/gdm*", "/lightdm*", "/nut", "/asterisk",
-		"/icinga*", "/nagios*", "/zabbix*", "/keepalived"}},
-	{"environment of the machine", []string{"/environment", "/environment.d"}},
-	{"passwords of package sources", []string{"/maven/settings*"}},
-	{"environments of services", []string{"/default", "/sysconfig", "/conf.d", "/systemd", "/init.d", "/uwsgi*",
-		"/supervisor*"}},
-	{"commands with passwords", []string{"/cron*", "/anacrontab", "/rc.local"}},
-	{"passwords of file systems", []string{"/fstab*", "/auto.*"}},
-	{"secrets", []string{"/ansible", "/vault*", "/gitea*", "/jenkins*"}},
-	{"keys", []string{"/chef", "/puppet*", "/salt"}},
-	{"tokens", []string{"/consul*", "/nomad*", "/telegraf*", "/datadog*", "/newrelic*", "/fluent*", "/gitlab*",
-		"/github*", "/cloudflared*", "/nix"}},
-	{"keys of registries", []string{"/docker", "/containers/auth*", "/containerd"}},
-	{"keys of a cluster", []string{"/kubernetes", "/rancher", "/etcd", "/cni", "/munge", "/pve", "/corosync"}},
-	{"private keys", []string{"/letsencrypt", "/acme*", "/ssh/ssh_host*", "/tor"}},
-	{"keys of a VPN", []string{"/wireguard", "/openvpn", "/ipsec*", "/swanctl", "/strongswan*", "/tinc",
-		"/tailscale*"}},
-	{"passwords of networks", []string{"/ppp", "/chatscripts", "/networkmanager", "/netplan", "/wpa_supplicant*",
-		"/iwd", "/hostapd*", "/network"}},
-	{"secrets of the machine's start", []string{"/cloud", "/waagent*"}},
-	{"keys of a cloud", []string{"/google*", "/aws*", "/amazon*", "/azure*"}},
-	{"keys of storage", []string{"/ceph", "/rclone*"}},
-	{"passwords of a directory", []string{"/sssd", "*ldap*", "/nslcd*", "/ipa"}},
-	{"passwords of databases", []string{"/mysql*", "/mariadb*", "/postgresql*", "/pgbouncer*", "/mongo*",
-		"/redis*", "/odbc*"}},
-	{"passwords of mail", []string{"/exim*", "/postfix", "/dovecot", "/ssmtp"}},
-	{"passwords of backups", []string{"/restic*", "/borg*", "/duplicity*", "/bacula*", "/bareos*"}},
-	{"passwords of printers", []string{"/cups"}},
-	{"passwords of a web server", []string{"/apache2/sites*", "/httpd", "/nginx", "/caddy", "/traefik*",
-		"/haproxy*", "/squid*"}},
-	{"the policy of agents", []string{"/picoclaw*"}},
-	{"addresses with passwords", []string{"/yum*", "/zypp*"}},
-	{"passwords of storage", []string{"/iscsi"}},
-	{"keys of disks", []string{"/crypttab*", "/luks*"}},
-}
-
-// secretPatterns matches the names in etcSecrets, and secretPaths the paths.
-var secretPatterns, secretPaths = indexSecretPatterns(etcSecrets)
+// secretNamesAndPaths returns the matchers of the names and of the paths in secretEtcPatterns.
+var secretNamesAndPaths = sync.OnceValues(func() (names, paths *patternIndex) {
+	names, paths = &patternIndex{exact: map[string]bool{}}, &patternIndex{exact: map[string]bool{}}
+	for line := range strings.Lines(secretEtcPatterns) {
+		_, patterns, _ := strings.Cut(line, ": ")
+		for _, pattern := range strings.Fields(patterns) {
+			if strings.HasPrefix(pattern, "/") {
+				paths.addPattern(pattern)
+			} else {
+				names.addPattern(pattern)
+			}
+		}
+	}
+	return names, paths
+})
 
 // patternIndex matches text with patterns that have * at their ends only.
 type patternIndex struct {
@@ -92,29 +40,19 @@ type patternIndex struct {
 	starts, ends, containings []string
 }
 
-func indexSecretPatterns(secrets []secretEtcNames) (names, paths *patternIndex) {
-	names, paths = &patternIndex{exact: map[string]bool{}}, &patternIndex{exact: map[string]bool{}}
-	for _, secret := range secrets {
-		for _, pattern := range secret.patterns {
-			index := names
-			if strings.HasPrefix(pattern, "/") {
-				index = paths
-			}
-			text, anyStart := strings.CutPrefix(pattern, "*")
-			text, anyEnd := strings.CutSuffix(text, "*")
-			switch {
-			case anyStart && anyEnd:
-				index.containings = append(index.containings, text)
-			case anyStart:
-				index.ends = append(index.ends, text)
-			case anyEnd:
-				index.starts = append(index.starts, text)
-			default:
-				index.exact[text] = true
-			}
-		}
+func (p *patternIndex) addPattern(pattern string) {
+	text, anyStart := strings.CutPrefix(pattern, "*")
+	text, anyEnd := strings.CutSuffix(text, "*")
+	switch {
+	case anyStart && anyEnd:
+		p.containings = append(p.containings, text)
+	case anyStart:
+		p.ends = append(p.ends, text)
+	case anyEnd:
+		p.starts = append(p.starts, text)
+	default:
+		p.exact[text] = true
 	}
-	return names, paths
 }
 
 func (p *patternIndex) matches(text string) bool {
@@ -124,15 +62,16 @@ func (p *patternIndex) matches(text string) bool {
 		slices.ContainsFunc(p.containings, func(s string) bool { return strings.Contains(text, s) })
 }
 
-// isSecretName reports whether a path relative to /etc, or one of its parents, matches etcSecrets.
+// isSecretName reports whether a path relative to /etc, or one of its parents, matches secretEtcPatterns.
 func isSecretName(rel string) bool {
+	names, paths := secretNamesAndPaths()
 	at := "/" + strings.ToLower(rel)
 	for end := 1; end <= len(at); end++ {
 		if end < len(at) && at[end] != '/' {
 			continue
 		}
 		dir := at[:end]
-		if secretPatterns.matches(filepath.Base(dir)) || secretPaths.matches(dir) {
+		if names.matches(filepath.Base(dir)) || paths.matches(dir) {
 			return true
 		}
 	}

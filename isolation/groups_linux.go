@@ -120,13 +120,6 @@ func (m *cgroupMembership) startInCgroup(cmd *exec.Cmd, direct bool, start func(
 	return err
 }
 
-// killGroup kills the group's processes, if the kernel supports it.
-func (m *cgroupMembership) killGroup() {
-	if m != nil {
-		m.group.KillProcesses()
-	}
-}
-
 // killAndRemoveGroup kills the group's processes and removes the group in the background.
 func (m *cgroupMembership) killAndRemoveGroup() {
 	if m != nil {
@@ -143,7 +136,7 @@ type cgroupProcessTree struct {
 // killAll kills the tree, and then the remaining processes of the group.
 func (t cgroupProcessTree) killAll() {
 	t.processTree.killAll()
-	t.member.killGroup()
+	t.member.group.KillProcesses()
 }
 
 // CgroupSupport describes the effect of control groups on this machine.

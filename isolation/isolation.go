@@ -44,10 +44,14 @@ type Starter struct {
 //
 // It marks all inherited descriptors above stderr close-on-exec.
 func NewStarter(cfg Config, log hclog.Logger) (*Starter, error) {
-	return newStarterForMachine(cfg, log, defaultSandboxToolPaths())
+	return newStarterForMachine(cfg, log, defaultBwrapPaths)
 }
 
-func newStarterForMachine(cfg Config, log hclog.Logger, m sandboxToolPaths) (*Starter, error) {
+// defaultBwrapPaths are possible paths of bubblewrap, best first. PATH is not used, since others may be able to write
+// its directories.
+var defaultBwrapPaths = []string{"/usr/bin/bwrap", "/bin/bwrap", "/usr/local/bin/bwrap", "/run/current-system/sw/bin/bwrap"}
+
+func newStarterForMachine(cfg Config, log hclog.Logger, bwrapPaths []string) (*Starter, error) {
 	if log == nil {
 		log = hclog.NewNullLogger()
 	}
@@ -71,7 +75,7 @@ func newStarterForMachine(cfg Config, log hclog.Logger, m sandboxToolPaths) (*St
 	if i.null, err = os.OpenFile(os.DevNull, os.O_RDWR, 0); err != nil {
 		return nil, err
 	}
-	if i.starter, err = newProcessStarter(cfg, i.layout, log, m); err != nil {
+	if i.starter, err = newProcessStarter(cfg, i.layout, log, bwrapPaths); err != nil {
 		i.null.Close()
 		return nil, err
 	}

@@ -3,9 +3,9 @@ package isolation
 import (
 	"cmp"
 	"fmt"
-	"os"
 	"os/exec"
 	"sync"
+	"syscall"
 	"time"
 	"unsafe"
 
@@ -87,7 +87,7 @@ func (j *jobObject) killsOnClose() (bool, error) {
 }
 
 // signalAll kills all processes: Windows has no other signals.
-func (j *jobObject) signalAll(os.Signal) error { j.killAll(); return nil }
+func (j *jobObject) signalAll(syscall.Signal) error { j.killAll(); return nil }
 
 func (j *jobObject) killAll() {
 	j.mu.Lock()

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"debug/elf"
 	"encoding/binary"
-	"slices"
 )
 
 // The Landlock launcher runs in a sandbox between bubblewrap and the program. It confines itself by Landlock to the
@@ -75,15 +74,4 @@ func launcherELFHeader(size int) []byte {
 		_ = binary.Write(&b, binary.LittleEndian, part) // a buffer takes everything
 	}
 	return b.Bytes()
-}
-
-// launcherCodeEnd marks the end of the code in the .s files. The bytes are no instruction.
-var launcherCodeEnd = []byte("end of stage    ")
-
-// trimLauncherCode removes everything after the end mark of the code; nil without a mark.
-func trimLauncherCode(code []byte) []byte {
-	if n := bytes.Index(code, launcherCodeEnd); n >= 0 {
-		return slices.Clone(code[:n])
-	}
-	return nil
 }

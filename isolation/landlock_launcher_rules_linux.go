@@ -86,20 +86,12 @@ func (m plannedMount) limitRights(rights uint64) uint64 {
 
 // showsHostPath reports whether a mount shows a host path at the same path.
 func (p *mountPlan) showsHostPath(path string) bool {
-	for _, m := range p.mounts {
-		if m.isBind() && m.source == m.target && paths.Within(m.target, path) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.mounts, func(m plannedMount) bool {
+		return m.isBind() && m.source == m.target && paths.Within(m.target, path)
+	})
 }
 
 // hasMountAt reports whether a mount is exactly at path.
 func (p *mountPlan) hasMountAt(path string) bool {
-	for _, m := range p.mounts {
-		if m.target == path {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.mounts, func(m plannedMount) bool { return m.target == path })
 }

@@ -2,7 +2,14 @@
 
 package isolation
 
-import "unsafe"
+import (
+	"bytes"
+	"slices"
+	"unsafe"
+)
+
+// launcherCodeEnd marks the end of the code in the .s files. The bytes are no instruction.
+var launcherCodeEnd = []byte("end of stage    ")
 
 // landlockLauncherAsm is never called. landlockLauncherCode copies its instructions.
 func landlockLauncherAsm()
@@ -17,9 +24,15 @@ func landlockLauncherCodeAddress() uintptr
 const maxLauncherCode = 1024
 
 // landlockLauncherCode returns the machine code of the Landlock launcher.
-func landlockLauncherCode() []byte {
-	at := landlockLauncherCodeAddress()
-	return trimLauncherCode(unsafe.Slice(*(**byte)(unsafe.Pointer(&at)), maxLauncherCode))
+func landlockLauncherCode() []byte { return copyLauncherCode(landlockLauncherCodeAddress()) }
+
+// copyLauncherCode copies the code at an address up to its end mark; nil without a mark.
+func copyLauncherCode(at uintptr) []byte {
+	code := unsafe.Slice(*(**byte)(unsafe.Pointer(&at)), maxLauncherCode)
+	if n := bytes.Index(code, launcherCodeEnd); n >= 0 {
+		return slices.Clone(code[:n])
+	}
+	return nil
 }
 
 // syscallLauncherAsm is never called. syscallLauncherCode copies its instructions.
@@ -30,7 +43,4 @@ var _ = syscallLauncherAsm
 func syscallLauncherAddress() uintptr
 
 // syscallLauncherCode returns the machine code of the syscall launcher.
-func syscallLauncherCode() []byte {
-	at := syscallLauncherAddress()
-	return trimLauncherCode(unsafe.Slice(*(**byte)(unsafe.Pointer(&at)), maxLauncherCode))
-}
+func syscallLauncherCode() []byte { return copyLauncherCode(syscallLauncherAddress()) }

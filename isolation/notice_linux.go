@@ -36,7 +36,7 @@ func listenMutations(notice func(mutation.FileMutation) error, restriction *thre
 	}
 	fd, err := mutationFilter().installListener()
 	if err != nil {
-		emulator.domain.stopThread()
+		emulator.thread.stopThread()
 		_ = notice(mutation.FileMutation{Err: fmt.Errorf("this machine does not tell of changes to files: %w", err)})
 		return nil
 	}
@@ -106,7 +106,7 @@ func (l *mutationListener) serveCalls() {
 	if errors.Join(dropCapabilities(), unshareWorkingDir()) != nil {
 		l.emulator.grants = nil
 	}
-	defer l.emulator.domain.stopThread()
+	defer l.emulator.thread.stopThread()
 	defer func() { _ = unix.Close(l.fd) }()
 	defer l.waiting.Wait()
 	for {

@@ -22,7 +22,7 @@ type processStarter struct {
 	log         hclog.Logger
 	bwrap       string // empty unless isolation is enabled
 	checker     sandboxChecker
-	spawner     *spawnThread
+	spawner     *jobThread
 	aroundStart func(start func() error) error // wraps the start of a sandbox on its thread
 	marker      processMarker
 	groups      *cgroupManager
@@ -44,10 +44,10 @@ func (pl *processStarter) betweenChanges(f func()) {
 	f()
 }
 
-func newProcessStarter(cfg Config, l homeLayout, log hclog.Logger, m sandboxToolPaths) (*processStarter, error) {
+func newProcessStarter(cfg Config, l homeLayout, log hclog.Logger, bwrapPaths []string) (*processStarter, error) {
 	pl := &processStarter{cfg: cfg, log: log, flags: sandboxFlags, landlock: landlockABI(), filter: newSyscallFilter}
 	if cfg.Enabled {
-		bwrap, err := findBwrap(m.bwrap)
+		bwrap, err := findBwrap(bwrapPaths)
 		if err != nil {
 			return nil, err
 		}
@@ -55,7 +55,7 @@ func newProcessStarter(cfg Config, l homeLayout, log hclog.Logger, m sandboxTool
 			return nil, err
 		}
 		cache := filepath.Join(l.home, "cache")
-		pl.checker = newSandboxChecker(bwrap, cache)
+		pl.checker = sandboxChecker{bwrap: bwrap, file: filepath.Join(cache, "sandbox-built")}
 		if err := pl.checker.checkSandbox(); err != nil {
 			return nil, err
 		}
@@ -129,9 +129,8 @@ func (pl *processStarter) superviseChild(child *exec.Cmd, inside *landlockDomain
 	var among func(pids []int) []int
 	var members func() []int
 	if inside != nil && inside.scoped {
-		own := landlockProcessTree{leader: pid, domain: inside}
-		proc.tree, among = own, own.filterPIDs
-		members = func() []int { return own.filterPIDs(proctable.ListPIDs()) }
+		proc.tree, among = inside, inside.filterPIDs
+		members = func() []int { return inside.filterPIDs(proctable.ListPIDs()) }
 	} else {
 		own := markedProcessTree{leader: pid, mark: mark}
 		proc.tree, among = own, own.filterPIDs
@@ -182,7 +181,7 @@ func (pl *processStarter) startSandbox(child *exec.Cmd, p Profile) (*Process, er
 		}
 		return nil, err
 	}
-	s.closePassedFiles()
+	s.args.closeFiles() // bubblewrap has its own
 	network := serveNetwork(s.sockets, p)
 	st := followStatus(s.status)
 	held := s.held

@@ -3,7 +3,6 @@
 package isolation
 
 import (
-	"fmt"
 	"os"
 	"os/exec"
 	"runtime"
@@ -12,15 +11,10 @@ import (
 	"github.com/hashicorp/go-hclog"
 )
 
-// sandboxToolPaths lists the paths of the programs that create a sandbox.
-type sandboxToolPaths struct{}
-
-func defaultSandboxToolPaths() sandboxToolPaths { return sandboxToolPaths{} }
-
 // processStarter starts processes without isolation.
 type processStarter struct{ log hclog.Logger }
 
-func newProcessStarter(cfg Config, _ homeLayout, log hclog.Logger, _ sandboxToolPaths) (*processStarter, error) {
+func newProcessStarter(cfg Config, _ homeLayout, log hclog.Logger, _ []string) (*processStarter, error) {
 	if cfg.Enabled {
 		return nil, &UnavailableError{
 			Cause: "there is no isolation for " + runtime.GOOS + " yet",
@@ -70,12 +64,8 @@ type plainProcessTree struct {
 	process *os.Process
 }
 
-func (t plainProcessTree) signalAll(sig os.Signal) error {
-	number, ok := sig.(syscall.Signal)
-	if !ok {
-		return fmt.Errorf("send %v: not a signal of this system", sig)
-	}
-	return syscall.Kill(-t.process.Pid, number)
+func (t plainProcessTree) signalAll(sig syscall.Signal) error {
+	return syscall.Kill(-t.process.Pid, sig)
 }
 
 func (t plainProcessTree) killAll() { _ = syscall.Kill(-t.process.Pid, syscall.SIGKILL) }

@@ -10,11 +10,6 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// sandboxToolPaths lists the paths of the programs that create a sandbox.
-type sandboxToolPaths struct{}
-
-func defaultSandboxToolPaths() sandboxToolPaths { return sandboxToolPaths{} }
-
 // processStarter starts processes on Windows, each in its own job. With isolation enabled, they have a restricted
 // token at low integrity.
 type processStarter struct {
@@ -22,7 +17,7 @@ type processStarter struct {
 	log hclog.Logger
 }
 
-func newProcessStarter(cfg Config, l homeLayout, log hclog.Logger, _ sandboxToolPaths) (*processStarter, error) {
+func newProcessStarter(cfg Config, l homeLayout, log hclog.Logger, _ []string) (*processStarter, error) {
 	if cfg.Enabled {
 		if err := refuseExposedPaths(cfg.ExposePaths); err != nil {
 			return nil, err

@@ -43,7 +43,8 @@ func probeBwrap(bwrap string) error {
 // diagnoseBwrapFailure returns the most likely reason why bubblewrap can't build a sandbox.
 func diagnoseBwrapFailure(bwrap, said string, err error) *UnavailableError {
 	if said != "" {
-		err = fmt.Errorf("%s", firstLine(said))
+		first, _, _ := strings.Cut(said, "\n")
+		err = errors.New(first)
 	}
 	u := &UnavailableError{Cause: "bubblewrap cannot build a sandbox here",
 		Cure: "run `bwrap --unshare-all --ro-bind / / true` to see why, or set isolation.enabled to false", Err: err}
@@ -77,11 +78,6 @@ func readKernelSetting(name string) string {
 		return ""
 	}
 	return strings.TrimSpace(string(value))
-}
-
-func firstLine(text string) string {
-	line, _, _ := strings.Cut(text, "\n")
-	return line
 }
 
 // checkExposeSources refuses rules whose source is missing or contains a symlink.

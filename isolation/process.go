@@ -48,7 +48,7 @@ type Process struct {
 // processTree signals and kills a child with all its descendants.
 type processTree interface {
 	// signalAll sends sig to all processes.
-	signalAll(sig os.Signal) error
+	signalAll(sig syscall.Signal) error
 	// killAll kills all processes.
 	killAll()
 }
@@ -77,8 +77,12 @@ func (p *Process) Wait(ctx context.Context) (ExitStatus, error) {
 
 // Signal sends sig to the process and all its descendants.
 func (p *Process) Signal(sig os.Signal) error {
+	number, ok := sig.(syscall.Signal)
+	if !ok {
+		return fmt.Errorf("send %v: not a signal of this system", sig)
+	}
 	err := ErrFinished
-	p.callUnlessReaped(func() { err = p.tree.signalAll(sig) })
+	p.callUnlessReaped(func() { err = p.tree.signalAll(number) })
 	return err
 }
 

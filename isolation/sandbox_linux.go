@@ -1,6 +1,7 @@
 package isolation
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"os/exec"
@@ -19,29 +20,28 @@ type bwrapCommand struct {
 }
 
 // newBwrapCommand returns the bubblewrap command that runs child in plan's mount view.
-func (pl *processStarter) newBwrapCommand(child *exec.Cmd, plan *mountPlan) (*bwrapCommand, error) {
+func (pl *processStarter) newBwrapCommand(child *exec.Cmd, plan *mountPlan) (s *bwrapCommand, err error) {
 	a := &bwrapArguments{firstFD: firstInherited + len(child.ExtraFiles)}
-	s := &bwrapCommand{args: a}
-	err := s.addArguments(pl, child, plan)
-	if err != nil {
-		s.closeAllFiles()
-		return nil, err
+	s = &bwrapCommand{args: a}
+	defer func() {
+		if err != nil {
+			s.closeAllFiles()
+		}
+	}()
+	if err = s.addArguments(pl, child, plan); err != nil {
+		return s, err
 	}
 	if s.held, err = plan.expectedMounts(); err != nil {
-		s.closeAllFiles()
-		return nil, err
+		return s, err
 	}
-	status, report, err := os.Pipe()
-	if err != nil {
-		s.closeAllFiles()
-		return nil, err
+	var report *os.File
+	if s.status, report, err = os.Pipe(); err != nil {
+		return s, err
 	}
-	s.status = status
 	a.addWords("--json-status-fd", a.passFile(report))
 	fd, err := a.passData("arguments", []byte(strings.Join(a.words, "\x00")+"\x00"))
 	if err != nil {
-		s.closeAllFiles()
-		return nil, err
+		return s, err
 	}
 	args := append([]string{"bwrap", "--args", fd, "--", s.program}, child.Args[1:]...)
 	s.cmd = &exec.Cmd{
@@ -51,12 +51,9 @@ func (pl *processStarter) newBwrapCommand(child *exec.Cmd, plan *mountPlan) (*bw
 		SysProcAttr: child.SysProcAttr,
 	}
 	if p := plan.profile.Proxied; p != nil {
-		if s.sockets, err = s.wrapInNetworkLauncher(pl.bwrap, p.Ports); err != nil {
-			s.closeAllFiles()
-			return nil, err
-		}
+		s.sockets, err = s.wrapInNetworkLauncher(pl.bwrap, p.Ports)
 	}
-	return s, nil
+	return s, err
 }
 
 // addArguments adds all arguments of the sandbox.
@@ -92,16 +89,9 @@ func (s *bwrapCommand) addArguments(pl *processStarter, child *exec.Cmd, plan *m
 	if err := a.setEnvironment(plan.shortenTmpDirEnv(child.Env)); err != nil {
 		return err
 	}
-	dir := child.Dir
-	if dir == "" {
-		dir = "/"
-	}
-	a.addWords("--chdir", dir)
+	a.addWords("--chdir", cmp.Or(child.Dir, "/"))
 	return nil
 }
-
-// closePassedFiles closes this process's copies of the files passed to bubblewrap.
-func (s *bwrapCommand) closePassedFiles() { s.args.closeFiles() }
 
 // closeAllFiles closes all files of the command.
 func (s *bwrapCommand) closeAllFiles() {

@@ -1,8 +1,7 @@
 package isolation
 
 import (
-	"fmt"
-	"os"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 
@@ -37,15 +36,11 @@ func (t markedProcessTree) listMembers() []proctable.ProcessEntry {
 
 func (t markedProcessTree) filterPIDs(pids []int) []int { return t.mark.filterPIDs(pids) }
 
-func (t markedProcessTree) signalAll(sig os.Signal) error {
-	number, ok := sig.(unix.Signal)
-	if !ok {
-		return fmt.Errorf("send %v: not a signal of this system", sig)
-	}
+func (t markedProcessTree) signalAll(sig syscall.Signal) error {
 	for _, e := range t.listMembers() {
 		if e.IsAlive() {
 			// It may end at any moment; that is not an error.
-			_ = e.Signal(number)
+			_ = e.Signal(sig)
 		}
 	}
 	return nil

@@ -1,11 +1,8 @@
 package isolation
 
 import (
-	"fmt"
-	"os"
+	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/picoclaw/picoclaw/internal/proctable"
 )
@@ -17,15 +14,11 @@ type sandboxProcessTree struct {
 }
 
 // signalAll sends sig to all processes inside except pid 1, which belongs to bubblewrap.
-func (t *sandboxProcessTree) signalAll(sig os.Signal) error {
-	number, ok := sig.(unix.Signal)
-	if !ok {
-		return fmt.Errorf("send %v: not a signal of this system", sig)
-	}
+func (t *sandboxProcessTree) signalAll(sig syscall.Signal) error {
 	t.awaitInitPID()
 	for _, e := range proctable.Descendants(proctable.ReadAll(), t.bwrap.pid) {
 		if e.Parent != t.bwrap.pid {
-			_ = e.Signal(number) // it may end at any moment
+			_ = e.Signal(sig) // it may end at any moment
 		}
 	}
 	return nil

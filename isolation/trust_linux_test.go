@@ -37,7 +37,7 @@ func TestBubblewrapMustBeTrusted(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			_, err := newStarterForMachine(Config{Enabled: true, Home: filepath.Join(realTemp(t), "home")}, nil,
-				sandboxToolPaths{bwrap: []string{c.path}})
+				[]string{c.path})
 			var cant *UnavailableError
 			if !errors.As(err, &cant) || !strings.Contains(cant.Cause, c.cause) || !strings.Contains(cant.Cure, c.cure) {
 				t.Errorf("%v", err)
@@ -73,7 +73,7 @@ func TestUntrustedBubblewrapIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := newStarterForMachine(Config{Enabled: true, Home: filepath.Join(realTemp(t), "home")}, nil,
-		sandboxToolPaths{bwrap: append([]string{suspect}, defaultSandboxToolPaths().bwrap...)})
+		append([]string{suspect}, defaultBwrapPaths...))
 	if err == nil || !strings.Contains(err.Error(), suspect) {
 		t.Errorf("%v", err)
 	}
