@@ -3,8 +3,11 @@ package workspace
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"math"
 	"os"
+	"path"
 	"path/filepath"
 
 	"github.com/picoclaw/picoclaw/internal/paths"
@@ -220,4 +223,123 @@ func copyOldMetadata(to *changeTarget, out *os.File) error {
 		return &Error{Code: ReadOnly, Path: to.written}
 	}
 	return preserveMetadata(old, info, out)
+}
+
+// copyStopCheck returns an error if a copy must stop. A nil copyStopCheck never stops it.
+type copyStopCheck func() error
+
+func (s copyStopCheck) checkStop() error {
+	if s == nil {
+		return nil
+	}
+	return s()
+}
+
+// copyChunk is the number of bytes copied between two stop checks.
+const copyChunk = 64 << 20
+
+// copySparse copies a file's contents and preserves holes. It copies at most limit+1 bytes, so that the caller detects
+// a file over the limit.
+func (s copyStopCheck) copySparse(out, in *os.File, limit int64) (size int64, err error) {
+	most := int64(math.MaxInt64)
+	if limit > 0 {
+		most = limit + 1
+	}
+	info, err := in.Stat()
+	if err != nil {
+		return 0, err
+	}
+	if !hasHoles(info) || info.Size() >= most {
+		return s.copyChunks(out, in, most)
+	}
+	for at := int64(0); at < info.Size(); {
+		from, to, err := nextDataRegion(in, at, info.Size())
+		if err != nil {
+			return at, err
+		}
+		if from == to {
+			break // only a hole remains
+		}
+		for _, f := range []*os.File{in, out} {
+			if _, err = f.Seek(from, io.SeekStart); err != nil {
+				return at, err
+			}
+		}
+		n, err := s.copyChunks(out, in, to-from)
+		if err != nil {
+			return from + n, err
+		}
+		if at = from + n; at < to {
+			return at, nil // the file was truncated
+		}
+	}
+	return info.Size(), out.Truncate(info.Size())
+}
+
+// copyChunks copies bytes from the current offsets, up to the limit most. It can stop before each chunk.
+func (s copyStopCheck) copyChunks(out, in *os.File, most int64) (all int64, err error) {
+	for all < most {
+		if err := s.checkStop(); err != nil {
+			return all, err
+		}
+		n, err := io.CopyN(out, in, min(copyChunk, most-all))
+		all += n
+		if errors.Is(err, io.EOF) {
+			return all, nil
+		}
+		if err != nil {
+			return all, err
+		}
+	}
+	return all, nil
+}
+
+// dirStack is the chain of open directories while a tree is created. Names arrive in depth-first order, slash-separated
+// and relative to the tree. Each entry is created in an open directory, so the depth is not limited by the path length.
+type dirStack struct {
+	dirs []*stackedDir // from the top to the current directory
+}
+
+// stackedDir is a directory whose entries are being created.
+type stackedDir struct {
+	name string // relative to the tree
+	in   *os.Root
+	base string
+	dir  *os.Root
+	meta FileMeta
+}
+
+// pushNewDir creates a directory, opens it and puts it on the stack.
+func (s *dirStack) pushNewDir(name string, in *os.Root, base string, meta FileMeta) error {
+	if err := in.Mkdir(base, newDirMode); err != nil {
+		return err
+	}
+	dir, err := in.OpenRoot(base)
+	if err != nil {
+		return err
+	}
+	s.dirs = append(s.dirs, &stackedDir{name, in, base, dir, meta})
+	return nil
+}
+
+// popDir sets the metadata of the innermost directory and closes it. The metadata comes last, because it may remove
+// write permission and new entries change the time.
+func (s *dirStack) popDir() error {
+	last := s.dirs[len(s.dirs)-1]
+	s.dirs = s.dirs[:len(s.dirs)-1]
+	return errors.Join(last.meta.ApplyTo(last.in, last.base), last.dir.Close())
+}
+
+// popToParent pops completed directories until the parent of a name is on top, and returns that parent.
+func (s *dirStack) popToParent(name string) (in *os.Root, base string, err error) {
+	dir := path.Dir(name)
+	for s.dirs[len(s.dirs)-1].name != dir {
+		if len(s.dirs) == 1 {
+			return nil, "", fmt.Errorf("%s is not in the directory that is being filled", name)
+		}
+		if err := s.popDir(); err != nil {
+			return nil, "", err
+		}
+	}
+	return s.dirs[len(s.dirs)-1].dir, path.Base(name), nil
 }
