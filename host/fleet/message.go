@@ -2,11 +2,16 @@ package fleet
 
 import (
 	"bytes"
+	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 
+	"github.com/picoclaw/picoclaw/host/fleet/storage"
+	"github.com/picoclaw/picoclaw/host/fleet/subject"
 	"github.com/picoclaw/picoclaw/host/session"
 )
 
@@ -157,4 +162,30 @@ func decode[T any](data []byte) (head *T, body []byte, err error) {
 		return nil, nil, fmt.Errorf("a message of the fleet's begins with a line of JSON: %w", err)
 	}
 	return head, body, nil
+}
+
+// The bounds of answers: a longer one than messageBytes goes through the object store, and one of more than mostLarge
+// is not taken from there.
+const (
+	messageBytes = 1 << 20
+	mostLarge    = 64 << 20
+)
+
+// fetch gets an answer from the object store. The digest has come from the worker itself.
+func (f *Fleet) fetch(ctx context.Context, object, digest string) ([]byte, error) {
+	var data []byte
+	in, err := storage.Open(ctx, f.js, subject.Results, object)
+	if err == nil {
+		data, err = io.ReadAll(io.LimitReader(in, mostLarge+1))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the answer: %w", err)
+	}
+	if len(data) > mostLarge {
+		return nil, fmt.Errorf("the answer is longer than %d bytes", mostLarge)
+	}
+	if fmt.Sprintf("%x", sha256.Sum256(data)) != digest {
+		return nil, errors.New("the answer in the object store is not the one that the worker put there")
+	}
+	return data, nil
 }

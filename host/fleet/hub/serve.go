@@ -3,12 +3,19 @@ package hub
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"os"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -17,7 +24,9 @@ import (
 
 	"github.com/picoclaw/picoclaw/host/fleet/identity"
 	"github.com/picoclaw/picoclaw/internal/atomicfile"
+	"github.com/picoclaw/picoclaw/internal/authority"
 	"github.com/picoclaw/picoclaw/internal/filelock"
+	"github.com/picoclaw/picoclaw/internal/lazyregexp"
 )
 
 const (
@@ -168,3 +177,130 @@ func (l *logs) Errorf(format string, v ...any) {
 func (l *logs) Fatalf(format string, v ...any) { l.Error(fmt.Sprintf(format, v...)) }
 func (l *logs) Debugf(format string, v ...any) { l.Debug(fmt.Sprintf(format, v...)) }
 func (l *logs) Tracef(format string, v ...any) { l.Trace(fmt.Sprintf(format, v...)) }
+
+// CheckListen checks an address to listen at, if any, and the names by which other machines reach it.
+func CheckListen(address string, names []string) error {
+	if address != "" {
+		if _, _, err := splitListen(address); err != nil {
+			return err
+		}
+	}
+	for _, name := range names {
+		if ip, err := netip.ParseAddr(name); err == nil && ip.Zone() == "" && !ip.IsUnspecified() || isHost(name) {
+			continue
+		}
+		return fmt.Errorf("other machines can't reach the hub by the name %q: want a host name or an IP address", name)
+	}
+	return nil
+}
+
+// splitListen splits an address to listen at. A port of 0 is any, a host that is empty all addresses of the machine.
+func splitListen(address string) (host string, port int, err error) {
+	host, text, err := net.SplitHostPort(address)
+	if err != nil {
+		return "", 0, fmt.Errorf("%q is not an address such as 0.0.0.0:4222", address)
+	}
+	if _, ipErr := netip.ParseAddr(host); ipErr != nil && host != "" && !isHost(host) {
+		return "", 0, fmt.Errorf("%q is not an address such as 0.0.0.0:4222: %q is no host", address, host)
+	}
+	number, err := strconv.ParseUint(text, 10, 16)
+	if err != nil {
+		return "", 0, fmt.Errorf("%q is not an address such as 0.0.0.0:4222: %q is no port from 0 to 65535", address, text)
+	}
+	return host, int(number), nil
+}
+
+var (
+	label  = lazyregexp.New(`^[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?$`)
+	digits = lazyregexp.New(`^[0-9]+$`)
+)
+
+// isHost reports whether a machine may be called so.
+func isHost(name string) bool {
+	labels := strings.Split(name, ".")
+	for _, l := range labels {
+		if !label().MatchString(l) {
+			return false
+		}
+	}
+	return len(name) <= 253 && !digits().MatchString(labels[len(labels)-1]) // or it is taken for an IP address
+}
+
+// tryListen tries whether the hub can listen at an address: the server that does takes long to say that it can't.
+func tryListen(address string) error {
+	l, err := net.Listen("tcp", address)
+	if err == nil {
+		return l.Close()
+	}
+	hint := ""
+	if errors.Is(err, syscall.EADDRINUSE) {
+		hint = "; is another server there?"
+	}
+	if why, ok := errors.AsType[*net.OpError](err); ok {
+		err = why.Err // the address is said already
+	}
+	return fmt.Errorf("the hub can't serve at %s: %w%s", address, err, hint)
+}
+
+// How long certificates hold. That of a server is made anew while it serves, the authority's is not.
+const (
+	authorityHolds = 20 * 365 * 24 * time.Hour
+	serverHolds    = 90 * 24 * time.Hour
+	renewBefore    = 30 * 24 * time.Hour
+)
+
+// authority reads the certificate authority.
+func (h *Hub) authority() (*authority.CertificateAuthority, error) {
+	data, err := os.ReadFile(h.path("authority.pem"))
+	if err != nil {
+		return nil, h.damaged(err)
+	}
+	first, rest := pem.Decode(data)
+	second, _ := pem.Decode(rest)
+	if first == nil || second == nil {
+		return nil, h.damaged(fmt.Errorf("%s: it has no certificate and key", h.path("authority.pem")))
+	}
+	a := &authority.CertificateAuthority{}
+	if a.Certificate, err = x509.ParseCertificate(first.Bytes); err == nil {
+		a.Key, err = x509.ParseECPrivateKey(second.Bytes)
+	}
+	if err != nil {
+		return nil, h.damaged(fmt.Errorf("%s: %w", h.path("authority.pem"), err))
+	}
+	return a, nil
+}
+
+func newAuthority() ([]byte, error) {
+	a, err := authority.NewAuthority("picoclaw hub", authorityHolds)
+	if err != nil {
+		return nil, err
+	}
+	secret, err := x509.MarshalECPrivateKey(a.Key)
+	if err != nil {
+		return nil, err
+	}
+	return append(a.CertificatePEM(), pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: secret})...), nil
+}
+
+// serving is the TLS of a hub that goes by some names and addresses.
+func serving(a *authority.CertificateAuthority, names []string) *tls.Config {
+	var mu sync.Mutex
+	var current *tls.Certificate
+	return &tls.Config{
+		MinVersion: tls.VersionTLS13,
+		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			if current == nil || time.Until(current.Leaf.NotAfter) < renewBefore {
+				key, err := authority.NewKey()
+				if err != nil {
+					return nil, err
+				}
+				if current, err = a.IssueCertificate(key, "picoclaw hub", serverHolds, names...); err != nil {
+					return nil, err
+				}
+			}
+			return current, nil
+		},
+	}
+}

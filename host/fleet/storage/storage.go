@@ -6,8 +6,13 @@ package storage
 
 import (
 	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -77,6 +82,119 @@ func Drop(ctx context.Context, conn *nats.Conn, worker string) error {
 	}
 	if err := js.DeleteObjectStore(ctx, subject.In(worker)); !errors.Is(err, jetstream.ErrBucketNotFound) {
 		return err
+	}
+	return nil
+}
+
+// Objects are read and written here as NATS's own clients do, but one piece after the other: those have four thousand
+// pieces on their way, give all of them five seconds together, and read with a consumer, which JetStream would send
+// anywhere.
+const (
+	piece     = 512 << 10
+	pieceTime = 30 * time.Second
+)
+
+// Put puts an object of an agent's into a bucket, which it need not be able to read.
+func Put(ctx context.Context, js jetstream.JetStream, bucket, agent, name string, from io.Reader) error {
+	id := subject.Token(agent) + "." + rand.Text()
+	sum := sha256.New()
+	info := jetstream.ObjectInfo{ObjectMeta: jetstream.ObjectMeta{Name: name}, Bucket: bucket, NUID: id}
+	buffer := make([]byte, min(piece, js.Conn().MaxPayload()-4<<10))
+	for {
+		n, err := io.ReadFull(from, buffer)
+		if n > 0 {
+			sum.Write(buffer[:n])
+			m := &nats.Msg{Subject: "$O." + bucket + ".C." + id, Data: buffer[:n]}
+			if putErr := publish(ctx, js, m); putErr != nil {
+				return fmt.Errorf("put it into the fleet's bucket %s: %w", bucket, putErr)
+			}
+			info.Chunks, info.Size = info.Chunks+1, info.Size+uint64(n)
+		}
+		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+			break
+		}
+		if err != nil {
+			return err
+		}
+	}
+	info.Digest = "SHA-256=" + base64.URLEncoding.EncodeToString(sum.Sum(nil))
+	data, err := json.Marshal(info)
+	if err != nil {
+		return err
+	}
+	m := &nats.Msg{Subject: "$O." + bucket + ".M." + base64.URLEncoding.EncodeToString([]byte(name)), Data: data,
+		Header: nats.Header{jetstream.MsgRollup: {jetstream.MsgRollupSubject}}}
+	if err := publish(ctx, js, m); err != nil {
+		return fmt.Errorf("put it into the fleet's bucket %s: %w", bucket, err)
+	}
+	return nil
+}
+
+func publish(ctx context.Context, js jetstream.JetStream, m *nats.Msg) error {
+	ctx, cancel := context.WithTimeout(ctx, pieceTime)
+	defer cancel()
+	_, err := js.PublishMsg(ctx, m, jetstream.WithRetryAttempts(0))
+	return err
+}
+
+// Object is an object that is read. Who has written it is not known: what it is has to be told by its writer, and
+// compared.
+type Object struct {
+	ctx    context.Context
+	stream jetstream.Stream
+	pieces string // their subject
+	left   uint32
+	next   uint64
+	rest   []byte
+}
+
+// Open opens an object. What is read ends with ctx.
+func Open(ctx context.Context, js jetstream.JetStream, bucket, name string) (*Object, error) {
+	stream, err := js.Stream(ctx, "OBJ_"+bucket)
+	if err != nil {
+		return nil, fmt.Errorf("open the fleet's bucket %s: %w", bucket, err)
+	}
+	m, err := stream.GetLastMsgForSubject(ctx, "$O."+bucket+".M."+base64.URLEncoding.EncodeToString([]byte(name)))
+	var info jetstream.ObjectInfo
+	if err == nil {
+		err = json.Unmarshal(m.Data, &info)
+	}
+	if err == nil && info.Deleted {
+		err = jetstream.ErrObjectNotFound
+	}
+	if err != nil {
+		return nil, fmt.Errorf("get it from the fleet's bucket %s: %w", bucket, err)
+	}
+	return &Object{ctx: ctx, stream: stream, pieces: "$O." + bucket + ".C." + info.NUID, left: info.Chunks, next: 1}, nil
+}
+
+// Read reads on.
+func (o *Object) Read(p []byte) (int, error) {
+	for len(o.rest) == 0 {
+		if o.left == 0 {
+			return 0, io.EOF
+		}
+		ctx, cancel := context.WithTimeout(o.ctx, pieceTime)
+		m, err := o.stream.GetMsg(ctx, o.next, jetstream.WithGetMsgSubject(o.pieces))
+		cancel()
+		if err != nil {
+			return 0, fmt.Errorf("get it from the fleet's bucket: %w", err)
+		}
+		o.rest, o.next, o.left = m.Data, m.Sequence+1, o.left-1
+	}
+	n := copy(p, o.rest)
+	o.rest = o.rest[n:]
+	return n, nil
+}
+
+// Clean removes what has come into a bucket for an agent, and was not taken.
+func Clean(ctx context.Context, js jetstream.JetStream, bucket, agent string) error {
+	stream, err := js.Stream(ctx, "OBJ_"+bucket)
+	if err == nil {
+		err = stream.Purge(ctx, jetstream.WithPurgeSubject("$O."+bucket+".C."+subject.Token(agent)+".>"))
+	}
+	if err != nil {
+		return fmt.Errorf("clean the fleet's bucket %s: %w", bucket, err)
 	}
 	return nil
 }
