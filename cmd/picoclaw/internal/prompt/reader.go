@@ -12,6 +12,9 @@ import (
 	"strings"
 
 	"golang.org/x/term"
+
+	"github.com/picoclaw/picoclaw/host/redact"
+	"github.com/picoclaw/picoclaw/internal/atomicfile"
 )
 
 // Completions are the completions of a line's last word.
@@ -177,3 +180,124 @@ func (k *ctrlCTranslator) Read(p []byte) (int, error) {
 	k.waiting = k.waiting[n:]
 	return n, nil
 }
+
+// SplitLine splits a line into words at white space, with the quotes and backslashes of a shell but no other shell
+// syntax. A word that begins with { extends to the end of the line, because it is JSON.
+func SplitLine(line string) ([]string, error) {
+	s := wordSplitter{}
+	s.splitLine(line)
+	if s.quote != 0 || s.escaped {
+		return nil, errors.New("the line has an unclosed quote or a final backslash")
+	}
+	if s.begun {
+		s.words = append(s.words, s.word.String())
+	}
+	return s.words, nil
+}
+
+// SplitIncompleteLine splits a line into its words and an incomplete last word. ok is false if that word has quotes.
+func SplitIncompleteLine(line string) (before []string, last string, ok bool) {
+	s := wordSplitter{}
+	s.splitLine(line)
+	return s.words, s.word.String(), !s.quoted
+}
+
+type wordSplitter struct {
+	words   []string
+	word    strings.Builder
+	begun   bool // there is a word, although it may be empty
+	quote   rune // that is open
+	escaped bool
+	quoted  bool // the word has quotes or backslashes in it
+	raw     bool // the rest is one word, as it stands
+}
+
+func (s *wordSplitter) splitLine(line string) {
+	for _, r := range line {
+		switch {
+		case s.raw:
+			s.word.WriteRune(r)
+		case s.escaped:
+			if s.quote == '"' && !strings.ContainsRune(`"\$`+"`", r) {
+				s.word.WriteRune('\\')
+			}
+			s.word.WriteRune(r)
+			s.escaped = false
+		case r == '\\' && s.quote != '\'':
+			s.escaped, s.begun, s.quoted = true, true, true
+		case s.quote != 0:
+			if r == s.quote {
+				s.quote = 0
+			} else {
+				s.word.WriteRune(r)
+			}
+		case r == '"' || r == '\'':
+			s.quote, s.begun, s.quoted = r, true, true
+		case r == ' ' || r == '\t' || r == '\r' || r == '\n':
+			s.endWord()
+		default:
+			s.raw = r == '{' && !s.begun && len(s.words) > 0
+			s.begun = true
+			s.word.WriteRune(r)
+		}
+	}
+}
+
+func (s *wordSplitter) endWord() {
+	if s.begun {
+		s.words = append(s.words, s.word.String())
+	}
+	s.word.Reset()
+	s.begun, s.quoted = false, false
+}
+
+// maxHistoryLines is the number of lines that remain when the history is shortened.
+const maxHistoryLines = 1000
+
+// lineHistory holds earlier lines and stores them in a private file. Errors of the file are ignored.
+type lineHistory struct {
+	path  string
+	lines []string // the oldest first
+	pause bool     // an answer is read now, which is not stored
+}
+
+// readAndTrimHistory reads the history file, and shortens it if it is too long.
+func readAndTrimHistory(path string) *lineHistory {
+	h := &lineHistory{path: path}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return h
+	}
+	for line := range strings.Lines(string(text)) {
+		if line = strings.TrimSpace(line); line != "" {
+			h.lines = append(h.lines, line)
+		}
+	}
+	if len(h.lines) > 2*maxHistoryLines {
+		h.lines = h.lines[len(h.lines)-maxHistoryLines:]
+		_ = atomicfile.WriteFile(h.path, []byte(strings.Join(h.lines, "\n")+"\n"), 0o600)
+	}
+	return h
+}
+
+// Add appends a line. It skips repeated lines, lines that begin with a space, and lines that seem to contain a secret.
+func (h *lineHistory) Add(line string) {
+	kept := strings.TrimSpace(line)
+	if h.pause || kept == "" || strings.HasPrefix(line, " ") || redact.RedactText(line) != line || h.Len() > 0 &&
+		h.At(0) == kept {
+		return
+	}
+	h.lines = append(h.lines, kept)
+	f, err := os.OpenFile(h.path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return
+	}
+	_, _ = f.WriteString(kept + "\n")
+	_ = f.Close()
+}
+
+// Len returns how many lines there are.
+func (h *lineHistory) Len() int { return len(h.lines) }
+
+// At returns the line at an index; the latest has index 0.
+func (h *lineHistory) At(i int) string { return h.lines[len(h.lines)-1-i] }
