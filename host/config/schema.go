@@ -1,9 +1,14 @@
 package config
 
 import (
+	_ "embed"
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/picoclaw/picoclaw/internal/suggest"
 )
 
 // KeyType is the type of a key's value.
@@ -174,4 +179,143 @@ func FilesystemModuleActions() []string {
 		}
 	}
 	return nil
+}
+
+//go:embed keys.json
+var keysJSON []byte
+
+// keyTable returns the table of all keys, without the second rows of [KnownKeys].
+var keyTable = sync.OnceValue(func() []KeySpec {
+	var all struct {
+		Keys       []KeySpec `json:"keys"`
+		EventHooks []KeySpec `json:"event_hooks"` // for each event, which replaces "<event>"
+		HookGrants []KeySpec `json:"hook_grants"` // for each kind of hook, which replaces "<hook>"
+	}
+	if err := json.Unmarshal(keysJSON, &all, json.RejectUnknownMembers(true)); err != nil {
+		panic(err) // a test reads them
+	}
+	rows := append(all.Keys, expandKeys(all.HookGrants, "<hook>", "hooks.processes.<id>")...)
+	for _, event := range HookEventNames() {
+		rows = append(rows, expandKeys(all.EventHooks, "<event>", event)...)
+		rows = append(rows, expandKeys(all.HookGrants, "<hook>", "hooks."+event+"[].hooks[]")...)
+	}
+	for i := range rows {
+		rows[i].Default = typedDefault(rows[i])
+	}
+	return rows
+})
+
+// expandKeys returns the rows with a placeholder replaced.
+func expandKeys(rows []KeySpec, placeholder, value string) (out []KeySpec) {
+	for _, row := range rows {
+		row.Name = strings.ReplaceAll(row.Name, placeholder, value)
+		row.Doc = strings.ReplaceAll(row.Doc, placeholder, value)
+		out = append(out, row)
+	}
+	return out
+}
+
+// typedDefault returns a default that was read from JSON with the Go type of its key.
+func typedDefault(row KeySpec) any {
+	switch value := row.Default.(type) {
+	case float64:
+		if row.Type == IntType {
+			return int64(value)
+		}
+	case []any:
+		if row.Type == RulesType {
+			return []map[string]any{}
+		}
+		texts := make([]string, len(value))
+		for i, text := range value {
+			texts[i] = text.(string)
+		}
+		return texts
+	}
+	return row.Default
+}
+
+// HookEventNames returns the names of the hook events, which are Claude Code's.
+func HookEventNames() []string {
+	return []string{"PreToolUse", "PostToolUse", "UserPromptSubmit", "SessionStart", "SessionEnd", "SubagentStop", "Stop",
+		"Notification"}
+}
+
+// bundledPluginGrants returns the grants of the bundled plugins as defaults, which operators see and can revoke.
+func bundledPluginGrants() map[string]any {
+	grants := func(workspace string, exec, network, state, takeback bool) map[string]any {
+		return map[string]any{"grants": map[string]any{"workspace": workspace, "exec": exec, "network": network,
+			"state": state, "takeback": takeback}}
+	}
+	grep := grants("ro", true, false, false, false)                           // runs ripgrep
+	grep["grants"].(map[string]any)["env"] = []any{"HOME", "XDG_CONFIG_HOME"} // finds git's global ignore file
+	return map[string]any{
+		"filesystem": grants("rw", false, false, true, true), // stores file versions the agent has read
+		"grep":       grep,
+		"shell":      grants("rw", true, true, false, true),
+	}
+}
+
+// nearestKey returns the known key that is most similar to an unknown key. The object that contains the unknown key has
+// the name parent in the table, and path as written. The result takes list indexes and ids from path, as far as its
+// parents are the same.
+//
+// The similarity of the last part counts most, then the distance of the parents. near is false if hardly a letter
+// matches.
+func nearestKey(unknown, parent, path string) (key string, near bool) {
+	last := unknown[strings.LastIndex(unknown, ".")+1:]
+	above, written := splitKeyName(parent), splitKeyName(path)
+	best, bestScore := "", 0
+	var walk func(e *keyNode)
+	walk = func(e *keyNode) {
+		for _, child := range e.children {
+			walk(child)
+			if child.name[0] == '[' || child.name[0] == '<' {
+				continue
+			}
+			parts := splitKeyName(child.full)
+			shared := sharedPrefixLength(above, parts[:len(parts)-1])
+			apart := (len(above) - shared) + (len(parts) - 1 - shared)
+			mistyped := 1000 * suggest.EditDistance(last, child.name) / max(len(last), len(child.name))
+			if score := mistyped + 20*apart; best == "" || score < bestScore {
+				best, bestScore, near = joinKeyAsWritten(parts, written, shared), score, mistyped < 600
+			}
+		}
+	}
+	walk(keySchema().root)
+	return best, near
+}
+
+// unknownKeyHint returns the remedy for an unknown key in the object e at path.
+func unknownKeyHint(full, path string, e *keyNode) string {
+	key, near := nearestKey(full, e.full, path)
+	if near || path == "" {
+		return "the nearest known key is " + key
+	}
+	var names []string
+	for _, child := range e.children {
+		names = append(names, child.name)
+	}
+	return "the nearest known key is " + joinKeyName(path, suggest.Nearest(full[strings.LastIndex(full, ".")+1:], names)) +
+		", and " + path + " has " + strings.Join(names, ", ")
+}
+
+// joinKeyAsWritten joins the parts of a key, and replaces the first shared ones by the parts as written.
+func joinKeyAsWritten(parts, written []string, shared int) string {
+	full := ""
+	for i, part := range parts {
+		if i < shared {
+			part = written[i]
+		}
+		full = joinKeyName(full, part)
+	}
+	return full
+}
+
+func sharedPrefixLength(a, b []string) int {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	return n
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"time"
@@ -262,4 +263,132 @@ func (w *errorRewriter) Write(data []byte) (int, error) {
 		return 0, err
 	}
 	return len(data), nil
+}
+
+// minSessionIdle is the time without requests after which a session may be ended to make room for a new one.
+const minSessionIdle = time.Minute
+
+// sessionActivity is the use of an HTTP session by its client.
+type sessionActivity struct {
+	requests int       // in progress, including streams that the client listens to
+	last     time.Time // begin or end of the latest request
+}
+
+// addInFlightRequests adds n to a session's requests in progress. It ignores an empty id.
+func (h *sessionLimiter) addInFlightRequests(id string, n int) {
+	if id == "" {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.uses == nil || len(h.uses) > 2*h.maxSessions { // clients may send any id
+		h.pruneEndedSessions()
+	}
+	h.uses[id] = sessionActivity{h.uses[id].requests + n, time.Now()}
+}
+
+// pruneEndedSessions forgets sessions that have ended. The caller holds mu.
+func (h *sessionLimiter) pruneEndedSessions() {
+	all := h.uses
+	h.uses = make(map[string]sessionActivity)
+	for s := range h.server.Sessions() {
+		if use, ok := all[s.ID()]; ok {
+			h.uses[s.ID()] = use
+		}
+	}
+}
+
+// reserveSession reserves room for a session or subscription, and reports whether there is room. If there is none, it
+// ends the session that has been idle longest. The caller calls releaseReservation when the session exists or has
+// failed, or the subscription has ended.
+func (h *sessionLimiter) reserveSession() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.reserved+h.server.CountHTTPSessions() >= h.maxSessions && !h.endIdleSession() {
+		return false
+	}
+	h.reserved++
+	return true
+}
+
+// endIdleSession ends the session that has been idle longest, and reports whether there was one. The caller holds mu.
+func (h *sessionLimiter) endIdleSession() bool {
+	var idle *mcp.ServerSession
+	for s := range h.server.Sessions() {
+		use, ok := h.uses[s.ID()]
+		if ok && use.requests == 0 && time.Since(use.last) >= minSessionIdle &&
+			(idle == nil || use.last.Before(h.uses[idle.ID()].last)) {
+			idle = s
+		}
+	}
+	if idle == nil {
+		return false
+	}
+	h.server.clients.cancelSessionCalls(idle.ID()) // otherwise ending the session would wait for its calls
+	_ = idle.Close()                               // the connection may be closed already
+	return true
+}
+
+func (h *sessionLimiter) releaseReservation() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.reserved--
+}
+
+// Limits of the requests in progress of all clients together: their number, and the bytes of their messages, which
+// take several times as much memory. Small messages always pass, since other requests may depend on them.
+const (
+	maxRequests     = 1000
+	maxRequestBytes = 4 * maxMessage
+	smallMessage    = 64 << 10
+)
+
+var errOverloaded = errors.New("too many requests are in progress")
+
+// requestLimiter limits the number and the bytes of the requests in progress.
+type requestLimiter struct {
+	mu              sync.Mutex
+	requests, bytes int
+}
+
+// freeMemoryDelay is the time without calls after which the process returns free memory to the system.
+const freeMemoryDelay = 3 * time.Second
+
+// acquireSlot counts a request, or returns an error if there are too many. The caller calls releaseSlot at the end.
+func (l *requestLimiter) acquireSlot(bytes int) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.requests >= maxRequests || bytes > smallMessage && l.bytes+bytes > maxRequestBytes {
+		return fmt.Errorf("%w: %d requests of %d bytes; wait for their responses, then retry",
+			errOverloaded, l.requests, l.bytes)
+	}
+	l.requests++
+	l.bytes += bytes
+	return nil
+}
+
+// releaseSlot frees the slot of a request.
+func (l *requestLimiter) releaseSlot(bytes int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.requests--
+	l.bytes -= bytes
+}
+
+// limitCalls is the middleware that applies the limits to tool calls.
+func (l *requestLimiter) limitCalls(next mcp.MethodHandler) mcp.MethodHandler {
+	idle := time.AfterFunc(freeMemoryDelay, debug.FreeOSMemory)
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		call, ok := req.(*mcp.CallToolRequest)
+		if !ok {
+			return next(ctx, method, req)
+		}
+		size := len(call.Params.Arguments)
+		if err := l.acquireSlot(size); err != nil {
+			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: err.Error()}
+		}
+		defer l.releaseSlot(size)
+		defer idle.Reset(freeMemoryDelay)
+		return next(ctx, method, req)
+	}
 }
