@@ -3,10 +3,12 @@ package session
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/picoclaw/picoclaw/host/audit"
@@ -31,9 +33,10 @@ type call struct {
 	work    *stoppableWork // cancels ctx
 
 	runtime     *callDependencies // set by prepareHost
-	tool        *catalog.Tool     // set by findTool, with builtin and hooks
+	tool        *catalog.Tool     // set by findTool, with builtin
 	builtin     *BuiltinTool      // nil for a plugin's tool
-	hooks       *callHookRunner
+	hookID      string            // set by runBeforeHooks, with hookMessage for the caller
+	hookMessage string
 	arguments   *callArguments  // set by decodeArguments, and by applyBeforeHooks if a hook changes them
 	decision    guard.Decision  // set by decideByGuard and applyBeforeHooks
 	decidingCtx context.Context // trace of decideByGuard and applyBeforeHooks
@@ -94,7 +97,7 @@ func (c *call) runSteps() *Result {
 	if stopped := callStoppedError(c.ctx); stopped != nil && result.Err != nil {
 		result.Err = stopped
 	}
-	c.hooks.runAfter(c.ctx, c.arguments, result)
+	c.runAfterHooks(result)
 	return result
 }
 
@@ -139,7 +142,7 @@ func (c *call) findTool() *Result {
 	if e != nil {
 		return &Result{Err: e}
 	}
-	c.tool, c.builtin, c.hooks = tool, c.session.host.findBuiltinTool(tool), c.session.newCallHookRunner(tool)
+	c.tool, c.builtin = tool, c.session.host.findBuiltinTool(tool)
 	return nil
 }
 
@@ -172,7 +175,7 @@ func (c *call) applyBeforeHooks() *Result {
 	if c.decision.Verdict == guard.Deny {
 		return nil
 	}
-	v := c.hooks.runBefore(c.decidingCtx, c.arguments)
+	v := c.runBeforeHooks(c.decidingCtx)
 	switch {
 	case v.Deny != "":
 		c.setDecision(guard.Decision{Verdict: guard.Deny, Rule: v.Rule, Reason: v.Deny, Hint: v.Hint})
@@ -331,4 +334,57 @@ func (c *call) logEnd(result *Result) *Result {
 		}
 	}
 	return c.session.logCallEnd(*r, result, c.ran)
+}
+
+// Hooks run before and after calls. They can only restrict: a call that the policy refuses never reaches them.
+type Hooks interface {
+	// Before runs before a call that the policy allows or wants approved.
+	Before(ctx context.Context, s *Session, c HookedCall) HookVerdict
+	// After runs after a call. Its text is appended to the caller's result.
+	After(ctx context.Context, s *Session, c HookedCall, r *Result) string
+}
+
+// HookedCall describes a tool call to hooks.
+type HookedCall struct {
+	Tool string          // full name
+	Args json.RawMessage // as passed to the tool
+	ID   string          // unique per call
+}
+
+// HookVerdict is the merged decision of the hooks before a call. The zero value changes nothing.
+type HookVerdict struct {
+	Deny    string          // reason to refuse the call
+	Ask     string          // reason to ask for approval
+	Rule    string          // deciding hook, for example "hooks.PreToolUse[0]"
+	Hint    string          // how to avoid the refusal
+	Args    json.RawMessage // changed arguments, decided on again; nil for none
+	Message string          // shown to the caller with the result
+}
+
+func (c *call) newHookedCall() HookedCall {
+	return HookedCall{Tool: c.tool.FullName(), Args: c.arguments.Canonical, ID: c.hookID}
+}
+
+// runBeforeHooks runs the hooks before the call. Without hooks, it returns the zero verdict.
+func (c *call) runBeforeHooks(ctx context.Context) HookVerdict {
+	hooks := c.session.host.hooks
+	if hooks == nil {
+		return HookVerdict{}
+	}
+	c.hookID = "call_" + strings.ToLower(rand.Text()[:12])
+	v := hooks.Before(ctx, c.session, c.newHookedCall())
+	c.hookMessage = v.Message
+	return v
+}
+
+// runAfterHooks passes the call's result to the hooks and appends their messages to it.
+func (c *call) runAfterHooks(r *Result) {
+	hooks := c.session.host.hooks
+	if hooks == nil {
+		return
+	}
+	text := hooks.After(c.ctx, c.session, c.newHookedCall(), r)
+	if text = strings.TrimSpace(c.hookMessage + "\n" + text); text != "" {
+		r.addHostNote("[hook] " + text)
+	}
 }

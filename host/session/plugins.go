@@ -16,6 +16,7 @@ import (
 	"github.com/picoclaw/picoclaw/host/catalog"
 	"github.com/picoclaw/picoclaw/host/supervise"
 	"github.com/picoclaw/picoclaw/internal/suggest"
+	"github.com/picoclaw/picoclaw/sdk/guard"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
@@ -119,12 +120,9 @@ func (h *Host) stopRetiredInstances(c *catalog.Catalog) {
 			return false
 		}
 		// An agent's own instance ends when its last tool is disabled.
-		for _, t := range c.Tools() {
-			if t.Plugin.Digest == spec.Digest && c.FindToolDisableRule(t, spec.Policy.Agent) == nil {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(c.Tools(), func(t *catalog.Tool) bool {
+			return t.Plugin.Digest == spec.Digest && c.FindToolDisableRule(t, spec.Policy.Agent) == nil
+		})
 	})
 }
 
@@ -219,7 +217,7 @@ func (s *Session) PluginStatuses() []PluginStatus {
 // toolDisabledReason returns the rule that disables a tool for the agent, and the reason as a sentence.
 func (s *Session) toolDisabledReason(c *catalog.Catalog, t *catalog.Tool) (rule, reason string) {
 	d := s.policy.DecideTool(t.Plugin.Manifest.ID, t.Spec.Name, t.Spec.Sets)
-	if s.policy.AllowsTool(t.Plugin.Manifest.ID, t.Spec.Name, t.Spec.Sets) {
+	if d.Verdict == guard.Allow {
 		if off := c.FindToolDisableRule(t, s.policy.AgentID()); off != nil {
 			return "plugin disable", "the operator has switched off " + off.String()
 		}
