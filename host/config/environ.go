@@ -106,7 +106,7 @@ func findVariableKeyNode(name string) (*keyNode, string) {
 			after):
 			// The longest key after the id wins: _GRANTS_EXEC before _EXEC.
 			candidate := strings.ToLower(name[len(before) : len(name)-len(after)])
-			if isValidID(candidate) && (found == nil || len(candidate) < len(id)) {
+			if IsValidID(candidate) && (found == nil || len(candidate) < len(id)) {
 				found, id = row, candidate
 			}
 		}
@@ -155,7 +155,7 @@ func possiblePluginIDs(name, before string) []string {
 	var ids []string
 	parts := strings.Split(rest, "_")
 	for n := range max(1, len(parts)-1) {
-		if id := strings.Join(parts[:n+1], "_"); isValidID(strings.ToLower(id)) {
+		if id := strings.Join(parts[:n+1], "_"); IsValidID(strings.ToLower(id)) {
 			ids = append(ids, id)
 		}
 	}

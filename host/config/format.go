@@ -39,14 +39,12 @@ var (
 	sizePattern     = lazyregexp.New(`(?i)^(\d+) ?(?:([KMGT])i?)?B?$`)
 )
 
-// idSchema is the JSON Schema pattern for ids. isValidID does not use it, because compiling its counted repetition
+// idSchema is the JSON Schema pattern for ids. IsValidID does not use it, because compiling its counted repetition
 // would dominate the start-up time.
 const idSchema = `^[a-z0-9][a-z0-9_-]{0,63}$`
 
-// IsAgentID reports whether a text is a valid agent id.
-func IsAgentID(s string) bool { return isValidID(s) }
-
-func isValidID(s string) bool { return len(s) <= 64 && idPattern().MatchString(s) }
+// IsValidID reports whether a text is a valid id, such as an agent's.
+func IsValidID(s string) bool { return len(s) <= 64 && idPattern().MatchString(s) }
 
 // WorkspaceTemplate is the placeholder for the agent's workspace in a module's constraints.
 const WorkspaceTemplate = "{{workspace}}"
@@ -90,7 +88,7 @@ func (f StringFormat) normalizeString(s, userHome string) (string, error) {
 			return "", fmt.Errorf("%q is not a name or a glob", s)
 		}
 	case IDFormat:
-		if !isValidID(s) {
+		if !IsValidID(s) {
 			return "", fmt.Errorf("%q is not an id: small letters, digits, _ and -, a letter or digit first, at most 64", s)
 		}
 	case WorkspacePathFormat:

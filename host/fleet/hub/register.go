@@ -70,7 +70,7 @@ func checkName(what, name string) error {
 // checkAgents checks what becomes part of the subjects that a worker may use.
 func checkAgents(ids []string) error {
 	for i, id := range ids {
-		if !config.IsAgentID(id) {
+		if !config.IsValidID(id) {
 			return fmt.Errorf("%q is not an agent's id: small letters, digits, _ and -, a letter or digit first, at most 64", id)
 		}
 		if slices.Contains(ids[:i], id) {

@@ -72,7 +72,7 @@ func NewCmdMove(f *cli.Factory, runF func(*Options) error) *cobra.Command {
 }
 
 func (o *Options) moveAgent(ctx context.Context) error {
-	if !config.IsAgentID(o.agent) {
+	if !config.IsValidID(o.agent) {
 		return cli.FailedError(fmt.Errorf("there is no agent %q; `picoclaw fleet status` shows which there are", o.agent))
 	}
 	f, err := o.joinAsAdmin(ctx)

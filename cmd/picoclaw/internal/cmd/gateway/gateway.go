@@ -265,7 +265,7 @@ func (o *TokenOptions) printToken() error {
 			return cli.UsageErrorf("%w", unknown)
 		}
 		o.agent = resolved.ID
-	} else if !config.IsAgentID(o.agent) {
+	} else if !config.IsValidID(o.agent) {
 		return cli.UsageErrorf("%q is no agent's id", o.agent)
 	}
 	token, err := hosts.ReadOrCreateAgentToken(cfg.Home().Path, o.agent)
