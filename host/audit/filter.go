@@ -60,12 +60,10 @@ func (r Record) containsText(text string) bool {
 
 func matchesToolPattern(pattern, name string) bool {
 	short := name[strings.LastIndex(name, ".")+1:]
-	for _, candidate := range []string{name, short} {
-		if ok, err := path.Match(pattern, candidate); ok && err == nil {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{name, short}, func(candidate string) bool {
+		ok, err := path.Match(pattern, candidate)
+		return ok && err == nil
+	})
 }
 
 // DecisionNames returns the decisions that entries can have.

@@ -3,6 +3,7 @@ package console
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -57,11 +58,7 @@ func newAgentRow(a Agent, stopped killswitch.StopsByAgent) agentRow {
 
 func (c *Console) showAgent(v *authenticatedRequest) (any, error) {
 	one, err := c.findAgent(v.FormValue("id"))
-	if err != nil {
-		return nil, err
-	}
-	stopped := killswitch.ReadStops(c.options.Home)
-	return newAgentRow(one, stopped), nil
+	return newAgentRow(one, killswitch.ReadStops(c.options.Home)), err
 }
 
 // findAgent finds a configured agent.
@@ -126,17 +123,9 @@ func (c *Console) switchTool(v *authenticatedRequest) (string, error) {
 
 // hasPluginTool reports whether an agent's plugin has a tool or, for an empty tool, whether the agent has the plugin.
 func (a Agent) hasPluginTool(plugin, tool string) bool {
-	for _, p := range a.Plugins {
-		if p.ID != plugin {
-			continue
-		}
-		for _, t := range p.Tools {
-			if tool == "" || t.Name == tool {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(a.Plugins, func(p AgentPlugin) bool {
+		return p.ID == plugin && slices.ContainsFunc(p.Tools, func(t AgentTool) bool { return tool == "" || t.Name == tool })
+	})
 }
 
 // pluginsView is the data for the template of the plugins page. The page has no actions: a person must read a server's

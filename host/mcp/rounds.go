@@ -41,11 +41,6 @@ type questionRounds struct {
 	bytes int // of their arguments
 }
 
-// newQuestionRounds returns rounds whose request states are kept in memory.
-func newQuestionRounds() *questionRounds {
-	return &questionRounds{states: newMemoryRequestStates(), suspended: &suspendedCalls, calls: map[*suspendedCall]bool{}}
-}
-
 // suspendedCalls are the suspended calls of all servers in this process, by the ids of their states. After a
 // configuration reload, another server of the agent continues them.
 var suspendedCalls sync.Map

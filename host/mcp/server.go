@@ -73,9 +73,9 @@ func NewServer(s toolProvider, version, instructions string) *Server {
 		// Tool lists depend on the client's searches, so shared caches must not store them.
 		SetCacheable: func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) { c.CacheScope = "private" },
 	})
-	ts := &toolset{session: s, server: server, clients: all, rounds: newQuestionRounds(), listed: map[string]*offeredTool{},
+	ts := &toolset{session: s, server: server, clients: all, listed: map[string]*offeredTool{},
 		features: map[string]session.ResourceOrPrompt{}}
-	ts.rounds.tools = ts
+	ts.rounds = &questionRounds{states: newMemoryRequestStates(), tools: ts, suspended: &suspendedCalls, calls: map[*suspendedCall]bool{}}
 	ts.refreshTools()
 	arguments := new(largeArgumentStore)
 	server.AddReceivingMiddleware(arguments.restoreArguments, new(requestLimiter).limitCalls, negotiateVersion, ts.completeToolLists)
