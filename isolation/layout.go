@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -97,12 +98,7 @@ type userDirVariable struct {
 }
 
 func isUserEnvVar(name string) bool {
-	for _, v := range userEnvVars {
-		if sameEnvName(v.name, name) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(userEnvVars, func(v userDirVariable) bool { return sameEnvName(v.name, name) })
 }
 
 // makePrivateDir creates a directory that only this user can access. It keeps the mode of an existing directory, which
