@@ -201,12 +201,7 @@ func (a *ParsedArgs) addOption(opt ParsedOption) { a.Options = append(a.Options,
 
 // HasOption reports whether one of the options is present, also abbreviated.
 func (a ParsedArgs) HasOption(names ...string) bool {
-	for _, opt := range a.Options {
-		if slices.ContainsFunc(names, opt.HasName) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(a.Options, func(opt ParsedOption) bool { return slices.ContainsFunc(names, opt.HasName) })
 }
 
 // LastOptionValue returns the value of the last option with one of the names.

@@ -68,12 +68,9 @@ func hasEncodedCommand(c *RuleCommand) bool {
 // asksForHelp reports whether --help precedes the arguments of a started command.
 func asksForHelp(c *RuleCommand) bool {
 	operands := c.parsedOptions().Operands
-	for _, option := range c.parsedOptions().Options {
-		if option.Name == "--help" && (len(operands) <= c.verb || option.Arg < operands[c.verb]) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(c.parsedOptions().Options, func(option getopt.ParsedOption) bool {
+		return option.Name == "--help" && (len(operands) <= c.verb || option.Arg < operands[c.verb])
+	})
 }
 
 func hasHostPathOperand(c *RuleCommand) bool {
