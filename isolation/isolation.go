@@ -99,7 +99,7 @@ func checkHome(cfg Config) error {
 func (i *Starter) Enabled() bool { return i.cfg.Enabled }
 
 // ApplyChildFilterToSelf applies the system call filter of p's children to this process permanently. Children then inherit it,
-// which saves most of the start time of commands. InstallChildFilter does nothing if such children have no filter, or if
+// which saves most of the start time of commands. The function does nothing if such children have no filter, or if
 // bubblewrap installs it. Call it before the first Start.
 func (i *Starter) ApplyChildFilterToSelf(p Profile) error { return i.starter.applyFilterToSelf(p) }
 

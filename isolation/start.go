@@ -40,10 +40,10 @@ func (i *Starter) Start(cmd *exec.Cmd, p Profile) (*Process, error) {
 	return proc, nil
 }
 
-// trackRunning adds p to the processes that Close kills, and removes p when it ends.
 // BetweenChanges runs f while no change that [Profile.Notice] received is under way. Bound sockets are an exception.
 func (i *Starter) BetweenChanges(f func()) { i.starter.betweenChanges(f) }
 
+// trackRunning adds p to the processes that Close kills, and removes p when it ends.
 func (i *Starter) trackRunning(p *Process) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
