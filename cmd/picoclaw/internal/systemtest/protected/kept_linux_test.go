@@ -137,6 +137,41 @@ func onlyEntryPoints(all map[string]string) map[string]string {
 	return kept
 }
 
+// Undo does not delete files that a command moves out of a directory in which nobody can look.
+func TestUndoKeepsFilesMovedFromHiddenDirectory(t *testing.T) {
+	t.Parallel()
+	for _, isolated := range []bool{true, false} {
+		t.Run(fmt.Sprintf("isolated=%v", isolated), func(t *testing.T) {
+			t.Parallel()
+			a := clitest.NewAgent(t, isolated)
+			call := a.StartBatch()
+			const exchange = `python3 -c 'import ctypes; ctypes.CDLL(None).renameat2(-100, b"%s", -100, b"%s", 2)'`
+			for _, command := range []string{"mv hidden/file new", "mv hidden/file old", "mv hidden/dir new", "mv hidden/file new; mv new newer",
+				"mv hidden/dir new; echo 2 >> new/in", fmt.Sprintf(exchange, "hidden/file", "old"), fmt.Sprintf(exchange, "old", "hidden/file"),
+				"mkdir new; mv hidden/file new; echo 2 >> new/file"} {
+				a.RunBashDirectly("chmod -R u+rwx .; rm -rf ./*; mkdir -p hidden/dir; echo former > old; echo precious > hidden/file; echo precious > hidden/dir/in; chmod 300 hidden")
+				r := call(clitest.NewExecCall(command))
+				named := strings.Join(r.Structured.NotCovered, "\n")
+				if r = call(clitest.ToolCall{Tool: "undo", Args: map[string]any{}}); !r.OK && r.Error.Code != "conflict" && r.Error.Code != "not_found" {
+					t.Errorf("%s: %v", command, r.Error)
+				}
+				a.RunBashDirectly("chmod -R u+rwx .")
+				left, now := 0, a.SnapshotWorkspace()
+				for _, line := range now {
+					if strings.Contains(line, `"precious\n`) || strings.Contains(line, `"former\n`) {
+						left++
+					}
+				}
+				isRestored := strings.Contains(now["/hidden/file"]+now["/old"], "precious") && strings.Contains(now["/old"], "former") && now["/new"] == ""
+				if path := a.Workspace + "/"; left != 3 && !(left == 2 && command == "mv hidden/file old") ||
+					!isRestored && !strings.Contains(named, path+"new") && !strings.Contains(named, path+"old") {
+					t.Errorf("%s: %d of 3 files are left, and named are %q\n%v", command, left, named, now)
+				}
+			}
+		})
+	}
+}
+
 // Attributes that could not be read at the first change are read before a later one.
 func TestUndoRestoresAttributesOfUnreadableFile(t *testing.T) {
 	t.Parallel()
