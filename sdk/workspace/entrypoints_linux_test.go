@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -156,28 +157,39 @@ func TestMonitorJudgesSettledContent(t *testing.T) {
 	}
 }
 
+// If the kernel reports no changes, protected files are put back at the end. Otherwise their changes are the user's.
 func TestMonitorPutsFilesBack(t *testing.T) {
-	g := newGround(t, defaults)
-	g.all(".git/HEAD", ".git/objects/x")
-	config := filepath.Join(g.w, ".git/config")
-	const text = "[core]\n\tbare = false\n"
-	g.put(config, text)
-	monitor := g.NewChangeMonitor(EnforcerOptions{})
-	g.put(config, "[core]\n\tfsmonitor = evil\n") // by a race that nobody noticed
-	g.put(filepath.Join(g.w, ".envrc"), "evil")
-	g.deep(".git/hooks/post-commit")
-	g.deep(".github/workflows/ci.yml")
-	ended := monitor.FinishMonitor()
-	if got := g.contents(config); got != text {
-		t.Errorf("config is %q", got)
-	}
-	if _, err := os.Lstat(filepath.Join(g.w, ".envrc")); err == nil || len(ended.Aside) != 3 || len(ended.Found) != 1 {
-		t.Errorf(".envrc is there: %+v", ended)
-	}
-	monitor = g.NewChangeMonitor(EnforcerOptions{Background: true})
-	g.put(config, "[alias]\n\tx = !y\n") // by the user
-	if ended := monitor.FinishMonitor(); len(ended.Found) != 1 || !strings.Contains(g.contents(config), "alias") {
-		t.Errorf("a background command's end took the user's change back: %+v", ended)
+	const text, edited = "[core]\n\tbare = false\n", "[core]\n\tfsmonitor = evil\n"
+	for name, c := range map[string]struct {
+		options EnforcerOptions
+		blind   bool
+		found   int
+		aside   int
+		config  string
+	}{
+		"blind":            {EnforcerOptions{}, true, 1, 3, text},
+		"blind_background": {EnforcerOptions{Background: true}, true, 4, 0, edited},
+		"seeing":           {EnforcerOptions{}, false, 4, 0, edited},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := newGround(t, defaults)
+			g.all(".git/HEAD", ".git/objects/x")
+			config := filepath.Join(g.w, ".git/config")
+			g.put(config, text)
+			monitor := g.NewChangeMonitor(c.options)
+			if c.blind {
+				_ = monitor.BeforeChange(mutation.FileMutation{Err: errors.New("this machine does not tell of changes")})
+			}
+			g.put(config, edited)
+			g.put(filepath.Join(g.w, ".envrc"), "evil")
+			g.deep(".git/hooks/post-commit")
+			g.deep(".github/workflows/ci.yml")
+			ended := monitor.FinishMonitor()
+			_, err := os.Lstat(filepath.Join(g.w, ".envrc"))
+			if got := g.contents(config); got != c.config || (err == nil) != (c.aside == 0) || len(ended.Aside) != c.aside || len(ended.Found) != c.found {
+				t.Errorf("config is %q, .envrc %v: %+v", got, err, ended)
+			}
+		})
 	}
 }
 

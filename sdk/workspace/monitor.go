@@ -23,8 +23,7 @@ type EnforcerOptions struct {
 	Approved bool
 	// Paths limit the approval to these paths, if there are any.
 	Paths []string
-	// Background says that the user may work in the workspace meanwhile. Undetected changes are then reported but not
-	// undone.
+	// Background says that the user works in the workspace meanwhile. Undetected changes are then only reported.
 	Background bool
 	// TempPrefix, if not empty, begins the names of the caller's own temporary files.
 	TempPrefix string
@@ -35,8 +34,8 @@ type EnforcerOptions struct {
 // ProtectionEnforcer refuses changes of protected paths by a command. Pass each change to [ProtectionEnforcer.BeforeChange]
 // before it happens. It is safe for concurrent use.
 //
-// [ProtectionEnforcer.FinishMonitor] rechecks the files that git acts on, since a command may write to them through open
-// files, and other programs may change them.
+// [ProtectionEnforcer.FinishMonitor] rechecks the files that git acts on, since a command may write to files that it
+// created as long as they are open.
 type ProtectionEnforcer struct {
 	files   *Workspace
 	options EnforcerOptions
@@ -50,6 +49,7 @@ type ProtectionEnforcer struct {
 	moved      []string // moved directories and new repositories, to be rechecked
 	initialTop map[string]os.FileInfo
 	revert     []func() // forget what was noted about the last change
+	blind      bool     // the kernel reports no changes, so any change may be the command's
 	result     ProtectedChanges
 }
 
@@ -145,7 +145,7 @@ func (c *ProtectionEnforcer) BeforeChange(m mutation.FileMutation) error {
 		c.forgetLastChange()
 		return c.passOn(m)
 	}
-	c.thread, c.revert = m.Thread, nil
+	c.thread, c.revert, c.blind = m.Thread, nil, c.blind || m.Kind == mutation.Unseen && m.Thread == 0
 	if m.Kind == mutation.Link && paths.Within(c.files.policy.Workspace, m.Path) && !paths.Within(c.files.policy.Workspace, m.To) {
 		return syscall.EXDEV // changes by a name outside would not be checked; in a sandbox the kernel refuses it too
 	}

@@ -14,8 +14,9 @@ import (
 	"github.com/picoclaw/picoclaw/internal/protect"
 )
 
-// FinishMonitor rechecks protected files after the command, and returns the result. It restores files with harmful
-// content and quarantines new files.
+// FinishMonitor rechecks protected files after the command, and returns the result. It restores files that the command
+// gave harmful content, and reports changes by others. If the kernel reported no changes, it restores all files with
+// harmful content and quarantines new files.
 func (c *ProtectionEnforcer) FinishMonitor() ProtectedChanges {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -30,7 +31,7 @@ func (c *ProtectionEnforcer) FinishMonitor() ProtectedChanges {
 		hit, ok := c.files.inside.MatchWithType(path, info.Mode())
 		switch {
 		case !ok, c.permitsChange(hit, path):
-		case before == nil && !hit.Ask:
+		case before == nil && !hit.Ask && c.blind:
 			c.quarantine(path)
 		case before == nil, !os.SameFile(before, info), !before.ModTime().Equal(info.ModTime()), before.Size() != info.Size():
 			c.result.Found = append(c.result.Found, c.files.inside.RelativeName(path))
@@ -100,7 +101,7 @@ func (c *ProtectionEnforcer) restoreFileIfHarmful(path string, f *riskCheckedFil
 	switch {
 	case err == nil && c.findChangedRisk(f, path, now) == "":
 		return
-	case c.options.Background && !f.created:
+	case !f.created && (c.options.Background || !c.blind):
 		c.result.Found = append(c.result.Found, name)
 		return
 	}
