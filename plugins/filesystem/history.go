@@ -24,6 +24,7 @@ type historyInput struct {
 type historyOutput struct {
 	Operations []historyEntry `json:"operations"`
 	More       bool           `json:"more,omitempty" jsonschema:"Older operations exist"`
+	Pruned     bool           `json:"pruned,omitempty" jsonschema:"Older operations were deleted because of the limits in tools.undo"`
 
 	elsewhere int // operations of other workspaces
 }
@@ -50,7 +51,7 @@ func (o historyOutput) Text() string {
 		return ""
 	}
 	if len(o.Operations) == 0 {
-		return "there are no changes to undo" + describeElsewhere(o.elsewhere)
+		return strings.TrimSuffix("there are no changes to undo"+describeElsewhere(o.elsewhere)+"\n"+o.describeOlder(), "\n")
 	}
 	var b strings.Builder
 	for _, op := range o.Operations {
@@ -70,10 +71,19 @@ func (o historyOutput) Text() string {
 		}
 		b.WriteByte('\n')
 	}
-	if o.More {
-		b.WriteString("[older changes exist; raise limit]\n")
-	}
+	b.WriteString(o.describeOlder())
 	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// describeOlder returns a line about older operations, or "".
+func (o historyOutput) describeOlder() string {
+	switch {
+	case o.More:
+		return "[older changes exist; raise limit]\n"
+	case o.Pruned:
+		return "[older changes were deleted: they exceeded tools.undo.max_size or tools.undo.max_age_days]\n"
+	}
+	return ""
 }
 
 func newHistoryTool(m *pluginState) sdk.Tool {
@@ -104,6 +114,7 @@ func newHistoryTool(m *pluginState) sdk.Tool {
 			if err != nil {
 				return historyOutput{}, err
 			}
+			out.Pruned = m.store.HasPruned()
 			return out, nil
 		},
 		sdk.Traits{

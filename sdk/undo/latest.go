@@ -86,6 +86,20 @@ func (s *Store) listLostIDs(ids []string) (lost []string, err error) {
 	return lost, nil
 }
 
+// HasPruned reports whether the store lately deleted operations to stay within its bounds.
+func (s *Store) HasPruned() bool {
+	ids, err := s.listIDs()
+	if err != nil {
+		return false
+	}
+	file, err := s.openLatestFile()
+	if err != nil {
+		return false
+	}
+	defer func() { _ = file.Close() }()
+	return slices.ContainsFunc(readLatestIDs(file), func(id string) bool { return len(ids) == 0 || id < ids[len(ids)-1] })
+}
+
 // readLatestIDs returns the valid ids in the file latest.
 func readLatestIDs(file *os.File) (ids []string) {
 	text := make([]byte, latestBytes)

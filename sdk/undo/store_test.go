@@ -164,6 +164,9 @@ func TestStoreStaysWithinBounds(t *testing.T) {
 				t.Fatal(err)
 			}
 			contents := make([]byte, each)
+			if s.HasPruned() {
+				t.Error("a new store has deleted operations")
+			}
 			for range min(600, 3*bound/each) {
 				change(t, s, files, "x", contents)
 				s.pruning.Wait()
@@ -180,6 +183,9 @@ func TestStoreStaysWithinBounds(t *testing.T) {
 			}
 			if _, err := os.Stat(old); err == nil {
 				t.Error("an old archive is still there")
+			}
+			if each > 100 && !s.HasPruned() {
+				t.Error("the store does not tell of deleted operations")
 			}
 			if ended := change(t, s, files, "large", make([]byte, bound/2)); ended.Missing == "" || ended.ID != "" {
 				t.Errorf("%+v", ended)

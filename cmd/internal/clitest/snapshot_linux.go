@@ -24,6 +24,9 @@ func (a *Agent) SnapshotWorkspace() map[string]string {
 		if errors.Is(err, fs.ErrPermission) && d != nil {
 			return fs.SkipDir // it was described already; what is in it is looked at once it is open again
 		}
+		if errors.Is(err, syscall.ENAMETOOLONG) {
+			return nil // undo names the directory above
+		}
 		if err != nil {
 			return err
 		}
@@ -32,6 +35,9 @@ func (a *Agent) SnapshotWorkspace() map[string]string {
 			return filepath.SkipDir
 		}
 		info, err := d.Info()
+		if errors.Is(err, syscall.ENAMETOOLONG) {
+			return nil
+		}
 		if err != nil {
 			return err
 		}
