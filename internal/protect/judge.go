@@ -197,8 +197,8 @@ func (r *Rules) mayBeRemote(url, git string) bool {
 	host, _, hasColon := strings.Cut(url, ":")
 	switch {
 	case isFile:
-	case hasScheme:
-		return !strings.ContainsAny(scheme, "/:")
+	case hasScheme: // for others git starts git-remote-SCHEME
+		return slices.Contains([]string{"http", "https", "ssh", "git", "git+ssh", "ssh+git", "ftp", "ftps"}, scheme)
 	case hasColon && host != "" && !strings.Contains(host, "/"):
 		return true // the form of scp
 	}

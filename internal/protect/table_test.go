@@ -217,6 +217,7 @@ func TestRemoteIsReadable(t *testing.T) {
 		"https://example.com/x": true, "ssh://git@example.com/x": true, "git@example.com:x/y": true, "../" + filepath.Base(dir) + "/bare": true,
 		"./bare": true, "bare": true, dir + "/bare": true, "file://" + dir + "/bare": true, readable: true,
 		"/root/private": false, "file:///root/private": false, "../other": false, "~/private": false, "a/b:c/../../../x": false,
+		"git://example.com/x": true, "codecommit://x": false, "persistent-https://example.com/x": false, "HTTPS://example.com/x": false,
 	} {
 		for _, key := range []string{"[remote \"o\"]\n\turl", "[remote \"o\"]\n\tpushurl", "[branch \"b\"]\n\tremote", "[remote]\n\tpushDefault"} {
 			if risky := r.FindRiskyLines(hit, config, []byte(key+" = "+url+"\n")); (len(risky) == 0) != want {

@@ -105,6 +105,12 @@ func (d *dirHandle) readXattrs(name string) (map[string][]byte, error) {
 	return all, nil
 }
 
+// hasFileCapabilities reports whether an executable file has capabilities, which only root can set.
+func hasFileCapabilities(f *os.File) bool {
+	_, err := unix.Fgetxattr(int(f.Fd()), "security.capability", nil)
+	return err == nil
+}
+
 // openChild opens the regular file or subdirectory at a name for reading.
 func (d *dirHandle) openChild(name string) (*os.File, error) {
 	return d.openFileAt(name, unix.O_RDONLY|unix.O_NONBLOCK, 0)

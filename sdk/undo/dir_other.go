@@ -74,6 +74,9 @@ func (d *dirHandle) makeFIFO(string) error { return errors.ErrUnsupported }
 // checkMutable never fails: this system does not tell.
 func (d *dirHandle) checkMutable(string) error { return nil }
 
+// hasFileCapabilities always returns false: this system does not tell.
+func hasFileCapabilities(*os.File) bool { return false }
+
 // isWriteOnlyDir always returns false: this system does not tell.
 func isWriteOnlyDir(string) bool { return false }
 

@@ -34,6 +34,9 @@ func (r *Recorder) keepContents(e *entryChange, o *fileObject) {
 		}
 	}
 	if err == nil {
+		if hasFileCapabilities(file) {
+			r.noteLostExample(r.entryPath(e), "the capabilities of files")
+		}
 		if left := r.remainingBytes(); o.Size > left {
 			err = fmt.Errorf("%s, more than one operation can save", formatSize(o.Size))
 		} else {

@@ -337,3 +337,20 @@ func TestFailedOpenLeavesTimesOfUser(t *testing.T) {
 		t.Errorf("%v %v, %v, modified %v", err, statErr, done.Conflicts, info.ModTime())
 	}
 }
+
+func TestUndoNamesLostCapabilities(t *testing.T) {
+	t.Parallel()
+	if os.Getuid() != 0 {
+		t.Skip("only root can set capabilities")
+	}
+	w := newWorld(t, 1)
+	path := filepath.Join(w.dir, "f")
+	must(t, write(path, 0, "f"))
+	must(t, unix.Setxattr(path, "security.capability", append([]byte{1, 0, 0, 2, 0, 0x20}, make([]byte, 14)...), 0))
+	w.recorder = w.store.NewRecorder(w.files, undo.RecordOptions{Tool: "exec", Summary: "test", Observe: true})
+	w.notice(1, mutation.Remove, path, "")
+	must(t, os.Remove(path))
+	if lost := strings.Join(w.recorder.End().Lost, "\n"); !strings.HasPrefix(lost, path) || !strings.Contains(lost, "capabilities") {
+		t.Errorf("lost: %q", lost)
+	}
+}
