@@ -41,7 +41,7 @@ func (a *Agent) SnapshotWorkspace() map[string]string {
 		if err != nil {
 			return err
 		}
-		line := fmt.Sprint(info.Mode(), " ")
+		line, sameFile := fmt.Sprint(info.Mode(), " "), ""
 		switch {
 		case info.Mode()&fs.ModeSymlink != 0:
 			to, err := os.Readlink(path)
@@ -61,13 +61,13 @@ func (a *Agent) SnapshotWorkspace() map[string]string {
 				if first[stat.Ino] == "" {
 					first[stat.Ino] = name
 				}
-				line += "same as " + first[stat.Ino]
+				sameFile = "same as " + first[stat.Ino] + " "
 			}
 		}
 		if info.Mode().IsRegular() || info.IsDir() {
 			line += describeXattrs(a.T, path)
 		}
-		all[name] = line + fmt.Sprint(info.ModTime().UnixNano())
+		all[name] = line + sameFile + fmt.Sprint(info.ModTime().UnixNano())
 		return nil
 	})
 	if err != nil {
