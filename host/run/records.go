@@ -37,6 +37,9 @@ func recordFilePath(home, id string) string { return filepath.Join(runsDir(home)
 // UndoStoreDir returns the directory of a run's undo store.
 func UndoStoreDir(home, id string) string { return filepath.Join(runsDir(home), id, "undo") }
 
+// gitStateDir returns the directory with a copy of the refs and settings of a shared git directory before a run.
+func gitStateDir(home, id string) string { return filepath.Join(runsDir(home), id, "git") }
+
 // HasBurst reports whether the run's undo history has an operation.
 func (r *RunRecord) HasBurst(home, id string) bool {
 	_, err := os.Lstat(filepath.Join(UndoStoreDir(home, r.ID), id+".tar"))

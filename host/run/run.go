@@ -14,6 +14,7 @@ import (
 
 	"github.com/picoclaw/picoclaw/host/session"
 	"github.com/picoclaw/picoclaw/internal/paths"
+	"github.com/picoclaw/picoclaw/internal/protect"
 	"github.com/picoclaw/picoclaw/isolation"
 	"github.com/picoclaw/picoclaw/sdk/undo"
 )
@@ -42,6 +43,8 @@ type RunPlan struct {
 	Hosts    []string
 	Secrets  []session.ProgramRunSecret
 	Env      map[string]string
+
+	SharedGit *protect.SharedGitDir // git directory outside the project; nil for none
 
 	id        string
 	variables presetVariables
@@ -72,6 +75,9 @@ func NewPlan(o Options) (*RunPlan, error) {
 	if p.Program, needs, p.Missing = findProgram(o.Program[0], o.Dir, o.UserHome); p.Missing != nil && preset.Name == "generic" {
 		return nil, p.Missing
 	}
+	if p.SharedGit, err = findSharedGitDir(policy.WorkspacePath(), o.UserHome, policy.HomePath()); err != nil {
+		return nil, err
+	}
 	tools, toolEnv, err := toolDirs(o.UserHome)
 	if err != nil {
 		return nil, err
@@ -87,11 +93,20 @@ func NewPlan(o Options) (*RunPlan, error) {
 	if p.Secrets, err = presetAPIKeys(o.Session, preset, policy.HomePath()); err != nil {
 		return nil, err
 	}
-	p.Env = programEnvironment(toolEnv, preset.Env, o.Env)
+	p.Env = programEnvironment(toolEnv, preset.Env, p.gitEnvironment(), o.Env)
 	for _, secret := range p.Secrets {
 		p.Env[secret.Name] = secret.Placeholder
 	}
 	return p, nil
+}
+
+// gitEnvironment turns off garbage collection of a shared git directory, where a run must not delete objects, besides
+// rerere, as for all commands.
+func (p *RunPlan) gitEnvironment() map[string]string {
+	if p.SharedGit == nil {
+		return nil
+	}
+	return map[string]string{"GIT_CONFIG_COUNT": "2", "GIT_CONFIG_KEY_1": "gc.auto", "GIT_CONFIG_VALUE_1": "0"}
 }
 
 // passedVariables are the person's environment variables that a program on the person's terminal needs.

@@ -33,6 +33,11 @@ func RunProgram(ctx context.Context, o Options, p *RunPlan) (*RunResult, error) 
 	if err := pruneRuns(policy.HomePath(), policy.UndoLimits().MaxAge); err != nil {
 		return nil, fmt.Errorf("forget old runs: %w", err)
 	}
+	if p.SharedGit != nil {
+		if err := copyGitState(p.SharedGit, gitStateDir(policy.HomePath(), p.id)); err != nil {
+			return nil, fmt.Errorf("copy the git directory's refs: %w", err)
+		}
+	}
 	o.Session.UseUndoStore(UndoStoreDir(policy.HomePath(), p.id))
 	a := &activeRun{options: o, plan: p}
 	result, err := a.runProgram(ctx)
@@ -78,7 +83,7 @@ func (a *activeRun) runProgram(ctx context.Context) (*RunResult, error) {
 	cmd.ExtraFiles = []*os.File{theirs}
 	program := slices.Concat([]string{a.plan.Program}, a.plan.Args)
 	a.running, err = a.options.Session.StartRun(ctx, session.ProgramRunSpec{
-		Name: "run", Supervisor: cmd, UserEnv: filepath.Base(a.plan.Home), Hosts: a.plan.Hosts, Secrets: a.plan.Secrets,
+		Name: "run", Supervisor: cmd, UserEnv: filepath.Base(a.plan.Home), SharedGit: a.plan.SharedGit, Hosts: a.plan.Hosts, Secrets: a.plan.Secrets,
 		ReadOnly: append(slices.Clone(a.plan.ReadOnly), a.options.Supervisor[0]),
 		Args:     map[string]any{"program": program, "dir": a.options.Dir, "run": a.plan.id},
 	})
@@ -90,7 +95,7 @@ func (a *activeRun) runProgram(ctx context.Context) (*RunResult, error) {
 	if a.tools, err = a.newClientToolGuard(); err != nil {
 		return nil, errors.Join(err, a.running.LogRunEnd("", err.Error()))
 	}
-	start := wire.StartMessage{Policy: a.running.Policy, Program: program, Env: a.plan.Env, Dir: a.options.Dir, Streams: a.leads,
+	start := wire.StartMessage{Policy: a.running.Policy, Program: program, Env: a.plan.Env, Dir: a.options.Dir, Streams: a.leads, SharedGit: a.plan.SharedGit,
 		Summary: "run: " + strings.Join(a.options.Program, " ")}
 	if a.terminal != nil {
 		start.Terminal = new(terminalSize(a.terminal))

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/picoclaw/picoclaw/host/egress"
+	"github.com/picoclaw/picoclaw/internal/protect"
 )
 
 // configuredProgramHosts returns the hosts in the settings of programs on this machine, such as npm's registries, as
@@ -180,7 +181,10 @@ func aptSourceURLs() ([]string, error) {
 
 // gitRemoteURLs returns the URLs of the workspace's remotes, after the rewrites in git's settings.
 func gitRemoteURLs(workspace string) ([]string, error) {
-	file := filepath.Join(workspace, ".git", "config")
+	file := filepath.Join(workspace, protect.GitDir, "config")
+	if shared, _ := protect.FindSharedGitDir(workspace); shared != nil {
+		file = filepath.Join(shared.Dir, "config")
+	}
 	out, err := runProgramInRootDir("git", "config", "--file", file, "--no-includes", "-z", "--get-regexp", `^remote\..*\.url$`)
 	if err != nil {
 		return nil, nil //nolint:nilerr // no repository, or no remotes

@@ -15,6 +15,7 @@ import (
 	"github.com/picoclaw/picoclaw/host/egress"
 	"github.com/picoclaw/picoclaw/host/policy"
 	"github.com/picoclaw/picoclaw/host/supervise"
+	"github.com/picoclaw/picoclaw/internal/protect"
 	"github.com/picoclaw/picoclaw/isolation"
 	"github.com/picoclaw/picoclaw/sdk/guard"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
@@ -32,6 +33,7 @@ type ProgramRunSpec struct {
 	ReadOnly   []string       // other existing paths the program can read
 	Hosts      []string       // allowed hosts in addition to the policy's, as in network.allow
 	Secrets    []ProgramRunSecret
+	SharedGit  *protect.SharedGitDir // git directory outside the workspace that the program may change; nil for none
 }
 
 // ProgramRunSecret is a secret that the proxy inserts for some hosts. The program sees only the placeholder.
@@ -154,6 +156,10 @@ func (s *Session) instanceSpecForRun(spec ProgramRunSpec) *supervise.InstanceSpe
 	settings := &out.Policy.Exec
 	s.configureCommandSandbox(settings, grants.Workspace, spec.UserEnv)
 	settings.ReadOnly = append(settings.ReadOnly, spec.ReadOnly...)
+	if git := spec.SharedGit; git != nil {
+		out.Profile.ReadWrite, settings.ReadWrite = append(out.Profile.ReadWrite, git.Dir), append(settings.ReadWrite, git.Dir)
+		out.Profile.Protect = func() ([]string, error) { return s.readOnlyProtectedPaths(git) }
+	}
 	settings.Limits = limits
 	settings.Env = hostEnvironment(s.policy.CommandEnvNames()...)
 	return out

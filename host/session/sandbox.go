@@ -249,22 +249,30 @@ func (s *Session) newProfile(name, workspace string, exec bool, userEnv string) 
 		UserEnvID: userEnv,
 	}
 	if exec {
-		profile.Protect = s.readOnlyProtectedPaths
+		profile.Protect = func() ([]string, error) { return s.readOnlyProtectedPaths(nil) }
 	}
 	return profile
 }
 
 // readOnlyProtectedPaths returns the protected paths to mount read-only. A mount can't have exceptions, so paths that a person
 // may approve are left out. Files that are protected because of their content are left out if the changes of commands
-// are checked.
-func (s *Session) readOnlyProtectedPaths() ([]string, error) {
+// are checked. git is the git directory outside the workspace, or nil.
+func (s *Session) readOnlyProtectedPaths(git *protect.SharedGitDir) (found []string, err error) {
 	p := s.policy.GuardPolicy()
-	rules, err := protect.CompileRules(p.Workspace, protect.PathLists{Deny: p.WorkspaceDeny, Ask: p.WorkspaceAsk}, nil)
-	if err != nil {
-		return nil, err
+	dirs := map[string]string{p.Workspace: filepath.Join(p.Workspace, protect.GitDir, "config")} // with git configuration
+	if git != nil {
+		dirs[git.Dir] = filepath.Join(git.Dir, "config")
+		found = git.FindReadOnlyPaths()
 	}
-	judged := p.Restrict && isolation.CanNoticeChanges() && protect.CanDetectWriters(filepath.Join(p.Workspace, protect.GitDir, "config"))
-	return rules.FindReadOnlyPaths(!judged), nil
+	for dir, config := range dirs {
+		rules, err := protect.CompileRules(dir, protect.PathLists{Deny: p.WorkspaceDeny, Ask: p.WorkspaceAsk}, nil)
+		if err != nil {
+			return nil, err
+		}
+		judged := p.Restrict && isolation.CanNoticeChanges() && protect.CanDetectWriters(config)
+		found = append(found, rules.FindReadOnlyPaths(!judged)...)
+	}
+	return found, nil
 }
 
 // kernelPaths returns the paths that the policy opens to a plugin. exec says that the plugin runs commands: then its

@@ -25,6 +25,8 @@ type EnforcerOptions struct {
 	Paths []string
 	// Background says that the user works in the workspace meanwhile. Undetected changes are then only reported.
 	Background bool
+	// SharedGit, if not nil, is the git directory outside the workspace that the command may change.
+	SharedGit *protect.SharedGitDir
 	// TempPrefix, if not empty, begins the names of the caller's own temporary files.
 	TempPrefix string
 	// Next, if not nil, receives each allowed change and each change by FinishMonitor.
@@ -91,6 +93,9 @@ func (w *Workspace) NewChangeMonitor(o EnforcerOptions) *ProtectionEnforcer {
 		judged: map[string]*riskCheckedFile{}}
 	c.initialTop = c.statTopProtectedFiles()
 	config := filepath.Join(w.policy.Workspace, protect.GitDir, "config")
+	if o.SharedGit != nil {
+		config = filepath.Join(o.SharedGit.Dir, "config")
+	}
 	if hit, ok := w.inside.Match(config); ok && hit.ContentRule != "" {
 		if _, err := os.Lstat(config); err == nil {
 			_, _ = c.rememberOriginalContent(hit, config, false)
@@ -201,6 +206,9 @@ func (c *ProtectionEnforcer) checkChange(m mutation.FileMutation) error {
 		if len(path) > maxInspected && paths.Within(c.files.policy.Workspace, path) {
 			return newChangeRefusal(path[:64]+"…", "the path is too long to be inspected")
 		}
+	}
+	if err := c.checkSharedGit(m); err != nil {
+		return err
 	}
 	switch m.Kind {
 	case mutation.Unseen:

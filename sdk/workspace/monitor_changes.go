@@ -7,9 +7,31 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/picoclaw/picoclaw/internal/mutation"
 	"github.com/picoclaw/picoclaw/internal/paths"
 	"github.com/picoclaw/picoclaw/internal/protect"
 )
+
+// checkSharedGit refuses changes of a git directory outside the workspace that commands in this work tree need not make.
+// Undo does not cover the directory.
+func (c *ProtectionEnforcer) checkSharedGit(m mutation.FileMutation) error {
+	git := c.options.SharedGit
+	if git == nil {
+		return nil
+	}
+	for _, path := range []string{m.Path, m.To} {
+		if git.BelongsToOthers(path) {
+			return newChangeRefusal(path, "it does not belong to this work tree")
+		}
+		_, exists := statFileType(path)
+		isHarmless := m.Kind == mutation.Make || m.Kind == mutation.Attribute || m.Kind == mutation.Link && path == m.To
+		isRemoved := path == m.Path && (m.Kind == mutation.Remove || m.Kind == mutation.Rename || m.Kind == mutation.Exchange)
+		if exists && (!isHarmless && git.HoldsHistory(path) || isRemoved && git.ListsAllRefs(path)) {
+			return newChangeRefusal(path, "the repository's history needs it, and undo does not cover it")
+		}
+	}
+	return nil
+}
 
 // checkWrite refuses to open a protected file for writing.
 func (c *ProtectionEnforcer) checkWrite(path string) error {

@@ -112,7 +112,7 @@ func (s *supervisor) watchChanges(iso *isolation.Starter, files *workspace.Works
 		out.NoHistory = "agents.defaults.restrict_to_workspace is off"
 		return func() {}, nil
 	}
-	options := workspace.EnforcerOptions{Background: true}
+	options := workspace.EnforcerOptions{Background: true, SharedGit: s.start.SharedGit}
 	if s.start.Policy.Undo.Dir != "" {
 		store, err := undo.Open(s.start.Policy.Undo)
 		if err != nil {

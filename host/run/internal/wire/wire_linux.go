@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/picoclaw/picoclaw/internal/protect"
 	"github.com/picoclaw/picoclaw/internal/pty"
 	"github.com/picoclaw/picoclaw/sdk/pluginpolicy"
 	"github.com/picoclaw/picoclaw/sdk/undo"
@@ -25,6 +26,8 @@ type StartMessage struct {
 	Env     map[string]string    `json:"env"`
 	Dir     string               `json:"dir"`     // absolute
 	Summary string               `json:"summary"` // for the undo history
+	// SharedGit is the git directory of the project if it is outside; else nil.
+	SharedGit *protect.SharedGitDir `json:"shared_git,omitempty"`
 
 	// Terminal is the size of the terminal to make; nil for none. Streams says which standard streams lead to it.
 	Terminal *pty.Size `json:"terminal,omitempty"`

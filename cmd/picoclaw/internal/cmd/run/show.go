@@ -26,6 +26,9 @@ func (o *Options) printPlan(s *session.Session, p *run.RunPlan) error {
 	}
 	say("agent", "%s", policy.AgentID())
 	say("changes", "%s, but for protected files (docs/protected.md)", policy.WorkspacePath())
+	if p.SharedGit != nil {
+		say("", "%s, but for other work trees' files; undo does not cover it", p.SharedGit.Dir)
+	}
 	say("home", "%s, separate for this project", p.Home)
 	say("reads", "the system's programs")
 	for _, path := range p.ReadOnly {

@@ -1,0 +1,110 @@
+package protect
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/picoclaw/picoclaw/internal/paths"
+	"github.com/picoclaw/picoclaw/internal/smallfile"
+)
+
+// SharedGitDir is the git directory of a linked work tree or a submodule. It is outside the work tree.
+type SharedGitDir struct {
+	WorkTree string `json:"work_tree"`
+	Dir      string `json:"dir"` // the repository's
+	Own      string `json:"own"` // the work tree's part of Dir; Dir for a submodule
+}
+
+// FindSharedGitDir returns the git directory that the .git file of a work tree names; nil if the work tree has no such
+// file, or if it names no git directory or one in the work tree. The git directory must name the work tree, so that a
+// project from elsewhere can't lead to another repository of the user.
+func FindSharedGitDir(top string) (*SharedGitDir, error) {
+	link := filepath.Join(top, GitDir)
+	if info, err := os.Lstat(link); err != nil || !info.Mode().IsRegular() {
+		return nil, nil //nolint:nilerr // there is no repository
+	}
+	text, _ := smallfile.Read(link, maxJudged)
+	to, ok := strings.CutPrefix(string(text), "gitdir:")
+	d := &SharedGitDir{WorkTree: top, Own: resolvePathInLine(top, to)}
+	if !ok || d.Own == "" || paths.Within(top, d.Own) || !isDir(d.Own) {
+		return nil, nil
+	}
+	isNamed := false
+	if text, err := smallfile.Read(filepath.Join(d.Own, "commondir"), maxJudged); err == nil {
+		d.Dir = resolvePathInLine(d.Own, string(text))
+		text, _ = smallfile.Read(filepath.Join(d.Own, "gitdir"), maxJudged)
+		isNamed = resolvePathInLine(d.Own, string(text)) == link && filepath.Dir(d.Own) == filepath.Join(d.Dir, "worktrees")
+	} else {
+		d.Dir = d.Own
+		text, _ = smallfile.Read(filepath.Join(d.Own, "config"), maxJudged)
+		m := workTreeLine().FindSubmatch(text)
+		isNamed = m != nil && resolvePathInLine(d.Own, string(m[1])) == top
+	}
+	if !isNamed || !isCompleteGitDir(newExistsFunc(d.Dir)) || paths.Within(d.Dir, top) {
+		return nil, fmt.Errorf("%s names the git directory %s, which does not name %s as its work tree; run `git worktree repair` in the main "+
+			"work tree, or move the git directory to %s", link, d.Own, top, link)
+	}
+	return d, nil
+}
+
+// BelongsToOthers reports whether a path in the git directory belongs to the main work tree or to another linked work
+// tree, such as HEAD and index, or to no work tree, such as hooks. Commands in this work tree need not change it.
+func (d *SharedGitDir) BelongsToOthers(path string) bool {
+	below, ok := paths.RelativeWithin(d.Dir, path)
+	if !ok || paths.Within(d.Own, path) {
+		return false
+	}
+	parts := strings.Split(strings.TrimSuffix(filepath.ToSlash(below), ".lock"), "/")
+	second := ""
+	if len(parts) > 1 {
+		second = parts[1]
+	}
+	switch parts[0] {
+	case "objects", "reftable", "lfs", "packed-refs", "packed-refs.new", "config", "shallow", "gc.pid", "gc.log":
+		return false
+	case "refs":
+		return slices.Contains([]string{"bisect", "worktree", "rewritten"}, second)
+	case "logs":
+		return second != "" && second != "refs"
+	case "info":
+		return second != "" && second != "exclude"
+	case "worktrees":
+		dir := filepath.Join(d.Dir, "worktrees", second)
+		text, _ := smallfile.Read(filepath.Join(dir, "gitdir"), maxJudged)
+		return second != "" && newExistsFunc(dir)("gitdir") && !paths.Within(d.WorkTree, resolvePathInLine(dir, string(text)))
+	}
+	return true
+}
+
+// HoldsHistory reports whether a path in the git directory is an object, a pack, or a directory of these, but no
+// temporary file.
+func (d *SharedGitDir) HoldsHistory(path string) bool {
+	below, ok := paths.RelativeWithin(filepath.Join(d.Dir, "objects"), path)
+	isTemporary := slices.ContainsFunc(strings.Split(below, string(filepath.Separator)), func(name string) bool {
+		return strings.HasPrefix(name, "tmp_") || strings.HasPrefix(name, "incoming-") || strings.HasPrefix(name, ".tmp-")
+	})
+	return ok && !isTemporary && !strings.HasPrefix(below, "info") && filepath.Base(path) != "maintenance.lock"
+}
+
+// ListsAllRefs reports whether a path is a file with the refs or the settings of all work trees, which git replaces and
+// never deletes.
+func (d *SharedGitDir) ListsAllRefs(path string) bool {
+	return path == filepath.Join(d.Dir, "packed-refs") || path == filepath.Join(d.Dir, "config")
+}
+
+// FindReadOnlyPaths returns existing paths that belong to others, for read-only mounts.
+func (d *SharedGitDir) FindReadOnlyPaths() (found []string) {
+	for _, dir := range []string{".", "refs", "logs", "info", "worktrees"} {
+		entries, _ := os.ReadDir(filepath.Join(d.Dir, dir)) // optional
+		for _, e := range entries {
+			if path := filepath.Join(d.Dir, dir, e.Name()); e.Type()&fs.ModeSymlink == 0 && d.BelongsToOthers(path) {
+				found = append(found, path)
+			}
+		}
+	}
+	return found
+}
