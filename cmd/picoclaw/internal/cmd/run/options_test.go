@@ -8,8 +8,8 @@ import (
 
 func TestNewCmdRun(t *testing.T) {
 	clitest.CheckParsedOptions(t, NewCmdRun,
-		clitest.OptionsCase[Options]{Line: "--project p --allow a --allow b --env A=1 --show --agent x -- claude -p --show",
-			Want: Options{agent: "x", project: "p", hosts: []string{"a", "b"}, env: []string{"A=1"}, show: true,
+		clitest.OptionsCase[Options]{Line: "--project p --worktree w --allow a --allow b --env A=1 --show --agent x -- claude -p --show",
+			Want: Options{agent: "x", project: "p", workTree: "w", hosts: []string{"a", "b"}, env: []string{"A=1"}, show: true,
 				program: []string{"claude", "-p", "--show"}}},
 		clitest.OptionsCase[Options]{Line: "make --always-make", Want: Options{program: []string{"make", "--always-make"}}},
 		clitest.OptionsCase[Options]{Line: "--show", Usage: "name the program to run"})

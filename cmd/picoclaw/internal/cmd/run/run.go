@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -20,6 +21,7 @@ import (
 type Options struct {
 	*cli.Factory
 	agent, project string
+	workTree       string // name; empty for none
 	hosts          []string
 	env            []string
 	show           bool
@@ -43,6 +45,7 @@ func NewCmdRun(f *cli.Factory, runF func(*Options) error) *cobra.Command {
 	flags := cmd.Flags()
 	flags.SetInterspersed(false) // what follows the program is its own
 	flags.StringVar(&o.project, "project", "", "the `directory` that the program may change")
+	flags.StringVar(&o.workTree, "worktree", "", "run in the git work tree with this `name`, beside the project; create it if missing")
 	flags.StringArrayVar(&o.hosts, "allow", nil, "a `host` that the program may reach, as in network.allow; may be repeated")
 	flags.StringArrayVar(&o.env, "env", nil, "a `NAME=VALUE` for the program's environment; may be repeated")
 	flags.BoolVar(&o.show, "show", false, "show the program's access; start nothing")
@@ -53,12 +56,18 @@ func NewCmdRun(f *cli.Factory, runF func(*Options) error) *cobra.Command {
 
 // runProgram runs the program in the sandbox and prints a summary.
 func (o *Options) runProgram(ctx context.Context) error {
+	if o.show && o.workTree != "" {
+		return cli.UsageErrorf("--show creates no work tree; use it in the directory of the work tree")
+	}
 	userHome, _ := os.UserHomeDir()
 	current, err := os.Getwd()
 	if err != nil {
 		return cli.FailedError(err)
 	}
 	project, dir, err := run.FindProjectDir(o.project, current)
+	if err == nil && o.workTree != "" {
+		project, dir, err = o.openWorkTree(project, dir)
+	}
 	if err != nil {
 		return cli.FailedError(err)
 	}
@@ -73,7 +82,7 @@ func (o *Options) runProgram(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	o.Workspace, o.Isolated = project, true
+	o.project, o.Workspace, o.Isolated = project, project, true
 	s, h, done, err := hosts.OpenSession(o.Factory, o.agent, session.Program)
 	if err != nil {
 		return err
@@ -106,6 +115,19 @@ func (o *Options) runProgram(ctx context.Context) error {
 		return nil
 	}
 	return &cli.ExitError{Code: result.Code, Err: cli.ErrReported}
+}
+
+// openWorkTree returns the work tree in which the program runs, and the directory in it that corresponds to dir.
+func (o *Options) openWorkTree(project, dir string) (string, string, error) {
+	tree, err := run.AddWorkTree(project, o.workTree)
+	if err != nil {
+		return "", "", err
+	}
+	inner := filepath.Join(tree, strings.TrimPrefix(dir, project))
+	if info, err := os.Stat(inner); err != nil || !info.IsDir() {
+		inner = tree
+	}
+	return run.FindProjectDir(tree, inner)
 }
 
 func parseEnvFlags(entries []string) (map[string]string, error) {
@@ -142,6 +164,9 @@ func (o *Options) printSummary(preset *run.ProgramPreset, r *run.RunResult, fail
 		say("the changes can't be undone: %s", r.Changes.Missing)
 	case c.Total() > 0:
 		say("%d files created, %d modified, %d moved, %d deleted; `picoclaw undo --run` restores them", c.Made, c.Changed, c.Moved, c.Deleted)
+	}
+	if o.workTree != "" {
+		say("the work tree %s has the changes; `git merge %s` merges its branch, `git worktree remove` deletes it", o.project, o.workTree)
 	}
 	for _, lost := range r.Changes.Lost {
 		say("not covered by undo: %s", lost)

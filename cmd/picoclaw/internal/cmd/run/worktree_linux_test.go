@@ -123,3 +123,28 @@ func TestGitWorksInSubmodule(t *testing.T) {
 		t.Errorf("exit code %d: %s", code, stderr)
 	}
 }
+
+func TestRunInNewWorkTree(t *testing.T) {
+	t.Parallel()
+	p, main := newLinkedWorkTree(t)
+	tree := main + ".worktrees/fix"
+	for _, from := range []string{main, p.dir, tree} { // the first one creates it
+		p.dir = from
+		out, stderr, code := p.run("pwd; git branch --show-current; echo text >> f; git add f; git commit -qm changed", "--worktree", "fix")
+		if code != 0 || out != tree+"\nfix\n" {
+			t.Fatalf("from %s: exit code %d: %s%s", from, code, out, stderr)
+		}
+	}
+	if got := p.command("git", "-C", main, "rev-list", "--count", "master..fix").mustRun(t); got != "3\n" {
+		t.Errorf("%s commits on the branch", got)
+	}
+	p.dir = main
+	if err := os.Mkdir(main+".worktrees/taken", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"../x": "can't name a work tree", "taken": "is no work tree of"} {
+		if out, stderr, code := p.run("true", "--worktree", name); code != 1 || !strings.Contains(stderr, want) {
+			t.Errorf("%s: exit code %d: %s%s", name, code, out, stderr)
+		}
+	}
+}
