@@ -38,13 +38,17 @@ func NewApprovalQueue(cfg *config.Config, h *hooks.Hooks, log hclog.Logger) sess
 
 // MustHoldCallsOf reports whether calls of an origin are held for approval.
 func (d *approvalQueue) MustHoldCallsOf(o session.Origin) bool {
-	return slices.Contains(d.origins, string(o))
+	return o == session.Program || slices.Contains(d.origins, string(o)) // a run has no other way to ask
 }
 
 // WaitForApproval waits until a person approves or denies a call.
 func (d *approvalQueue) WaitForApproval(ctx context.Context, s *session.Session, c approvals.Call) (*approvals.Answer, error) {
 	return d.WaitForAnswer(ctx, c, func(ctx context.Context, w *approvals.WaitingCall) {
-		d.log.Warn("approval request: `picoclaw approvals`", "id", w.ID, "tool", w.Tool, "agent", w.Agent)
+		level := hclog.Warn
+		if c.Origin == string(session.Program) {
+			level = hclog.Info // the program has the screen; the window's title shows the request
+		}
+		d.log.Log(level, "approval request: `picoclaw approvals`", "id", w.ID, "tool", w.Tool, "agent", w.Agent)
 		d.hooks.HandleEvent(ctx, s, hooks.EventData{Event: hooks.Notification, Kind: "approval",
 			Title: fmt.Sprintf("%s of agent %s needs approval", w.Tool, w.Agent),
 			Message: hiddentext.Escape(fmt.Sprintf("%s %s\n%s (rule %s)\n`picoclaw approvals allow %s` or deny, until %s",

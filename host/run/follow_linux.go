@@ -63,7 +63,7 @@ func (a *activeRun) startAndFollowProgram(ctx context.Context, start wire.StartM
 		case <-kill:
 			return nil, fmt.Errorf("the program did not end within %s after the request", stopGrace)
 		case <-refused.C:
-			a.showRefusedConnections()
+			a.showWarnings()
 			a.allowRequestedHost()
 		case s := <-signals:
 			if s == syscall.SIGWINCH {
@@ -95,6 +95,8 @@ func (a *activeRun) handleSupervisorMessage(ctx context.Context, e supervisorMes
 	case e.Hook != nil:
 		a.asked.Add(1)
 		go a.answerHook(ctx, e.Hook)
+	case e.Ask != "":
+		a.requestProtectedFile(ctx, e.Ask)
 	case e.Ended != nil:
 		return e.Ended, nil
 	case e.Started && e.file != nil:
@@ -125,14 +127,23 @@ func (a *activeRun) allowRequestedHost() {
 	}
 }
 
-// showRefusedConnections shows the number of refused connections in the title of the person's window.
-func (a *activeRun) showRefusedConnections() {
-	all := a.running.RefusedConnections()
-	if a.relay == nil || len(all) == a.shown {
+// showWarnings shows refused connections and approval requests in the title of the person's window.
+func (a *activeRun) showWarnings() {
+	var warnings []string
+	if waiting := a.requests.waitingNames(); len(waiting) > 0 {
+		warnings = append(warnings, "asks for "+strings.Join(waiting, ", ")+", see picoclaw approvals")
+	}
+	if all := a.running.RefusedConnections(); len(all) > 0 {
+		warnings = append(warnings, fmt.Sprintf("refused %d: %s", len(all), strings.TrimPrefix(all[len(all)-1], "network: ")))
+	}
+	text := strings.Join(warnings, "; ")
+	if a.relay == nil || text == a.shown {
 		return
 	}
-	a.shown = len(all)
-	a.relay.showWarningTitle(fmt.Sprintf("[picoclaw refused %d: %s; run %s] ", len(all), strings.TrimPrefix(all[len(all)-1], "network: "), a.plan.id))
+	if a.shown = text; text != "" {
+		text = cleanTitle(fmt.Sprintf("[picoclaw %s; run %s] ", text, a.plan.id))
+	}
+	a.relay.showWarningTitle(text)
 }
 
 // supervisorExitError returns the reason why the supervisor has ended unexpectedly.

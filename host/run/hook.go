@@ -30,7 +30,7 @@ func AskHostForDecision(call *session.ClientToolCall) (guard.Decision, error) {
 	noted := make(map[string]any, len(call.Args))
 	for name, value := range call.Args {
 		if text, ok := value.(string); ok && len(text) > maxHookText {
-			value = text[:maxHookText]
+			value = text[:maxHookText] + "…"
 		}
 		noted[name] = value
 	}

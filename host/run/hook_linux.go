@@ -32,6 +32,9 @@ func (a *activeRun) answerHook(ctx context.Context, question *wire.HookMessage) 
 		deciding, cancel := context.WithTimeout(ctx, hookTimeout)
 		defer cancel()
 		d := a.tools.Decide(deciding, call)
+		if d.Verdict == guard.Ask {
+			d = a.approveToolCall(ctx, call, d)
+		}
 		answer = hookDecision{Verdict: d.Verdict.String(), Rule: d.Rule, Reason: d.Reason, Hint: d.Hint}
 	}
 	if text, err := json.Marshal(answer); err == nil {

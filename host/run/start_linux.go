@@ -57,12 +57,15 @@ type activeRun struct {
 	terminal *os.File       // the person's; nil for none
 	leads    [3]bool        // which of the standard streams are terminals
 	relay    *terminalRelay // nil without a terminal
-	shown    int            // refused connections that the title tells of
+	shown    string         // warning in the title
+	requests approvalRequests
 	tools    *session.ClientToolGuard
 	asked    atomic.Int64 // calls that the program's hook asked about
 }
 
 func (a *activeRun) runProgram(ctx context.Context) (*RunResult, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel() // ends requests for approval
 	socket, theirs, err := wire.NewSocketPair()
 	if err != nil {
 		return nil, err

@@ -82,6 +82,20 @@ func (r *ProgramRun) AllowHost(host string) error {
 	return r.network.policy.AllowHost(host)
 }
 
+// RequestApproval asks a person with `picoclaw approvals`, waits for the answer, and logs it.
+func (r *ProgramRun) RequestApproval(ctx context.Context, q ApprovalQuestion) bool {
+	began := time.Now()
+	consent := r.session.requestApproval(ctx, q)
+	if consent.approval == nil {
+		return false
+	}
+	entry := r.record
+	entry.Time, entry.State, entry.Rule, entry.Args, entry.Tool = began.UTC(), "", q.Decision.Rule, q.Args, q.Tool
+	entry.Call, entry.Decision, entry.Answer = entry.Call+"-approval", guard.Ask.String(), approvalAnswerWord(consent.allowed)
+	entry.Approval, entry.Millis = consent.approval, toMilliseconds(time.Since(began))
+	return r.session.logCallEnd(entry.RedactedAndShortened(), &Result{}, false).toError() == nil && consent.allowed
+}
+
 // LogRunEnd writes the end of the run to the audit log. undoID is the run's change in the undo history, and failure
 // describes an error; both may be empty.
 func (r *ProgramRun) LogRunEnd(undoID, failure string) error {

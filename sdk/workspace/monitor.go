@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/picoclaw/picoclaw/internal/mutation"
 	"github.com/picoclaw/picoclaw/internal/paths"
@@ -27,6 +28,8 @@ type EnforcerOptions struct {
 	Background bool
 	// SharedGit, if not nil, is the git directory outside the workspace that the command may change.
 	SharedGit *protect.SharedGitDir
+	// Ask, if not nil, receives each path whose change needs approval. ApprovePath makes later changes possible.
+	Ask func(path string)
 	// TempPrefix, if not empty, begins the names of the caller's own temporary files.
 	TempPrefix string
 	// Next, if not nil, receives each allowed change and each change by FinishMonitor.
@@ -47,8 +50,10 @@ type ProtectionEnforcer struct {
 	created    map[string]bool // directories the command created
 	removed    map[string]bool // directories the command removed
 	judged     map[string]*riskCheckedFile
-	probes     []string // test symlinks of git init, which it deletes again
-	moved      []string // moved directories and new repositories, to be rechecked
+	probes     []string             // test symlinks of git init, which it deletes again
+	moved      []string             // moved directories and new repositories, to be rechecked
+	approved   map[string]time.Time // ends of approvals, by path
+	finishing  bool
 	initialTop map[string]os.FileInfo
 	revert     []func() // forget what was noted about the last change
 	blind      bool     // the kernel reports no changes, so any change may be the command's
@@ -90,7 +95,7 @@ func (w *Workspace) NewChangeMonitor(o EnforcerOptions) *ProtectionEnforcer {
 	}
 	o.Approved = o.Approved && len(named) == len(o.Paths)
 	c := &ProtectionEnforcer{files: w, options: o, created: map[string]bool{}, removed: map[string]bool{},
-		judged: map[string]*riskCheckedFile{}}
+		judged: map[string]*riskCheckedFile{}, approved: map[string]time.Time{}}
 	c.initialTop = c.statTopProtectedFiles()
 	config := filepath.Join(w.policy.Workspace, protect.GitDir, "config")
 	if o.SharedGit != nil {
@@ -125,20 +130,28 @@ func (w *Workspace) resolveNamedPath(path string) (string, error) {
 }
 
 // changeRefusedError is the error of a refused change.
-type changeRefusedError struct{ path, reason string }
+type changeRefusedError struct {
+	path, reason string
+	ask          bool // a person may approve the change
+}
 
-func (r *changeRefusedError) Error() string { return r.path + ": " + r.reason }
+func (r *changeRefusedError) Error() string {
+	text := r.path + ": " + r.reason
+	if r.ask {
+		text += askRemedy
+	}
+	return text
+}
+
+const askRemedy = "; name it in protected_paths to ask a person"
 
 func newChangeRefusal(path, format string, args ...any) error {
-	return &changeRefusedError{path, fmt.Sprintf(format, args...)}
+	return &changeRefusedError{path, fmt.Sprintf(format, args...), false}
 }
 
 // newProtectedChangeRefusal returns the refusal of a change to a protected path.
 func newProtectedChangeRefusal(hit protect.ProtectedPath) error {
-	if hit.Ask {
-		return newChangeRefusal(hit.Path, "it is protected (%s); name it in protected_paths to ask a person", hit.Entry)
-	}
-	return newChangeRefusal(hit.Path, "it is protected (%s)", hit.Entry)
+	return &changeRefusedError{hit.Path, fmt.Sprintf("it is protected (%s)", hit.Entry), hit.Ask}
 }
 
 // BeforeChange returns EPERM if a change would change a protected path. It passes allowed changes to Next. Call it
@@ -180,6 +193,12 @@ func (c *ProtectionEnforcer) forgetLastChange() {
 func (c *ProtectionEnforcer) recordRefusal(m mutation.FileMutation, err error) {
 	at := &changeRefusedError{path: m.Path, reason: err.Error()}
 	_ = errors.As(err, &at)
+	if at.ask && c.options.Ask != nil {
+		c.options.Ask(at.path)
+		at.reason += "; approve it with `picoclaw approvals`"
+	} else if at.ask {
+		at.reason += askRemedy
+	}
 	name := at.path
 	if name != "" {
 		name = c.files.inside.RelativeName(name)
@@ -236,7 +255,28 @@ func (c *ProtectionEnforcer) permitsChange(hit protect.ProtectedPath, path strin
 	if c.options.Approved && hit.Ask && (len(c.options.Paths) == 0 || paths.WithinAny(c.options.Paths, path)) {
 		return true
 	}
+	if hit.Ask && c.isApproved(path) {
+		delete(c.judged, path) // its new content counts from now on
+		return true
+	}
 	return !hit.IsInGitDir() && hit.Top != c.files.policy.Workspace && c.createdRepo(hit.Top)
+}
+
+// ApprovePath allows changes of a path and of everything below it until a time, if a person may approve them.
+func (c *ProtectionEnforcer) ApprovePath(path string, until time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.approved[path] = until
+}
+
+// isApproved reports whether a person's approval for a path holds. At the end of the command, all approvals hold.
+func (c *ProtectionEnforcer) isApproved(path string) bool {
+	for approved, until := range c.approved {
+		if paths.Within(approved, path) && (c.finishing || time.Now().Before(until)) {
+			return true
+		}
+	}
+	return false
 }
 
 // createdRepo reports whether the command created a repository: its top, and its git directory if there is one.

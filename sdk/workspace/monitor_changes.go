@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -233,8 +234,7 @@ func (c *ProtectionEnforcer) checkMovedFile(from, to string, mode fs.FileMode) e
 			return newChangeRefusal(to, "%v", err)
 		}
 		if risk := c.findChangedRisk(before, to, after); risk != "" {
-			return newChangeRefusal(to, "git may run programs or change other files because of %.80q; "+
-				"name it in protected_paths to ask a person", risk)
+			return &changeRefusedError{to, fmt.Sprintf("git may run programs or change other files because of %.80q", risk), hit.Ask}
 		}
 	}
 	return c.checkAndNoteNewEntry(to, false)

@@ -20,6 +20,7 @@ import (
 func (c *ProtectionEnforcer) FinishMonitor() ProtectedChanges {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.finishing = true
 	for _, path := range c.probes {
 		if mode, _ := statFileType(path); mode&os.ModeSymlink != 0 {
 			c.notifyNext(mutation.FileMutation{Kind: mutation.Remove, Path: path})

@@ -6,9 +6,11 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/picoclaw/picoclaw/internal/mutation"
 	"github.com/picoclaw/picoclaw/sdk/guard"
 )
 
@@ -112,5 +114,31 @@ func TestSwappedPathKeepsProtectedFilesUnread(t *testing.T) {
 	})
 	if harmless.Load() == 0 {
 		t.Error("nothing harmless was read either, so nothing was shown")
+	}
+}
+
+func TestApprovalOfProtectedPathExpires(t *testing.T) {
+	g := newGround(t, func(p *guard.Policy) { p.WorkspaceDeny, p.WorkspaceAsk = []string{".envrc"}, []string{"lefthook.yml"} })
+	var asked []string
+	c := g.NewChangeMonitor(EnforcerOptions{Ask: func(path string) { asked = append(asked, path) }})
+	change := func(name string) error {
+		return c.BeforeChange(mutation.FileMutation{Kind: mutation.Write, Path: filepath.Join(g.Dir(), name)})
+	}
+	path := filepath.Join(g.Dir(), "lefthook.yml")
+	if change("lefthook.yml") == nil || change(".envrc") == nil || len(asked) != 1 || asked[0] != path {
+		t.Errorf("a person is asked for %v", asked)
+	}
+	c.ApprovePath(path, time.Now().Add(time.Hour))
+	c.ApprovePath(filepath.Join(g.Dir(), ".envrc"), time.Now().Add(time.Hour))
+	if err := change("lefthook.yml"); err != nil || change(".envrc") == nil {
+		t.Errorf("with approval: %v", err)
+	}
+	c.ApprovePath(path, time.Now())
+	if change("lefthook.yml") == nil {
+		t.Error("the approval holds after its end")
+	}
+	g.put(path, "approved earlier")
+	if found := c.FinishMonitor().Found; len(found) > 0 {
+		t.Errorf("warned of %v, which were approved", found)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"syscall"
+	"time"
 
 	"github.com/hashicorp/go-hclog"
 	"golang.org/x/sys/unix"
@@ -46,6 +47,7 @@ type supervisor struct {
 	process *isolation.Process
 	hooks   hookRelay
 	bursts  *burstRecorder // nil without undo
+	monitor *workspace.ProtectionEnforcer
 }
 
 func (s *supervisor) runProgram() error {
@@ -112,7 +114,8 @@ func (s *supervisor) watchChanges(iso *isolation.Starter, files *workspace.Works
 		out.NoHistory = "agents.defaults.restrict_to_workspace is off"
 		return func() {}, nil
 	}
-	options := workspace.EnforcerOptions{Background: true, SharedGit: s.start.SharedGit}
+	ask := func(path string) { _ = s.socket.Send(wire.SupervisorEvent{Ask: path}, nil) }
+	options := workspace.EnforcerOptions{Background: true, SharedGit: s.start.SharedGit, Ask: ask}
 	if s.start.Policy.Undo.Dir != "" {
 		store, err := undo.Open(s.start.Policy.Undo)
 		if err != nil {
@@ -123,10 +126,10 @@ func (s *supervisor) watchChanges(iso *isolation.Starter, files *workspace.Works
 	} else {
 		out.NoHistory = "tools.undo.enabled is off, or the program could write to its own history"
 	}
-	monitor := files.NewChangeMonitor(options)
-	profile.Notice = monitor.BeforeChange
+	s.monitor = files.NewChangeMonitor(options)
+	profile.Notice = s.monitor.BeforeChange
 	return func() {
-		protected := monitor.FinishMonitor()
+		protected := s.monitor.FinishMonitor()
 		out.Refused, out.Found = protected.Reasons, protected.Found
 		if s.bursts != nil {
 			out.Changes = s.bursts.endRecording()
@@ -226,6 +229,9 @@ func (s *supervisor) handleHostMessages() {
 		}
 		if c.Signal != 0 {
 			_ = s.process.Signal(syscall.Signal(c.Signal))
+		}
+		if c.Approve != "" {
+			s.monitor.ApprovePath(c.Approve, time.Now().Add(wire.ApprovalTime))
 		}
 		if c.Continue {
 			_ = s.process.Signal(syscall.SIGCONT)

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -34,11 +35,12 @@ type StartMessage struct {
 	Streams  [3]bool   `json:"streams"`
 }
 
-// ControlMessage is a later message to the supervisor: a signal, a continuation, or an answer for a hook.
+// ControlMessage is a later message to the supervisor: a signal, a continuation, an answer for a hook, or an approval.
 type ControlMessage struct {
 	Signal   int          `json:"signal,omitempty"`   // to the program and its descendants
 	Continue bool         `json:"continue,omitempty"` // after [SupervisorEvent.Stopped]
 	Hook     *HookMessage `json:"hook,omitempty"`     // answer to [SupervisorEvent.Hook]
+	Approve  string       `json:"approve,omitempty"`  // path of [SupervisorEvent.Ask], which a person has approved
 }
 
 // HookMessage is a question of the program's hook, or the host's answer.
@@ -53,6 +55,7 @@ type SupervisorEvent struct {
 	Stopped bool         `json:"stopped,omitempty"` // the program was stopped, as by Ctrl-Z
 	Failed  string       `json:"failed,omitempty"`  // why it can't be started
 	Hook    *HookMessage `json:"hook,omitempty"`    // a question of the program's hook
+	Ask     string       `json:"ask,omitempty"`     // a protected path whose change needs approval
 	Ended   *RunOutcome  `json:"ended,omitempty"`
 }
 
@@ -66,6 +69,9 @@ type RunOutcome struct {
 	Found     []string             `json:"found,omitempty"`      // protected files that it or others changed
 	NoHistory string               `json:"no_history,omitempty"` // why nothing was recorded
 }
+
+// ApprovalTime is the time for which an approval holds.
+const ApprovalTime = 10 * time.Minute
 
 // maxPacket limits the size of a message.
 const maxPacket = 1 << 20
