@@ -3,8 +3,6 @@ package host
 import (
 	"cmp"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"regexp"
@@ -13,7 +11,6 @@ import (
 
 	"github.com/picoclaw/picoclaw/host/agent"
 	"github.com/picoclaw/picoclaw/host/config"
-	"github.com/picoclaw/picoclaw/host/hooks"
 	"github.com/picoclaw/picoclaw/host/session"
 	"github.com/picoclaw/picoclaw/host/telemetry"
 )
@@ -74,36 +71,4 @@ func (m *tracedModel) Generate(ctx context.Context, r agent.ModelRequest, onText
 	u := reply.Usage
 	ended(u.Input+u.CacheRead+u.CacheWrite, u.Output, nil)
 	return reply, nil
-}
-
-// CheckHooks returns all mistakes in the configuration of hooks.
-func CheckHooks(cfg *config.Config) []*hooks.OptionMistake {
-	o, err := hookOptions(cfg)
-	if err != nil {
-		return []*hooks.OptionMistake{{Key: "hooks", Problem: err.Error()}}
-	}
-	return hooks.CheckOptions(o)
-}
-
-// NewHooks returns the configured hooks; nil if there are none.
-func NewHooks(cfg *config.Config, logger hclog.Logger) (*hooks.Hooks, error) {
-	o, err := hookOptions(cfg)
-	if err != nil {
-		return nil, err
-	}
-	return hooks.NewHooks(o, logger.Named("hooks"))
-}
-
-func hookOptions(cfg *config.Config) (hooks.HookOptions, error) {
-	var o hooks.HookOptions
-	if err := json.Unmarshal(cfg.Hooks(), &o); err != nil {
-		return o, fmt.Errorf("hooks: %w", err)
-	}
-	return o, nil
-}
-
-// IsTurnEndedByHook reports whether an error means that a hook ended the turn, which is no failure.
-func IsTurnEndedByHook(err error) bool {
-	var ended *hooks.TurnEndError
-	return errors.As(err, &ended)
 }

@@ -46,6 +46,16 @@ func (r *RunRecord) HasBurst(home, id string) bool {
 	return err == nil
 }
 
+// FindRecordOfChange returns the run whose undo history has an operation; nil for none.
+func FindRecordOfChange(home, id string) (*RunRecord, error) {
+	all, err := ListRecords(home, "")
+	at := slices.IndexFunc(all, func(r RunRecord) bool { return r.HasBurst(home, id) })
+	if err != nil || at < 0 {
+		return nil, err
+	}
+	return &all[at], nil
+}
+
 // ListOperationsToUndo returns the ids of the operations whose undo takes back all changes of a run, the newest first.
 // It is empty if every burst of changes is undone. If a burst was undone before a later one, that undo is undone too.
 // ended is false if the end of an operation was not recorded.
