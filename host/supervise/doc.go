@@ -7,10 +7,6 @@
 // directory; authentication by a key of the instance; and removal of processes and socket directories that a killed
 // host left behind.
 //
-// The package must not know of agents, the meaning of tools, or decisions. The caller says what a process may do.
-//
-// # Starting
-//
 // hashicorp/go-plugin starts a plugin through a runner of this package. The environment contains only what the
 // plugin's grants name. Standard input carries the credentials (see package pluginpb) and closes when the host ends;
 // the SDK then ends the plugin and its descendants. Outside a sandbox the plugin also gets SIGTERM instead of
@@ -21,14 +17,10 @@
 // picoclaw.
 //
 // A running plugin must describe itself like its manifest. The host stores the digest of a binary that passed this
-// check, and later hosts skip it. The stored digest grants nothing.
-//
-// # Calls
+// check, and later hosts skip it.
 //
 // A stream carries one call after another. Opening a stream costs as much as a small call, so the host keeps a stream
 // that delivered its result. A plugin without support for this gets one stream per call.
-//
-// # Stopping
 //
 // The host stops an instance after a long time without calls, and stops the least recently called one when its owner
 // has reached the maximum. It first asks an instance that may run commands whether any run in the background. A
