@@ -7,12 +7,8 @@
 // The host decides before it makes a call, and a plugin may decide again. Other programs can use the package alone. So it
 // must not know of hosts, plugins, agents or the wire.
 //
-// # Paths
-//
 // Whitelist patterns are searched, not anchored at the end: ^/a/b opens /a/bc as well. They are matched against paths
 // with their symbolic links resolved, so a link can neither open nor be opened.
-//
-// # Commands
 //
 // The guard decides on literal parts of a command. Computed parts are left to the kernel if it confines commands
 // ([Policy].Kernel), and are [Ask] otherwise.
@@ -29,8 +25,6 @@
 //	internal/windows   splits commands of cmd.exe and PowerShell
 //
 // Rules, program arguments and calls of other languages are data: JSON files in the data directories of these packages.
-//
-// # Limits of a decision
 //
 // A refusal is final. Allow means that the text shows nothing that the policy refuses. It promises nothing about scripts
 // and compiled programs that the command starts.
