@@ -55,8 +55,8 @@ var archMemoryArguments = []memoryArgument{
 	{unix.SYS_FUTIMESAT, 2, 2 * int(unsafe.Sizeof(unix.Timeval{})), noArgument},
 }
 
-// archMkdir and archMknod are the system call numbers of mkdir and mknod.
-const archMkdir, archMknod = unix.SYS_MKDIR, unix.SYS_MKNOD
+// archMkdir, archMknod and archChmod are the system call numbers of mkdir, mknod and chmod.
+const archMkdir, archMknod, archChmod = unix.SYS_MKDIR, unix.SYS_MKNOD, unix.SYS_CHMOD
 
 // elfMachine is this architecture's number in an ELF header.
 const elfMachine = elf.EM_X86_64

@@ -30,8 +30,8 @@ var archMutationCalls = []mutationSyscall{{unix.SYS_RENAMEAT, mutation.Rename, 0
 // archMemoryArguments is empty: memoryArguments has all arguments of this architecture.
 var archMemoryArguments []memoryArgument
 
-// archMkdir and archMknod are mkdirat and mknodat, since this architecture has no mkdir and mknod.
-const archMkdir, archMknod = unix.SYS_MKDIRAT, unix.SYS_MKNODAT
+// archMkdir, archMknod and archChmod are mkdirat, mknodat and fchmodat, since this architecture has no others.
+const archMkdir, archMknod, archChmod = unix.SYS_MKDIRAT, unix.SYS_MKNODAT, unix.SYS_FCHMODAT
 
 // elfMachine is this architecture's number in an ELF header.
 const elfMachine = elf.EM_AARCH64

@@ -20,7 +20,7 @@ var archMutationCalls []mutationSyscall
 
 var archMemoryArguments []memoryArgument
 
-const archMkdir, archMknod = unix.SYS_MKDIRAT, unix.SYS_MKNODAT
+const archMkdir, archMknod, archChmod = unix.SYS_MKDIRAT, unix.SYS_MKNODAT, unix.SYS_FCHMODAT
 
 // elfMachine is this architecture's number in an ELF header.
 const elfMachine = elf.EM_NONE

@@ -104,6 +104,7 @@ type stoppedCall struct {
 	target    fileName       // the second name
 	data      map[int][]byte // memory besides paths, by argument
 	umask     int            // of the thread; -1 unless the call creates a file
+	setgid    bool           // newStoppedCall removed the setgid bit from the mode
 }
 
 // convertDescriptorCall converts a call on an open file to one on the path of a new descriptor. Another thread can replace
@@ -222,7 +223,40 @@ func (c *stoppedCall) makeCall() (int, error) {
 	if c.number == unix.SYS_TRUNCATE {
 		return 0, truncateNow(name, int64(c.args[1]))
 	}
+	if c.setgid {
+		return 0, m.keepSetgid(name)
+	}
 	return m.call()
+}
+
+// keepSetgid sets the mode of a directory with the setgid bit. As the filter denies this bit, an access control list sets
+// the others. Where the bit is missing, it stays so: the kernel also ignores it if the group is not the caller's.
+func (m *madeCall) keepSetgid(name string) error {
+	const attribute, owner, group, mask, other = "system.posix_acl_access", 0x01, 0x04, 0x10, 0x20
+	var info unix.Stat_t
+	mode := uint32(m.args[m.path+1])
+	switch err := unix.Stat(name, &info); {
+	case !m.file.follow && m.file.object < 0:
+		return unix.ENOSYS // the C library uses a descriptor instead
+	case err == nil && info.Mode&unix.S_IFMT != unix.S_IFDIR, info.Mode&unix.S_ISGID != 0 && (info.Mode^mode)&unix.S_ISVTX != 0:
+		return unix.EPERM
+	case info.Mode&unix.S_ISGID == 0:
+		_, err = m.call()
+		return err
+	}
+	bits, acl := map[byte]uint32{owner: mode >> 6, mask: mode >> 3, other: mode}, make([]byte, unix.PathMax)
+	n, err := unix.Getxattr(name, attribute, acl)
+	if err != nil { // the directory has none
+		bits[group] = mode >> 3
+		const rest = "\x00\x00\x00\xff\xff\xff\xff"
+		n = copy(acl, "\x02\x00\x00\x00"+"\x01"+rest+"\x04"+rest+"\x20"+rest)
+	}
+	for at := 4; at+8 <= n; at += 8 {
+		if b, changes := bits[acl[at]]; changes {
+			acl[at+2] = byte(b & 7)
+		}
+	}
+	return unix.Setxattr(name, attribute, acl[:n], 0)
 }
 
 // truncateNow truncates a file without waiting for programs that hold a lease on it.

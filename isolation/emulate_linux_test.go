@@ -77,6 +77,41 @@ func chmodAndRemove(dir string) error {
 	return os.RemoveAll(dir)
 }
 
+// Git and coreutils set the setgid bit of directories, as in team directories. An emulated chmod keeps the bit where it is,
+// and sets it nowhere else.
+func TestChmodKeepsSetgidBitOfDirectories(t *testing.T) {
+	for _, c := range []struct {
+		mode        os.FileMode // before
+		chmod, want string
+	}{
+		{os.ModeDir | os.ModeSetgid | 0o755, "2775", "2775"},
+		{os.ModeDir | os.ModeSetgid | 0o755, "2700", "2700"},
+		{os.ModeDir | os.ModeSetgid | 0o755, "00755", "755"},
+		{os.ModeDir | os.ModeSetgid | os.ModeSticky | 0o777, "3770", "3770"},
+		{os.ModeDir | os.ModeSetgid | 0o755, "3770", "2755"},
+		{os.ModeDir | 0o755, "2771", "771"},
+		{os.ModeDir | 0o755, "6755", "755"},
+		{0o644, "2755", "644"},
+	} {
+		top := realTemp(t)
+		name := filepath.Join(top, "x")
+		put := func(mode os.FileMode) error {
+			if mode.IsDir() {
+				return errors.Join(os.Mkdir(name, 0o755), os.Chmod(name, mode))
+			}
+			return os.WriteFile(name, nil, mode)
+		}
+		if err := put(c.mode); err != nil {
+			t.Fatal(err)
+		}
+		changes(t, top, "chmod "+c.chmod+" x", func(mutation.FileMutation) error { return nil })
+		var stat unix.Stat_t
+		if err := unix.Stat(name, &stat); err != nil || fmt.Sprintf("%o", stat.Mode&0o7777) != c.want {
+			t.Errorf("%v: mode %o after chmod %s; want %s (%v)", c.mode, stat.Mode&0o7777, c.chmod, c.want, err)
+		}
+	}
+}
+
 // TestRacingPathIsNotUsed changes paths in memory, or descriptors, while calls wait for the monitor's answer.
 func TestRacingPathIsNotUsed(t *testing.T) {
 	for _, verb := range []string{"race", "raceFD"} {

@@ -9,10 +9,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// setIDBits are the setuid and setgid bits. Confined processes may not set them anywhere: a setuid file of root lets
-// every local user become root.
-const setIDBits = unix.S_ISUID | unix.S_ISGID
-
 // fileModeSyscall is a system call with a file mode as an argument.
 type fileModeSyscall struct {
 	number uint32
@@ -45,13 +41,19 @@ func (c chownCall) seccompRules() []unix.SockFilter {
 // createFlags are the open flags that make the kernel use the mode argument.
 const createFlags = unix.O_CREAT | unix.O_TMPFILE&^unix.O_DIRECTORY
 
-// seccompRules refuses modes with setIDBits.
+// seccompRules refuses modes with the setuid or setgid bit: a setuid file of root lets every local user become root. It
+// leaves chmod with the setgid bit to [madeCall.keepSetgid].
 func (c fileModeSyscall) seccompRules() []unix.SockFilter {
 	var rules []unix.SockFilter
 	if c.flags >= 0 {
 		rules = append(rules, loadWord(argumentOffset(uint32(c.flags))), jumpIf(unix.BPF_JSET, createFlags, 1, 0), returnAction(actionAllow))
 	}
-	return append(rules, loadWord(argumentOffset(c.mode)), jumpIf(unix.BPF_JSET, setIDBits, 0, 1), returnAction(actionDeny), returnAction(actionAllow))
+	setgid := actionDeny
+	if findMutationCall(c.number).setsMode() {
+		setgid = actionEmulate
+	}
+	return append(rules, loadWord(argumentOffset(c.mode)), jumpIf(unix.BPF_JSET, unix.S_ISUID, 0, 1), returnAction(actionDeny),
+		jumpIf(unix.BPF_JSET, unix.S_ISGID, 0, 1), returnAction(setgid), returnAction(actionAllow))
 }
 
 // prlimitRules returns rules that allow reading all limits and changing own ones: a CPU limit could kill others.

@@ -55,6 +55,7 @@ const (
 	actionKill      = uint32(unix.SECCOMP_RET_KILL_PROCESS)
 	actionDeny      = unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)
 	actionNoSyscall = unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)
+	actionEmulate   = uint32(unix.SECCOMP_RET_TRACE) // actionNotify if there is a listener, else actionNoSyscall
 	actionNoFamily  = unix.SECCOMP_RET_ERRNO | uint32(unix.EAFNOSUPPORT)
 )
 

@@ -111,6 +111,11 @@ func (c mutationSyscall) makesDir() bool {
 	return c.number == unix.SYS_MKDIRAT || c.number == archMkdir
 }
 
+// setsMode reports whether a call sets the mode of an existing file.
+func (c *mutationSyscall) setsMode() bool {
+	return slices.Contains([]uint32{unix.SYS_FCHMOD, unix.SYS_FCHMODAT, unix.SYS_FCHMODAT2, archChmod}, c.number)
+}
+
 // actionNotify makes a call wait for the listener's answer.
 const actionNotify = uint32(unix.SECCOMP_RET_USER_NOTIF)
 

@@ -125,6 +125,9 @@ func (l *mutationListener) serveCalls() {
 			continue // it was killed meanwhile
 		}
 		value, err := l.handleCall(&s)
+		if c := newStoppedCall(&s); c != nil && c.setgid && errors.Is(err, errContinue) {
+			err = unix.EPERM
+		}
 		l.sendAnswer(s.id, value, err)
 	}
 }
@@ -235,6 +238,10 @@ func newStoppedCall(s *seccompNotification) *stoppedCall {
 	}
 	c := &stoppedCall{mutationSyscall: found, id: s.id, thread: s.pid, args: s.call.args, umask: -1}
 	c.file.object = -1
+	if mode := &c.args[max(c.at, c.path)+1]; c.setsMode() {
+		c.setgid = *mode&unix.S_ISGID != 0
+		*mode &^= unix.S_ISGID
+	}
 	if c.follow == followAsOpened && c.flags != noArgument && c.args[c.flags]&unix.O_PATH != 0 {
 		return nil // it opens a file neither for reading nor for writing
 	}

@@ -87,7 +87,7 @@ func (m FileMeta) ApplyTo(in *os.Root, name string) error {
 	if wanted != mode&(fs.ModePerm|fs.ModeSetuid|fs.ModeSetgid|fs.ModeSticky) {
 		err := in.Chmod(name, wanted)
 		for _, bit := range []fs.FileMode{fs.ModeSetgid, fs.ModeSticky} { // sandboxes deny these bits
-			if wanted&bit != 0 && errors.Is(err, fs.ErrPermission) {
+			if wanted&bit != 0 && (errors.Is(err, fs.ErrPermission) || errors.Is(err, errors.ErrUnsupported)) {
 				wanted &^= bit
 				err = in.Chmod(name, wanted)
 			}
