@@ -47,6 +47,8 @@ func TestMatch(t *testing.T) {
 		".git/config":                            ".git/config",
 		".git/configs":                           ".git",
 		".git/config.lock":                       "",
+		".git/index.lock.lock":                   "",
+		".git/hooks/x.lock.lock":                 ".git/hooks",
 		".git/hooks/pre-commit":                  ".git/hooks",
 		".git/hooks/pre-commit.lock":             ".git/hooks",
 		".git/hooks/pre-commit.sample":           "",

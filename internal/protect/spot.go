@@ -251,7 +251,9 @@ func (r *Rules) matchInGitDir(s relativePathSet, v relativePath, mode fs.FileMod
 	known := knownInGit()
 	parts := slices.Clone(v.parts)
 	last := &parts[len(parts)-1]
-	*last = strings.TrimSuffix(*last, ".lock")
+	for strings.HasSuffix(*last, ".lock") { // git commit --patch locks index.lock
+		*last = strings.TrimSuffix(*last, ".lock")
+	}
 	locked := *last != v.parts[len(parts)-1]
 	rel := strings.Join(parts, "/")
 	matches := func(pattern string) bool { return matchesGitDirPattern(pattern, rel, parts) }
