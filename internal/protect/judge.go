@@ -61,7 +61,8 @@ func (r *Rules) FindRiskyLines(h ProtectedPath, path string, text []byte) (risky
 		return riskUnlessHarmless(text, ok && r.isGitDirInWorkspace(to) && !r.anyCheckoutMayOverwrite(dir, to))
 	case "commondir":
 		to := resolveSymlinkFreePath(dir, string(text))
-		return riskUnlessHarmless(text, r.isGitDirInWorkspace(to) && (paths.Within(to, dir) || !checkoutMayOverwrite(r.dir, to)))
+		isMain := filepath.Dir(dir) == filepath.Join(to, "worktrees") && paths.Within(r.dir, to) // also while rm deletes it
+		return riskUnlessHarmless(text, isMain || r.isGitDirInWorkspace(to) && (paths.Within(to, dir) || !checkoutMayOverwrite(r.dir, to)))
 	case "worktree":
 		return riskUnlessHarmless(text, paths.Within(r.dir, resolvePathInLine(dir, string(text))))
 	case "removal":
