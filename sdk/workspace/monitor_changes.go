@@ -38,7 +38,7 @@ func (c *ProtectionEnforcer) checkSharedGit(m mutation.FileMutation) error {
 func (c *ProtectionEnforcer) checkWrite(path string) error {
 	rules := c.files.inside
 	mode, exists := statFileType(path)
-	if name, locked := strings.CutSuffix(path, ".lock"); locked && exists {
+	if name, locked := strings.CutSuffix(path, ".lock"); locked && exists && !isGitThread(c.thread) {
 		if hit, ok := rules.Match(name); ok && hit.ContentRule != "" {
 			return newChangeRefusal(path, "git writes it")
 		}
