@@ -63,6 +63,9 @@ func TestGitIsUsableWhereItIsProtected(t *testing.T) {
 		"git clone -q --bare sub b.git; git clone -q -s sub s.git; git clone -q --mirror sub m.git; git -C s.git log -1; git -C b.git gc -q",
 		"git worktree add -q -b wb w2; git worktree move w2 w3; git -C w3 status; git worktree remove w3; git branch -D wb",
 		"mv s.git s2.git; cp -r s2.git s3.git; git -C s3.git status; tar cf t.tar s3.git; rm -rf s3.git; tar xf t.tar; rm -rf s2.git s3.git t.tar b.git m.git",
+		"seq 20 > n; git add n; git commit -qm n; sed -i 's/^1$/x/; s/^20$/y/' n; printf 'y\\nn\\n' | git commit -q -p -m part; git commit -qam rest",
+		"git checkout -q -b am HEAD~1; echo z > z; git add z; git commit -qm z; git rebase -q --apply main; git checkout -q main; git branch -D am",
+		"git clone -q --bare . b.git; git -C b.git worktree add -q ../bw; rm -rf b.git bw", "git init -q --shared team; cd team; git commit -q --allow-empty -m x",
 		"rm -rf copy fresh; git fsck --full", "git rebase -q HEAD; git bisect start; git bisect reset; git gc -q",
 	}
 	for _, isolated := range []bool{true, false} {
