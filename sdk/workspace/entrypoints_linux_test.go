@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -154,6 +155,30 @@ func TestMonitorJudgesSettledContent(t *testing.T) {
 	}
 	if try("[core]\nbare = false\n", func() { _ = os.Link(lock, filepath.Join(g.w, "alias")) }) == nil {
 		t.Error("a file with another name passes")
+	}
+}
+
+// A command writes its own lock files of git again, and not those of the user's git.
+func TestMonitorKeepsLocksOfOthers(t *testing.T) {
+	g := newGround(t, defaults)
+	g.all(".git/HEAD", ".git/objects/x")
+	lock, next := filepath.Join(g.w, ".git/index.lock"), filepath.Join(g.w, ".git/index.lock.lock")
+	monitor := g.NewChangeMonitor(EnforcerOptions{})
+	write := func(path string) error {
+		return monitored(monitor, mutation.FileMutation{Kind: mutation.Write, Path: path}, func() error { return os.WriteFile(path, nil, 0o600) })
+	}
+	move := func() error { return os.Rename(next, lock) }
+	g.put(lock, "the user's")
+	if write(lock) == nil {
+		t.Error("the user's lock is written")
+	}
+	if err := errors.Join(os.Remove(lock), write(lock), write(lock), write(next),
+		monitored(monitor, mutation.FileMutation{Kind: mutation.Rename, Path: next, To: lock}, move), write(lock)); err != nil {
+		t.Error(err)
+	}
+	monitor.locks[lock] = time.Now().Add(-time.Minute) // the user's git has created the file since
+	if write(lock) == nil {
+		t.Error("another lock at the path is written")
 	}
 }
 

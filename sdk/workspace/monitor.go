@@ -46,9 +46,10 @@ type ProtectionEnforcer struct {
 	options EnforcerOptions
 
 	mu         sync.Mutex
-	thread     int             // thread of the change being checked
-	created    map[string]bool // directories the command created
-	removed    map[string]bool // directories the command removed
+	thread     int                  // thread of the change being checked
+	created    map[string]bool      // directories the command created
+	removed    map[string]bool      // directories the command removed
+	locks      map[string]time.Time // creation times of git's lock files by the command, by path
 	judged     map[string]*riskCheckedFile
 	probes     []string             // test symlinks of git init, which it deletes again
 	moved      []string             // moved directories and new repositories, to be rechecked
@@ -94,7 +95,7 @@ func (w *Workspace) NewChangeMonitor(o EnforcerOptions) *ProtectionEnforcer {
 		}
 	}
 	o.Approved = o.Approved && len(named) == len(o.Paths)
-	c := &ProtectionEnforcer{files: w, options: o, created: map[string]bool{}, removed: map[string]bool{},
+	c := &ProtectionEnforcer{files: w, options: o, created: map[string]bool{}, removed: map[string]bool{}, locks: map[string]time.Time{},
 		judged: map[string]*riskCheckedFile{}, approved: map[string]time.Time{}}
 	c.initialTop = c.statTopProtectedFiles()
 	config := filepath.Join(w.policy.Workspace, protect.GitDir, "config")

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/picoclaw/picoclaw/internal/mutation"
 	"github.com/picoclaw/picoclaw/internal/paths"
@@ -38,9 +39,12 @@ func (c *ProtectionEnforcer) checkSharedGit(m mutation.FileMutation) error {
 func (c *ProtectionEnforcer) checkWrite(path string) error {
 	rules := c.files.inside
 	mode, exists := statFileType(path)
-	if name, locked := strings.CutSuffix(path, ".lock"); locked && exists && !isGitThread(c.thread) {
-		if hit, ok := rules.Match(name); ok && hit.ContentRule != "" {
+	if name, locked := strings.CutSuffix(path, ".lock"); locked {
+		if hit, ok := rules.Match(name); ok && hit.ContentRule != "" && exists && !c.createdLock(path) {
 			return newChangeRefusal(path, "git writes it")
+		}
+		if !exists {
+			c.locks[path] = time.Now()
 		}
 	}
 	hit, ok := rules.Match(path)
@@ -67,6 +71,18 @@ func (c *ProtectionEnforcer) checkWrite(path string) error {
 		return nil
 	}
 	return c.checkAndNoteNewEntry(path, false)
+}
+
+// createdLock reports whether the command created a lock file, which git may write again before it renames it. The user
+// may have created another one at the path since.
+func (c *ProtectionEnforcer) createdLock(path string) bool {
+	created, ok := c.locks[path]
+	info, err := os.Lstat(path)
+	if !ok || err != nil {
+		return false
+	}
+	birth := c.files.readCreationTime(path, info)
+	return !birth.IsZero() && birth.Before(created.Add(time.Second))
 }
 
 // checkCreate refuses to create a directory, symlink, FIFO or socket at a protected path.
@@ -219,6 +235,9 @@ func (c *ProtectionEnforcer) checkMovedTree(from, to string) error {
 // checkMovedFile refuses to put a file at a protected path.
 func (c *ProtectionEnforcer) checkMovedFile(from, to string, mode fs.FileMode) error {
 	rules := c.files.inside
+	if created, ok := c.locks[from]; ok {
+		c.locks[to] = created
+	}
 	hit, ok := rules.MatchWithType(to, mode)
 	switch {
 	case !ok, c.permitsChange(hit, to):
