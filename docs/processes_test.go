@@ -18,6 +18,7 @@ var unconfined = map[string]string{
 	"host/session/network_from.go":      "the operator's own programs, which are asked for their settings",
 	"host/mcpservers/builder.go":        "the operator's own npm and pip, which are asked for their settings",
 	"host/run/home.go":                  "the person's own git, outside of any repository, which is asked for their name",
+	"host/run/worktree.go":              "the person's own git, which adds a work tree",
 	"host/run/supervisor/init_linux.go": "the parent of a program in its own sandbox",
 	"cmd/picoclaw/internal/cmd/hub/":    "the operator's own hub, in place of this process",
 	"internal/measure/report/":          "benchmarks are run",

@@ -28,7 +28,7 @@ func (o *ConsoleActions) Undo(ctx context.Context, agent, id string, dry, force 
 		return "", errNotReady
 	}
 	if r, err := run.FindRecordOfChange(a.config.Home().Path, id); err != nil || r != nil {
-		return a.undoRun(ctx, r, dry, force, err)
+		return a.undoRun(ctx, r, err, dry, force)
 	}
 	s, err := a.OpenSession(agent, session.Console)
 	if err != nil {
@@ -38,21 +38,15 @@ func (o *ConsoleActions) Undo(ctx context.Context, agent, id string, dry, force 
 }
 
 // undoRun undoes all changes of a run, with the project as workspace. A dry run shows the undo of the newest changes.
-func (a *Runtime) undoRun(ctx context.Context, r *run.RunRecord, dry, force bool, err error) (string, error) {
+func (a *Runtime) undoRun(ctx context.Context, r *run.RunRecord, err error, dry, force bool) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	home := a.config.Home().Path
-	ids, ended, err := r.ListOperationsToUndo(home)
-	switch {
-	case err != nil:
+	home, o := a.config.Home().Path, a.options
+	ids, err := r.ListOperationsToUndo(home, force)
+	if err != nil {
 		return "", err
-	case len(ids) == 0:
-		return "", fmt.Errorf("there is nothing to undo of run %s", r.ID)
-	case !ended && !force:
-		return "", fmt.Errorf("run %s still runs, or was killed", r.ID)
 	}
-	o := a.options
 	if o.Config, err = config.Load(config.LoadOptions{File: a.config.FilePath(), Workspace: r.Project, Agent: r.Agent}); err != nil {
 		return "", err
 	}

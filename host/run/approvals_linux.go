@@ -24,13 +24,6 @@ type approvalRequests struct {
 	approved map[string]time.Time // ends of approvals
 }
 
-// isApproved reports whether a person's approval for a subject holds.
-func (r *approvalRequests) isApproved(subject string) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return time.Now().Before(r.approved[subject])
-}
-
 // waitingNames returns the names of the requests that wait for an answer, sorted.
 func (r *approvalRequests) waitingNames() []string {
 	r.mu.Lock()
@@ -38,42 +31,30 @@ func (r *approvalRequests) waitingNames() []string {
 	return slices.Sorted(maps.Values(r.waiting))
 }
 
-// beginRequest reports whether a request for a subject must be filed: none waits. It then counts as waiting.
-func (r *approvalRequests) beginRequest(subject, name string) bool {
+// isApprovedOrFile reports whether a person's approval for a subject holds. If not, and no request for it waits, it files
+// one, and calls onAllow if a person approves.
+func (a *activeRun) isApprovedOrFile(ctx context.Context, subject, name string, q session.ApprovalQuestion, onAllow func()) bool {
+	r := &a.requests
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.waiting[subject] != "" {
-		return false
+	if isApproved := time.Now().Before(r.approved[subject]); isApproved || r.waiting[subject] != "" {
+		return isApproved
 	}
 	if r.waiting == nil {
 		r.waiting, r.approved = map[string]string{}, map[string]time.Time{}
 	}
 	r.waiting[subject] = name
-	return true
-}
-
-// endRequest notes the answer to a request.
-func (r *approvalRequests) endRequest(subject string, allowed bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.waiting, subject)
-	if allowed {
-		r.approved[subject] = time.Now().Add(wire.ApprovalTime)
-	}
-}
-
-// fileRequest files an approval request for a subject, unless one waits, and calls onAllow if a person approves.
-func (a *activeRun) fileRequest(ctx context.Context, subject, name string, q session.ApprovalQuestion, onAllow func()) {
-	if !a.requests.beginRequest(subject, name) {
-		return
-	}
 	go func() {
 		allowed := a.running.RequestApproval(ctx, q)
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		delete(r.waiting, subject)
 		if allowed {
+			r.approved[subject] = time.Now().Add(wire.ApprovalTime)
 			onAllow()
 		}
-		a.requests.endRequest(subject, allowed)
 	}()
+	return false
 }
 
 // requestProtectedFile files an approval request for changes of a protected file.
@@ -85,7 +66,7 @@ func (a *activeRun) requestProtectedFile(ctx context.Context, path string) {
 	q := session.ApprovalQuestion{Tool: "run", Args: map[string]any{"program": filepath.Base(a.plan.Program), "run": a.plan.id, "change": name}}
 	q.Decision = guard.Decision{Verdict: guard.Ask, Rule: "workspace.protect",
 		Reason: "the program wants to change " + name + ", which is protected; if you approve, it can for ten minutes"}
-	a.fileRequest(ctx, path, name, q, func() { _ = a.socket.Send(wire.ControlMessage{Approve: path}, nil) })
+	a.isApprovedOrFile(ctx, path, name, q, func() { _ = a.socket.Send(wire.ControlMessage{Approve: path}, nil) })
 }
 
 // approveToolCall returns the decision on a call of the program's own tools that needs approval, for a client that can't
@@ -99,10 +80,10 @@ func (a *activeRun) approveToolCall(ctx context.Context, call session.ClientTool
 	if err != nil {
 		return d
 	}
-	if a.requests.isApproved(string(exact)) {
+	q := session.ApprovalQuestion{Tool: call.Tool, Args: call.Args, Decision: d}
+	if a.isApprovedOrFile(ctx, string(exact), call.Tool, q, func() {}) {
 		return guard.Decision{Verdict: guard.Allow, Rule: d.Rule}
 	}
-	a.fileRequest(ctx, string(exact), call.Tool, session.ApprovalQuestion{Tool: call.Tool, Args: call.Args, Decision: d}, func() {})
 	d.Verdict, d.Hint = guard.Deny, "wait until a person has approved it with `picoclaw approvals`, and repeat the same call"
 	return d
 }

@@ -47,45 +47,25 @@ func findRepositoryDir(dir string) string {
 	}
 }
 
-// findSharedGitDir returns the git directory of a project that is a linked work tree or a submodule; nil for others.
-func findSharedGitDir(project, userHome, home string) (*protect.SharedGitDir, error) {
-	d, err := protect.FindSharedGitDir(project)
-	if d == nil || err != nil {
-		return nil, err
-	}
-	if err := CheckProjectDir(d.Dir, userHome, home); err != nil {
-		return nil, fmt.Errorf("the git directory of %s can't be used: %w", project, err)
-	}
-	return d, nil
-}
-
 // copyGitState copies the files of a shared git directory that git commands replace: refs, reflogs, configuration and the
 // work tree's own files. Undo does not cover them.
 func copyGitState(d *protect.SharedGitDir, to string) error {
 	for _, from := range []string{"config", "packed-refs", "shallow", "refs", "logs", "reftable", "worktrees/" + filepath.Base(d.Own)} {
 		err := filepath.WalkDir(filepath.Join(d.Dir, from), func(path string, e fs.DirEntry, err error) error {
-			if err != nil || !e.Type().IsRegular() {
-				return ignoreNotExist(err)
-			}
-			text, err := os.ReadFile(path)
 			copied := filepath.Join(to, strings.TrimPrefix(path, d.Dir))
-			if err == nil {
-				err = errors.Join(os.MkdirAll(filepath.Dir(copied), 0o700), os.WriteFile(copied, text, 0o600))
+			if err == nil && e.IsDir() {
+				return os.MkdirAll(copied, 0o700)
 			}
-			return ignoreNotExist(err)
+			if text, readErr := os.ReadFile(path); readErr == nil && e.Type().IsRegular() { // git may have deleted it
+				err = errors.Join(os.MkdirAll(to, 0o700), os.WriteFile(copied, text, 0o600))
+			}
+			return err
 		})
-		if err != nil {
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
 	return nil
-}
-
-func ignoreNotExist(err error) error {
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return err
 }
 
 // CheckProjectDir refuses directories that are more than a project: the root, the user's home, and directories that

@@ -57,12 +57,12 @@ func FindRecordOfChange(home, id string) (*RunRecord, error) {
 }
 
 // ListOperationsToUndo returns the ids of the operations whose undo takes back all changes of a run, the newest first.
-// It is empty if every burst of changes is undone. If a burst was undone before a later one, that undo is undone too.
-// ended is false if the end of an operation was not recorded.
-func (r *RunRecord) ListOperationsToUndo(home string) (ids []string, ended bool, err error) {
+// It fails if every burst of changes is undone or, without force, if the end of an operation was not recorded. If a burst
+// was undone before a later one, that undo is undone too.
+func (r *RunRecord) ListOperationsToUndo(home string, force bool) (ids []string, err error) {
 	store, err := undo.Open(undo.StoreOptions{Dir: UndoStoreDir(home, r.ID)})
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	var all, effective []*undo.Operation
 	statuses := undo.UndoStatuses{}
@@ -74,8 +74,8 @@ func (r *RunRecord) ListOperationsToUndo(home string) (ids []string, ended bool,
 		}
 		return true
 	})
-	if err != nil || isUndone {
-		return nil, ended, err
+	if err != nil {
+		return nil, err
 	}
 	for _, op := range slices.Backward(all) {
 		last := len(effective) - 1
@@ -86,10 +86,16 @@ func (r *RunRecord) ListOperationsToUndo(home string) (ids []string, ended bool,
 			effective = effective[:last]
 		} // otherwise the rest of the last operation is undone
 	}
+	switch {
+	case isUndone || len(effective) == 0:
+		return nil, fmt.Errorf("there is nothing to undo of run %s", r.ID)
+	case !ended && !force:
+		return nil, fmt.Errorf("run %s still runs, or was killed; end it with `picoclaw stop`, or use --force", r.ID)
+	}
 	for _, op := range slices.Backward(effective) {
 		ids = append(ids, op.ID)
 	}
-	return ids, ended, nil
+	return ids, nil
 }
 
 // newRunID returns a new id. Ids sort by time.

@@ -6,6 +6,7 @@
 package run
 
 import (
+	"fmt"
 	"maps"
 	"os"
 	"slices"
@@ -75,8 +76,11 @@ func NewPlan(o Options) (*RunPlan, error) {
 	if p.Program, needs, p.Missing = findProgram(o.Program[0], o.Dir, o.UserHome); p.Missing != nil && preset.Name == "generic" {
 		return nil, p.Missing
 	}
-	if p.SharedGit, err = findSharedGitDir(policy.WorkspacePath(), o.UserHome, policy.HomePath()); err != nil {
-		return nil, err
+	if p.SharedGit, err = protect.FindSharedGitDir(policy.WorkspacePath()); err == nil && p.SharedGit != nil {
+		err = CheckProjectDir(p.SharedGit.Dir, o.UserHome, policy.HomePath())
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the git directory of the project: %w", err)
 	}
 	tools, toolEnv, err := toolDirs(o.UserHome)
 	if err != nil {

@@ -73,10 +73,8 @@ func (r *ProgramRun) AllowHost(host string) error {
 	if _, err := egress.CompilePolicy(egress.PolicyRules{Allow: []string{host}}); err != nil {
 		return err
 	}
-	entry := r.record
-	entry.Time, entry.State, entry.Rule, entry.Args = time.Now().UTC(), "", "run.allow", map[string]any{"allow": host}
-	entry.Call += "-allow"
-	if err := r.session.logCallEnd(entry, &Result{}, false).toError(); err != nil {
+	entry := audit.Record{Tool: runTool, Rule: "run.allow", Args: map[string]any{"allow": host}, Decision: guard.Allow.String()}
+	if err := r.logEntry(entry, "-allow"); err != nil {
 		return err
 	}
 	return r.network.policy.AllowHost(host)
@@ -84,16 +82,17 @@ func (r *ProgramRun) AllowHost(host string) error {
 
 // RequestApproval asks a person with `picoclaw approvals`, waits for the answer, and logs it.
 func (r *ProgramRun) RequestApproval(ctx context.Context, q ApprovalQuestion) bool {
-	began := time.Now()
 	consent := r.session.requestApproval(ctx, q)
-	if consent.approval == nil {
-		return false
-	}
-	entry := r.record
-	entry.Time, entry.State, entry.Rule, entry.Args, entry.Tool = began.UTC(), "", q.Decision.Rule, q.Args, q.Tool
-	entry.Call, entry.Decision, entry.Answer = entry.Call+"-approval", guard.Ask.String(), approvalAnswerWord(consent.allowed)
-	entry.Approval, entry.Millis = consent.approval, toMilliseconds(time.Since(began))
-	return r.session.logCallEnd(entry.RedactedAndShortened(), &Result{}, false).toError() == nil && consent.allowed
+	entry := audit.Record{Tool: q.Tool, Rule: q.Decision.Rule, Args: q.Args, Decision: guard.Ask.String(), Approval: consent.approval,
+		Answer: approvalAnswerWord(consent.allowed)}
+	return consent.approval != nil && r.logEntry(entry, "-approval") == nil && consent.allowed
+}
+
+// logEntry writes another entry of the run to the audit log.
+func (r *ProgramRun) logEntry(entry audit.Record, suffix string) error {
+	entry.Time, entry.Agent, entry.Session, entry.Origin = time.Now().UTC(), r.record.Agent, r.record.Session, r.record.Origin
+	entry.Call = r.record.Call + suffix
+	return r.session.logCallEnd(entry.RedactedAndShortened(), &Result{}, false).toError()
 }
 
 // LogRunEnd writes the end of the run to the audit log. undoID is the run's change in the undo history, and failure

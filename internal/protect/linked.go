@@ -5,9 +5,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
+	"github.com/picoclaw/picoclaw/internal/lazyregexp"
 	"github.com/picoclaw/picoclaw/internal/paths"
 	"github.com/picoclaw/picoclaw/internal/smallfile"
 )
@@ -58,36 +58,29 @@ func (d *SharedGitDir) BelongsToOthers(path string) bool {
 	if !ok || paths.Within(d.Own, path) {
 		return false
 	}
-	parts := strings.Split(strings.TrimSuffix(filepath.ToSlash(below), ".lock"), "/")
-	second := ""
-	if len(parts) > 1 {
-		second = parts[1]
-	}
-	switch parts[0] {
-	case "objects", "reftable", "lfs", "packed-refs", "packed-refs.new", "config", "shallow", "gc.pid", "gc.log":
-		return false
-	case "refs":
-		return slices.Contains([]string{"bisect", "worktree", "rewritten"}, second)
-	case "logs":
-		return second != "" && second != "refs"
-	case "info":
-		return second != "" && second != "exclude"
-	case "worktrees":
-		dir := filepath.Join(d.Dir, "worktrees", second)
+	below = strings.TrimSuffix(filepath.ToSlash(below), ".lock")
+	if name, ok := strings.CutPrefix(below, "worktrees/"); ok {
+		name, _, _ = strings.Cut(name, "/")
+		dir := filepath.Join(d.Dir, "worktrees", name)
 		text, _ := smallfile.Read(filepath.Join(dir, "gitdir"), maxJudged)
-		return second != "" && newExistsFunc(dir)("gitdir") && !paths.Within(d.WorkTree, resolvePathInLine(dir, string(text)))
+		return newExistsFunc(dir)("gitdir") && !paths.Within(d.WorkTree, resolvePathInLine(dir, string(text)))
 	}
-	return true
+	return !sharedFile().MatchString(below) || ownRef().MatchString(below)
 }
+
+var (
+	sharedFile = lazyregexp.New(`^((objects|reftable|lfs|refs|logs/refs)(/.*)?|logs|info|info/exclude|worktrees|` +
+		`packed-refs(\.new)?|config|shallow|gc\.(pid|log))$`)
+	// replaceableObject matches temporary files, and files that git derives from objects.
+	replaceableObject = lazyregexp.New(`(^|/)(tmp_|incoming-|\.tmp-)|^info(/|$)|^maintenance\.lock$`)
+	ownRef            = lazyregexp.New(`^(logs/)?refs/(bisect|worktree|rewritten)(/|$)`) // of the main work tree
+)
 
 // HoldsHistory reports whether a path in the git directory is an object, a pack, or a directory of these, but no
 // temporary file.
 func (d *SharedGitDir) HoldsHistory(path string) bool {
 	below, ok := paths.RelativeWithin(filepath.Join(d.Dir, "objects"), path)
-	isTemporary := slices.ContainsFunc(strings.Split(below, string(filepath.Separator)), func(name string) bool {
-		return strings.HasPrefix(name, "tmp_") || strings.HasPrefix(name, "incoming-") || strings.HasPrefix(name, ".tmp-")
-	})
-	return ok && !isTemporary && !strings.HasPrefix(below, "info") && filepath.Base(path) != "maintenance.lock"
+	return ok && !replaceableObject().MatchString(below)
 }
 
 // ListsAllRefs reports whether a path is a file with the refs or the settings of all work trees, which git replaces and

@@ -4,5 +4,5 @@
 // It must not decide about the program's rights: the host decides, and the sandbox enforces the decision.
 package supervisor
 
-// InitCommand is the hidden command of picoclaw that calls RunInit.
-const InitCommand = "run-init"
+// Command is the hidden command of picoclaw that calls Main or, with arguments, RunInit.
+const Command = "run-supervisor"

@@ -197,7 +197,7 @@ func (s *supervisor) openProgramTerminal(cmd *osexec.Cmd) (control *os.File, don
 			cmd.Stderr = terminal
 		}
 	}
-	cmd.Args = slices.Concat([]string{self, InitCommand, fmt.Sprint(first)}, []string{cmd.Path}, cmd.Args[1:])
+	cmd.Args = slices.Concat([]string{self, Command, fmt.Sprint(first)}, []string{cmd.Path}, cmd.Args[1:])
 	cmd.Path, cmd.Err = self, nil
 	cmd.ExtraFiles = []*os.File{theirs}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setctty: true, Ctty: first}

@@ -56,7 +56,7 @@ func NewRootCommand(f *cli.Factory) *cobra.Command {
 	examine := func(ctx context.Context) error { return doctor.ReportProtections(ctx, f) }
 	add("setup", "Setup commands:", setup.NewCmdInit(f, examine, nil), doctor.NewCmdDoctor(f, nil), config.NewCmdConfig(f),
 		agent.NewCmdAgents(f, nil), plugin.NewCmdPlugin(f), completion.NewCmdCompletion(f, nil), versioncmd.NewCmdVersion(f, nil))
-	root.AddCommand(docs.NewCmdDocs(f, nil), doctor.NewCmdSelfTest(f, nil), run.NewCmdSupervisor(f, nil), run.NewCmdTerminalInit(f, nil))
+	root.AddCommand(docs.NewCmdDocs(f, nil), doctor.NewCmdSelfTest(f, nil), run.NewCmdSupervisor(f, nil))
 	addHelp(root)
 	disableFileCompletion(root)
 	return root

@@ -7,44 +7,27 @@ import (
 	"github.com/picoclaw/picoclaw/host/run/supervisor"
 )
 
-// supervisorName is the name of the hidden command that supervises the program inside the sandbox.
-const supervisorName = "run-supervisor"
-
-// SandboxCommandOptions are the options of the hidden commands that `picoclaw run` executes inside the sandbox.
-type SandboxCommandOptions struct {
+// SupervisorOptions are the options of the hidden command that `picoclaw run` executes inside the sandbox.
+type SupervisorOptions struct {
 	*cli.Factory
-	arguments []string
+	program []string // stream with the terminal, program and arguments; empty for the supervisor itself
 }
 
-// NewCmdSupervisor returns the hidden command that supervises the program inside the sandbox.
-func NewCmdSupervisor(f *cli.Factory, runF func(*SandboxCommandOptions) error) *cobra.Command {
-	o := &SandboxCommandOptions{Factory: f}
-	return cli.SetRun(&cobra.Command{
-		Use: supervisorName, Short: "Supervise a program inside the sandbox", Hidden: true,
-	}, o, func(*SandboxCommandOptions) error { return cli.FailedError(supervisor.Main()) }, runF)
-}
-
-// NewCmdTerminalInit returns the hidden command that starts the program on its terminal inside the sandbox.
-func NewCmdTerminalInit(f *cli.Factory, runF func(*SandboxCommandOptions) error) *cobra.Command {
-	o := &SandboxCommandOptions{Factory: f}
+// NewCmdSupervisor returns the hidden command that supervises the program inside the sandbox, or starts it on its terminal.
+func NewCmdSupervisor(f *cli.Factory, runF func(*SupervisorOptions) error) *cobra.Command {
+	o := &SupervisorOptions{Factory: f}
 	cmd := &cobra.Command{
-		Use: supervisor.InitCommand, Short: "Start a program on its terminal inside the sandbox", Hidden: true,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) < 2 {
-				return cli.UsageErrorf("want the number of a stream and a program")
-			}
-			o.arguments = args
-			return nil
-		},
+		Use: supervisor.Command, Short: "Supervise a program inside the sandbox", Hidden: true,
+		Args: func(_ *cobra.Command, args []string) error { o.program = args; return nil },
 		RunE: func(*cobra.Command, []string) error {
-			code, err := supervisor.RunInit(o.arguments[0], o.arguments[1:])
-			switch {
-			case err != nil:
-				return cli.FailedError(err)
-			case code != 0:
-				return &cli.ExitError{Code: code, Err: cli.ErrReported}
+			if len(o.program) == 0 {
+				return cli.FailedError(supervisor.Main())
 			}
-			return nil
+			code, err := supervisor.RunInit(o.program[0], o.program[1:])
+			if err != nil || code == 0 {
+				return cli.FailedError(err)
+			}
+			return &cli.ExitError{Code: code, Err: cli.ErrReported}
 		},
 	}
 	cmd.Flags().SetInterspersed(false)

@@ -14,6 +14,7 @@ import (
 	"github.com/picoclaw/picoclaw/cmd/internal/terminal"
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/hosts"
 	"github.com/picoclaw/picoclaw/host/run"
+	"github.com/picoclaw/picoclaw/host/run/supervisor"
 	"github.com/picoclaw/picoclaw/host/session"
 )
 
@@ -93,7 +94,7 @@ func (o *Options) runProgram(ctx context.Context) error {
 		return cli.StartError(err)
 	}
 	options := run.Options{Session: s, UserHome: userHome, Dir: dir, Program: o.program, Hosts: o.hosts, Env: env,
-		Supervisor: []string{self, supervisorName}, Streams: [3]*os.File{os.Stdin, os.Stdout, os.Stderr}}
+		Supervisor: []string{self, supervisor.Command}, Streams: [3]*os.File{os.Stdin, os.Stdout, os.Stderr}}
 	plan, err := run.NewPlan(options)
 	if err != nil {
 		return cli.FailedError(err)

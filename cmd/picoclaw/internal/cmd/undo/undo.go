@@ -166,14 +166,10 @@ func (v *commonOptions) listCalls(of *run.RunRecord, home string, arguments map[
 	if v.run == "" || v.tool != "undo" {
 		return []map[string]any{arguments}, nil
 	}
-	ids, ended, err := of.ListOperationsToUndo(home)
-	switch force, _ := arguments["force"].(bool); {
-	case err != nil:
+	force, _ := arguments["force"].(bool)
+	ids, err := of.ListOperationsToUndo(home, force)
+	if err != nil {
 		return nil, err
-	case len(ids) == 0:
-		return nil, fmt.Errorf("there is nothing to undo of run %s", of.ID)
-	case !ended && !force:
-		return nil, fmt.Errorf("run %s still runs, or was killed; end it with `picoclaw stop`, or use --force", of.ID)
 	}
 	if of.Undo != "" && !of.HasBurst(home, of.Undo) {
 		fmt.Fprintln(v.Err, "picoclaw: the run's first changes are no longer in the undo history (tools.undo.max_size)")
