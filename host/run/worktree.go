@@ -33,13 +33,13 @@ func AddWorkTree(project, name string) (string, error) {
 		return "", fmt.Errorf("%q can't name a work tree; use letters, digits, dots, underscores and hyphens", name)
 	case errors.Is(err, fs.ErrNotExist):
 		cmd := exec.Command("git", "-C", project, "worktree", "add", "--quiet", dir)
-		if out, err := cmd.CombinedOutput(); err != nil {
-			return "", fmt.Errorf("create the work tree %s: %w: %s", dir, err, strings.TrimSpace(string(out)))
+		if out, addErr := cmd.CombinedOutput(); addErr != nil {
+			return "", fmt.Errorf("create the work tree %s: %w: %s", dir, addErr, strings.TrimSpace(string(out)))
 		}
 	case err != nil:
 		return "", err
 	}
-	if d, err := protect.FindSharedGitDir(dir); err != nil || d == nil || d.Dir != gitDir {
+	if shared, err = protect.FindSharedGitDir(dir); err != nil || shared == nil || shared.Dir != gitDir {
 		return "", errors.Join(fmt.Errorf("%s is no work tree of %s; choose another name", dir, gitDir), err)
 	}
 	return dir, nil
