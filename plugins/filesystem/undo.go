@@ -138,6 +138,9 @@ func (m *pluginState) undoOperation(ctx context.Context, env *sdk.Environment, o
 	if len(done.LostMetadata) > 0 {
 		out.Notes = append(out.Notes, "restored without some metadata: "+strings.ReplaceAll(formatFirstItems(done.LostMetadata, strings.Clone), "\n", "; "))
 	}
+	if len(done.Ended.Lost) > 0 {
+		out.Notes = append(out.Notes, "undo of this undo does not restore: "+joinQuotedNames(done.Ended.Lost))
+	}
 	if done.Ended.Missing != "" {
 		out.Notes = append(out.Notes, "this can't be undone: "+done.Ended.Missing)
 	}

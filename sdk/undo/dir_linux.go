@@ -167,13 +167,13 @@ func (d *dirHandle) checkMutable(name string) error {
 	return nil
 }
 
-// isWriteOnlyDir reports whether this process may create and delete names in a directory but not list them.
-func isWriteOnlyDir(dir string) bool {
+// isUnlistableDir reports whether this process may use names in a directory but not list them.
+func isUnlistableDir(dir string) bool {
 	fd, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err == nil {
 		_ = unix.Close(fd)
 	}
-	return errors.Is(err, unix.EACCES) && unix.Faccessat(unix.AT_FDCWD, dir, unix.W_OK|unix.X_OK, unix.AT_EACCESS) == nil
+	return errors.Is(err, unix.EACCES) && unix.Faccessat(unix.AT_FDCWD, dir, unix.X_OK, unix.AT_EACCESS) == nil
 }
 
 // currentFileTime returns the file system clock in nanoseconds since 1970, which a file changed now gets as its time.

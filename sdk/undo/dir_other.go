@@ -77,8 +77,8 @@ func (d *dirHandle) checkMutable(string) error { return nil }
 // hasFileCapabilities always returns false: this system does not tell.
 func hasFileCapabilities(*os.File) bool { return false }
 
-// isWriteOnlyDir always returns false: this system does not tell.
-func isWriteOnlyDir(string) bool { return false }
+// isUnlistableDir always returns false: this system does not tell.
+func isUnlistableDir(string) bool { return false }
 
 // currentFileTime returns the file system clock in nanoseconds since 1970, which a file changed now gets as its time.
 func currentFileTime() int64 { return time.Now().UnixNano() }

@@ -38,6 +38,7 @@ type undoPlan struct {
 
 	files    *workspace.Workspace
 	force    bool
+	maxBytes int64 // that a forced undo can save of files that others changed
 	steps    []*undoStep
 	homes    map[int][]*undoStep               // steps by the object at the name before the operation
 	places   map[int][]*undoStep               // steps by the object at the name after the operation
@@ -168,6 +169,9 @@ func (p *undoPlan) makeSteps(check func(path string) error) {
 		}
 	}
 	p.keepGitObjects()
+	if p.force {
+		p.blockUnsavable()
+	}
 	for again := true; again; {
 		again = false
 		for _, s := range p.steps {

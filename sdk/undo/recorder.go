@@ -92,8 +92,8 @@ func (r *Recorder) findOrAddPathEntry(path string) *entryChange {
 			return r.findOrAddTopDirEntry(top)
 		}
 		for at := filepath.Dir(path); at != r.files.Dir() && paths.Within(r.files.Dir(), at); at = filepath.Dir(at) {
-			if isWriteOnlyDir(at) {
-				r.noteLostChange(hiddentext.QuoteUnprintable(at) + " (a directory that can be changed and not read)")
+			if isUnlistableDir(at) {
+				r.noteLostChange(hiddentext.QuoteUnprintable(at) + " (a directory that can't be read)")
 				return nil
 			}
 		}

@@ -33,7 +33,7 @@ func (r *Recorder) beforeRename(m mutation.FileMutation) {
 		moved.used = true
 		if to == nil { // out of what the policy opens
 			switch r.keepBeforeRemoval(from); {
-			case moved.isDir() && isWriteOnlyDir(filepath.Dir(m.To)):
+			case moved.isDir() && isUnlistableDir(filepath.Dir(m.To)):
 				r.noteLostChange(hiddentext.QuoteUnprintable(m.Path) + " (a directory that was moved into one that can't be read)")
 			case moved.isDir() && isSameMount(m.To, moved):
 				r.noteLostChange(hiddentext.QuoteUnprintable(m.Path) + " (a directory that was moved out of the workspace)")
@@ -95,7 +95,7 @@ func (r *Recorder) beforeExchange(m mutation.FileMutation) {
 // noteHiddenSource reports whether a renamed file comes from a directory in which the recorder can't look. Then the file
 // may have existed before the operation, and undo must not delete it: its new name counts as changed by others.
 func (r *Recorder) noteHiddenSource(from *entryChange, path, to string) bool {
-	if from != nil || !paths.Within(r.files.Dir(), path) && !isWriteOnlyDir(filepath.Dir(path)) {
+	if from != nil || !paths.Within(r.files.Dir(), path) && !isUnlistableDir(filepath.Dir(path)) {
 		return false
 	}
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) { // otherwise the call fails

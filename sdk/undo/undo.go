@@ -71,6 +71,7 @@ func (s *Store) Undo(ctx context.Context, files *workspace.Workspace, q UndoRequ
 		r = s.finishKilledRecord(r, files)
 	}
 	p := newUndoPlan(r, files, q.Force)
+	p.maxBytes = s.MaxOperationBytes()
 	if err = s.addLaterUndos(p, q.ID); err != nil {
 		return UndoResult{}, err
 	}

@@ -172,6 +172,30 @@ func TestUndoKeepsFilesMovedFromHiddenDirectory(t *testing.T) {
 	}
 }
 
+// A command can't hide changes in directories that it makes unreadable.
+func TestResultNamesUnreadableDirectories(t *testing.T) {
+	t.Parallel()
+	for _, isolated := range []bool{true, false} {
+		t.Run(fmt.Sprintf("isolated=%v", isolated), func(t *testing.T) {
+			t.Parallel()
+			a := clitest.NewAgent(t, isolated)
+			call := a.StartBatch()
+			for _, mode := range []string{"0100", "0111", "0300", "0333"} {
+				for _, command := range []string{"rm -rf d/src; echo 1 > d/f", "echo 1 > d/f", "rm d/f", "echo 1 > d/src/a", "mv d/f d/src/f", "chmod 600 d/f"} {
+					a.RunBashDirectly("chmod -R u+rwx .; rm -rf ./*; mkdir -p d/src; echo precious | tee d/src/a > d/f")
+					before := a.SnapshotWorkspace()
+					r := call(clitest.NewExecCall("chmod " + mode + " d; " + command + "; chmod 0755 d"))
+					named := strings.Join(r.Structured.NotCovered, "\n")
+					u := call(clitest.ToolCall{Tool: "undo", Args: map[string]any{}})
+					if diff := clitest.DiffSnapshots(withoutTimesOfDirs(before), withoutTimesOfDirs(a.SnapshotWorkspace())); diff != "" && !strings.Contains(named, a.Workspace+"/d") {
+						t.Errorf("%s %s: named %q, undo %v\n%s", mode, command, named, u.Error, diff)
+					}
+				}
+			}
+		})
+	}
+}
+
 // Attributes that could not be read at the first change are read before a later one.
 func TestUndoRestoresAttributesOfUnreadableFile(t *testing.T) {
 	t.Parallel()

@@ -87,7 +87,7 @@ def held(a, b, n):
 def chmod(a, b, n):
     kind = os.lstat(a).st_mode
     if not stat.S_ISLNK(kind):
-        os.chmod(a, [0o755, 0o700, 0o300, 0o500][n % 4] if stat.S_ISDIR(kind) else [0o600, 0o444, 0o755, 0o200][n % 4])
+        os.chmod(a, [0o755, 0o700, 0o300, 0o500, 0o100][n % 5] if stat.S_ISDIR(kind) else [0o600, 0o444, 0o755, 0o200][n % 4])
 
 
 changes = {
