@@ -95,6 +95,9 @@ func (c *ChangeSummary) countPath(count *int, path string) {
 
 // formatChanges lists counts and some names relative to a directory: ": made 1, deleted 2 (a, b, c)".
 func (c *ChangeSummary) formatChanges(dir string) string {
+	if c.Total() == 0 {
+		return ""
+	}
 	var parts []string
 	for _, part := range []struct {
 		verb string
