@@ -297,9 +297,7 @@ func readArchive(f *os.File, id string) (r *operationRecord, contents map[int]co
 				return nil, nil, false, fmt.Errorf("the archive of %s can't be read: %w", id, err)
 			}
 		case name == journalMember:
-			if r.readJournal(members) != nil {
-				break
-			}
+			r.readJournal(members)
 		}
 	}
 	return r, contents, false, r.checkAndSetIndexes()
@@ -312,15 +310,13 @@ type journalLine struct {
 	Entry  *entryChange `json:"entry,omitempty"`
 }
 
-func (r *operationRecord) readJournal(from io.Reader) error {
+// readJournal adds the lines of a journal member to the record. The last line may be incomplete.
+func (r *operationRecord) readJournal(from io.Reader) {
 	lines := json.NewDecoder(from)
 	for {
 		var line journalLine
-		if err := lines.Decode(&line); err != nil {
-			if errors.Is(err, io.EOF) {
-				return nil
-			}
-			return err
+		if lines.Decode(&line) != nil {
+			return
 		}
 		switch {
 		case line.Object != nil && line.Index >= 0 && line.Index <= maxEntries*2:
