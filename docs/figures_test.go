@@ -18,10 +18,13 @@ var update = flag.Bool("update", false, "write the figures of bench.json into th
 var figures = []struct{ page, text string }{
 	{"../README.md", "All layers together cost {call.cost-ms} ms a call"},
 	{"../README.md", "reads its first file over MCP {mcp/start.picoclaw_first_read-ms} ms after start"},
-	{"isolation.md", "first answer comes {start.cost-ms} ms later than without isolation"},
+	{"isolation.md", "first answer takes {start.isolated-ms} ms with isolation and {start.plain-ms} ms without"},
 	{"isolation.md", "takes {sandbox.bubblewrap_cost-ms} ms longer with bubblewrap, and {sandbox.cost-ms} ms longer with"},
 	{"isolation.md", "of which Landlock takes {sandbox.landlock_cost-ms} ms"},
 	{"isolation.md", "A call takes {call.read-ms} ms with isolation and {call.read_unconfined-ms} ms without"},
+	{"shell.md", "`tar x` of 2,000 files takes {undo/tar_2000_files.cost-ms} ms longer, a build of 2,000 files " +
+		"{undo/build_2000_files.cost-ms} ms, `npm install` of 10,000 files {undo/npm_install_10000_files.cost-ms} ms, " +
+		"`rm -rf` of 20,000 files {undo/rm_20000_files.cost-ms} ms, and any other command {undo/true.cost-ms} ms"},
 	{"operators.md", "| endless loops | {fairness/disk.loops_p99_beside_to_alone-ratio} | " +
 		"{fairness/tmpfs.loops_p99_beside_to_alone-ratio} |"},
 	{"operators.md", "| outputs of 200 MB | {fairness/disk.output_p99_beside_to_alone-ratio} | " +
