@@ -125,9 +125,6 @@ func (l *mutationListener) serveCalls() {
 			continue // it was killed meanwhile
 		}
 		value, err := l.handleCall(&s)
-		if c := newStoppedCall(&s); c != nil && c.setgid && errors.Is(err, errContinue) {
-			err = unix.EPERM
-		}
 		l.sendAnswer(s.id, value, err)
 	}
 }
@@ -180,7 +177,7 @@ var errNoNamedFile = errors.New("no file with a name is changed")
 var errContinue = errors.New("the call continues")
 
 // handleCall reports a stopped call and makes it. It returns the call's result.
-func (l *mutationListener) handleCall(s *seccompNotification) (int, error) {
+func (l *mutationListener) handleCall(s *seccompNotification) (value int, err error) {
 	l.calls.Lock()
 	defer l.calls.Unlock()
 	c := newStoppedCall(s)
@@ -188,9 +185,12 @@ func (l *mutationListener) handleCall(s *seccompNotification) (int, error) {
 		return 0, errContinue
 	}
 	defer l.memory.closeMemory()
-	defer func() { c.file.closeObject() }()
-	err := l.readMemory(c)
-	if err != nil {
+	defer func() {
+		if c.file.closeObject(); c.setgid && errors.Is(err, errContinue) { // the kernel would set the bit
+			err = unix.EPERM
+		}
+	}()
+	if err = l.readMemory(c); err != nil {
 		return 0, err
 	}
 	err = c.convertDescriptorCall()
@@ -214,7 +214,7 @@ func (l *mutationListener) handleCall(s *seccompNotification) (int, error) {
 	if !c.namesByMemory() {
 		return 0, errContinue
 	}
-	value, err := l.emulateCall(c)
+	value, err = l.emulateCall(c)
 	l.reportFailure(c, err)
 	return value, err
 }
