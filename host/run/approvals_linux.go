@@ -17,7 +17,7 @@ import (
 	"github.com/picoclaw/picoclaw/sdk/guard"
 )
 
-// approvalRequests are the requests that a run filed for approval. What was refused passes when it is tried again.
+// approvalRequests are the requests that a run filed for approval. After approval, the refused change or call passes when it is repeated.
 type approvalRequests struct {
 	mu       sync.Mutex
 	waiting  map[string]string    // names for the person, by subject
