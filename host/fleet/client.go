@@ -271,7 +271,7 @@ type Session struct {
 	list   atomic.Pointer[toolList]
 }
 
-// Tools lists what the agent may call, as its worker has said it last.
+// Tools lists the tools that the agent may call, from its worker's latest message.
 func (s *Session) Tools() []session.Tool { return s.list.Load().Tools }
 
 // Instructions tell a model where it is.

@@ -91,7 +91,7 @@ func (f *Fleet) from(agent string) string { return subject.Answers(f.tenant, age
 // changed is where a worker says that an agent's tools are others, or with somebody else.
 func (f *Fleet) changed(agent string) string { return f.from(agent) + subject.Changed }
 
-// Placed is what is known of one agent's place.
+// Placed is the placement of one agent, as far as it is known.
 type Placed struct {
 	Agent  string `json:"agent"`
 	Worker string `json:"worker"`
@@ -153,7 +153,7 @@ func (f *Fleet) Status(ctx context.Context) (workers []Sign, agents []Placed, er
 	return workers, agents, nil
 }
 
-// entries are the last words on all keys that have not been taken away, and what time it was at the server.
+// entries are the latest entries of all keys that were not deleted, and the server's time.
 func (f *Fleet) entries(ctx context.Context) (map[string]*jetstream.RawStreamMsg, time.Time, error) {
 	info, err := f.stream.Info(ctx, jetstream.WithSubjectFilter("$KV."+subject.Placement+".>"))
 	if err != nil {

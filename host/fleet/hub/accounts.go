@@ -176,7 +176,7 @@ func (h *Hub) checkRevocations(public, token string) error {
 	return nil
 }
 
-// permissions are what an identity may do in its tenant.
+// permissions are the subjects on which an identity may publish and subscribe in its tenant.
 func permissions(tenant string, id Identity) jwt.Permissions {
 	var p jwt.Permissions
 	switch id.Role {
@@ -215,7 +215,7 @@ func worker(p *jwt.Permissions, tenant string, id Identity) {
 	p.Pub.Allow.Add("$O.*.C.*.*", "$O.*.M.*")
 }
 
-// gateway may ask all agents of the tenant, and hears what it is answered.
+// gateway may call all agents of the tenant, and receives their answers.
 func gateway(p *jwt.Permissions, tenant string, id Identity) {
 	p.Pub.Allow.Add(subject.All(tenant, "ws"))
 	p.Sub.Allow.Add(subject.AllAnswers(tenant, subject.Caller(id.Name)+">"), subject.AllAnswers(tenant, subject.Changed))

@@ -187,7 +187,7 @@ func (o *Object) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// Clean removes what has come into a bucket for an agent, and was not taken.
+// Clean removes objects that arrived in a bucket for an agent and were not fetched.
 func Clean(ctx context.Context, js jetstream.JetStream, bucket, agent string) error {
 	stream, err := js.Stream(ctx, "OBJ_"+bucket)
 	if err == nil {
