@@ -66,6 +66,11 @@ func (o historyOutput) Text() string {
 		case op.Missing != "":
 			fmt.Fprintf(&b, "  (can't be undone: %s)", hiddentext.QuoteUnprintable(op.Missing))
 		}
+		if op.Changes != nil {
+			for _, name := range op.Changes.RunByTools {
+				fmt.Fprintf(&b, "\n    your build tools or hooks run: %s", hiddentext.QuoteUnprintable(name))
+			}
+		}
 		for _, lost := range op.NotCovered {
 			fmt.Fprintf(&b, "\n    not covered: %s", hiddentext.QuoteUnprintable(lost))
 		}
@@ -181,8 +186,11 @@ func newRestorePolicyCheck(env *sdk.Environment) func(path string) error {
 // operation created, because undo removes or opens them first.
 func mayRestore(env *sdk.Environment, path string) bool {
 	for at := path; at != env.Workspace.Dir() && at != filepath.Dir(at); at = filepath.Dir(at) {
+		if env.Guard.DecidePath(guard.Write, at).Verdict == guard.Allow {
+			return true // a decision about Delete also looks for protected files below the path
+		}
 		switch d := env.Guard.DecidePath(guard.Delete, at); {
-		case d.Verdict == guard.Allow, d.Rule == guard.RuleProtect, env.Guard.DecidePath(guard.Write, at).Verdict == guard.Allow:
+		case d.Verdict == guard.Allow, d.Rule == guard.RuleProtect:
 			return true
 		case d.Rule != guard.RuleSymlink && d.Rule != guard.RuleUnresolved:
 			return false

@@ -108,6 +108,22 @@ func TestUndoBringsEverythingBack(t *testing.T) {
 	}
 }
 
+// New parent directories change the time of the directory in which they are created: undo restores it.
+func TestUndoRestoresTimeAboveNewDirectories(t *testing.T) {
+	for _, dir := range []string{"", "d", "d/e"} {
+		p := start(t, map[string]string{"d/e/x": "x"})
+		when := time.Unix(1e9, 123456789)
+		if err := os.Chtimes(filepath.Join(p.Dir, dir), when, when); err != nil {
+			t.Fatal(err)
+		}
+		must(t, p, "write_file", args{"path": filepath.Join(dir, "new/in/one/f"), "content": "x"})
+		must(t, p, "undo", args{})
+		if info, err := os.Stat(filepath.Join(p.Dir, dir)); err != nil || !info.ModTime().Equal(when) {
+			t.Errorf("%q: %v, modified %v", dir, err, info.ModTime())
+		}
+	}
+}
+
 // A directory comes back with the times of all that is in it, and however deep that is.
 func TestUndoRestoresDeepTreesWithTimes(t *testing.T) {
 	const levels = 1200

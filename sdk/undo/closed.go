@@ -36,10 +36,6 @@ func (r *Recorder) findOrAddFileEntry(path string) *entryChange {
 	return e
 }
 
-func (r *Recorder) openSingleFile(path string) (*os.File, error) {
-	return openSingleFile(r.files, path)
-}
-
 // openSingleFile opens a file whose directory the policy does not open, for reading.
 func openSingleFile(files *workspace.Workspace, path string) (file *os.File, err error) {
 	if info, lstatErr := os.Lstat(path); lstatErr != nil || !info.Mode().IsRegular() { // opening a FIFO would wait for a writer

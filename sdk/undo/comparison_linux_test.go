@@ -19,6 +19,7 @@ type comparison struct {
 	before, after, left, now map[string]string // before the operation, after it, before the undo, after it
 	beforeDirs, nowDirs      map[string]string // identities of directories
 	leftDirs                 map[string]string
+	during                   map[string]string // paths as the user left them during the operation
 	conflicts                []undo.PathConflict
 	lostMetadata             []string
 	undone                   bool // a path at least: an undo of conflicts alone does not set the times of directories
@@ -34,7 +35,7 @@ func (c *comparison) wrong() (all []string) {
 		}
 		// The agent may have changed the path after the user: what the user left then has to be restored or named.
 		spared := touched && c.same(path, c.left[path], want) && c.leftDirs[filepath.Clean("/"+path)] == c.usersDirs[path] && !c.isUntouchedFile(path)
-		if !c.same(path, c.now[path], want) && (spared || !c.isNamed(path)) && !c.isMoved(path) && !c.isNeeded(path, want) {
+		if !c.same(path, c.now[path], want) && (spared || !c.isNamed(path)) && !c.isMoved(path) && !c.isNeeded(path, want) && !c.isFreed(path) {
 			all = append(all, fmt.Sprintf("%q: touched by the user %t, spared %t: before %s, left %s, want %s, now %s",
 				path, touched, spared, c.before[path], c.left[path], want, c.now[path]))
 		}
@@ -190,6 +191,12 @@ func (c *comparison) isNeeded(path, want string) bool {
 	}
 	return want == "" && strings.HasPrefix(c.now[path], "d") && (c.isConflict(isBelow) ||
 		c.touches(func(other string) bool { return isBelow(other) && c.now[other] != "" && c.users[other] != "" }))
+}
+
+// isFreed reports whether a path has its former object, and the user removed another one that they had put there while
+// the operation ran.
+func (c *comparison) isFreed(path string) bool {
+	return c.during[path] != "" && c.left[path] == "" && withoutLinks(c.now[path]) == withoutLinks(c.before[path])
 }
 
 // isNamed reports whether undo named a path as a conflict, or a directory above it. A path is also named if the

@@ -21,7 +21,7 @@ func (c *PathConflict) Error() string { return hiddentext.QuoteUnprintable(c.Pat
 
 // CanForce reports whether a forced undo restores the path.
 func (c *PathConflict) CanForce() bool {
-	return slices.ContainsFunc([]string{"has ", appearedThen, objectKept}, func(start string) bool { return strings.HasPrefix(c.Reason, start) })
+	return slices.ContainsFunc([]string{"has ", appearedThen, objectKept, foreignChange}, func(start string) bool { return strings.HasPrefix(c.Reason, start) })
 }
 
 // FormatConflicts returns one line with the number of conflicts and the first few.

@@ -74,10 +74,31 @@ func toFileMode(mode uint32) fs.FileMode {
 	return m
 }
 
+// procPath returns the path of an open file or directory in /proc.
+func procPath(f *os.File) string { return "/proc/self/fd/" + strconv.Itoa(int(f.Fd())) }
+
+// withOwnerRead calls open while the owner has read permission for a regular file or directory. It returns false if this
+// user is not the owner, or chmod could clear a special bit. No other user gains access.
+func (d *dirHandle) withOwnerRead(name string, open func()) bool {
+	f, err := d.openFileAt(name, unix.O_PATH, 0)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = f.Close() }()
+	n, err := statOpenFile(f)
+	isOwn := err == nil && n.UID == os.Geteuid() && (n.Mode.IsRegular() || n.Mode.IsDir())
+	isSafe := isOwn && (n.Mode&(fs.ModeSetuid|fs.ModeSetgid) == 0 || n.Mode.IsDir() && n.GID == os.Getegid())
+	if !isSafe || os.Chmod(procPath(f), n.Mode|0o400) != nil {
+		return false
+	}
+	open()
+	return os.Chmod(procPath(f), n.Mode) == nil
+}
+
 // readXattrs returns the extended attributes at a name that programs may set. It returns an error if one of them
 // can't be read.
 func (d *dirHandle) readXattrs(name string) (map[string][]byte, error) {
-	path := "/proc/self/fd/" + strconv.Itoa(int(d.file.Fd())) + "/" + name
+	path := procPath(d.file) + "/" + name
 	var list [4096]byte
 	n, err := unix.Llistxattr(path, list[:])
 	if err != nil { // a sandbox without /proc, or a long list
@@ -197,8 +218,8 @@ func allocateSpace(f *os.File, end int64) error {
 // errInUse is the error of checkNoWriter.
 var errInUse = errors.New("another program has it open for writing")
 
-// checkNoWriter fails while any program has a file open for writing. It asks for a read lease, which the kernel refuses
-// in that case.
+// checkNoWriter fails with errInUse while any program has a file open for writing. It asks for a read lease, which the
+// kernel refuses in that case. It fails with another error if it can't tell: for files of others, and on some file systems.
 func checkNoWriter(f *os.File) error {
 	_, err := unix.FcntlInt(f.Fd(), unix.F_SETLEASE, unix.F_RDLCK)
 	if errors.Is(err, unix.EAGAIN) {
@@ -207,5 +228,5 @@ func checkNoWriter(f *os.File) error {
 	if err == nil {
 		_, _ = unix.FcntlInt(f.Fd(), unix.F_SETLEASE, unix.F_UNLCK)
 	}
-	return nil // other file systems and owners have no leases
+	return err
 }

@@ -40,6 +40,9 @@ func fileStatFromInfo(info fs.FileInfo, open func() (*os.File, error)) *fileStat
 	return n
 }
 
+// withOwnerRead always returns false: this system can't.
+func (d *dirHandle) withOwnerRead(string, func()) bool { return false }
+
 func (d *dirHandle) readXattrs(string) (map[string][]byte, error) { return nil, nil }
 
 // openChild opens the regular file or subdirectory at a name for reading.

@@ -1,6 +1,8 @@
 package undo
 
 import (
+	"errors"
+	"io/fs"
 	"path/filepath"
 	"slices"
 
@@ -17,9 +19,10 @@ type cachedDir struct {
 
 // dirCache keeps recently used directories open, because consecutive changes often share a directory.
 type dirCache struct {
-	files *workspace.Workspace
-	all   map[string]*cachedDir // by path
-	order []string
+	files  *workspace.Workspace
+	all    map[string]*cachedDir // by path
+	order  []string
+	denied bool // openDir failed last for lack of permission
 }
 
 // maxOpenDirs is the maximum number of directories that a dirCache keeps open.
@@ -52,19 +55,17 @@ func (c *dirCache) openDir(path string) *cachedDir {
 }
 
 func (c *dirCache) openUncached(path string) *dirHandle {
-	if top := c.files.Dir(); path == top || !paths.Within(top, path) {
-		dir, err := openDirHandle(c.files, path)
-		if err != nil {
+	open := func() (*dirHandle, error) { return openDirHandle(c.files, path) }
+	if top := c.files.Dir(); path != top && paths.Within(top, path) {
+		parent := c.openDir(filepath.Dir(path))
+		if parent == nil {
 			return nil
 		}
-		return dir
+		open = func() (*dirHandle, error) { return parent.openSubdir(filepath.Base(path)) }
 	}
-	parent := c.openDir(filepath.Dir(path))
-	if parent == nil {
-		return nil
-	}
-	dir, err := parent.openSubdir(filepath.Base(path))
+	dir, err := open()
 	if err != nil {
+		c.denied = errors.Is(err, fs.ErrPermission)
 		return nil
 	}
 	return dir

@@ -247,7 +247,7 @@ func (o *fileObject) hasChanged() bool {
 	if o.isDir() {
 		return other || o.Attributed && o.After.Modified != o.Modified
 	}
-	return other || o.differsAfter() && (o.Written || o.Attributed)
+	return other || o.Shared || o.differsAfter() && (o.Written || o.Attributed)
 }
 
 // differsAfter reports whether a file differs after the operation. A write sets the change time before the size, so a

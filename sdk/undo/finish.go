@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
+
+	"github.com/picoclaw/picoclaw/internal/hiddentext"
 )
 
 // finishRecord finds the object that each touched name has after the operation, and counts the changes.
@@ -310,6 +312,14 @@ func (f *recordFinisher) noteAfterState(e *entryChange, o *fileObject, n *fileSt
 		o.Foreign = true // no event told of it: somebody changed it by another name
 	}
 	o.After = n.toAfterState()
+	if f.continued == nil && n.Mode.IsRegular() && o.opens > 0 && !o.Created {
+		if o.Shared = f.staysOpenForWriting(e); o.Shared {
+			f.noteLostChange(hiddentext.QuoteUnprintable(f.entryPath(e)) + " (another program got it open for writing and may change it later)")
+		}
+		if _, now := f.statEntry(e); now != nil && now.ID == n.ID { // to open an unreadable file changed its change time
+			o.After.Changed = now.Changed
+		}
+	}
 	if !n.Mode.IsRegular() || n.Size > maxHashed || f.record.Ended-n.Changed > int64(recentChange) || o.After.Hash != "" {
 		return
 	}
@@ -320,6 +330,18 @@ func (f *recordFinisher) noteAfterState(e *entryChange, o *fileObject, n *fileSt
 		}
 		_ = file.Close()
 	}
+}
+
+// staysOpenForWriting reports whether a program still has the file at a name open for writing although the operation's
+// processes have ended. The monitor, which opens files for them, may close its descriptor a moment later.
+func (f *recordFinisher) staysOpenForWriting(e *entryChange) bool {
+	for range 100 {
+		if !f.isOpenForWriting(e) {
+			return false
+		}
+		time.Sleep(time.Millisecond)
+	}
+	return true
 }
 
 // noteRemainingLinks searches the workspace for other hard links of files whose touched names are gone.

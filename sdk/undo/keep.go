@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/picoclaw/picoclaw/internal/hiddentext"
+	"github.com/picoclaw/picoclaw/internal/paths"
 )
 
 // keepContents copies the contents of a regular file to the archive, at most once. It notes a loss if it can't.
@@ -69,13 +70,13 @@ func (r *Recorder) keepContents(e *entryChange, o *fileObject) {
 // openEntryFile opens the file at a name for reading, and fails if the name has a different object.
 func (r *Recorder) openEntryFile(e *entryChange, o *fileObject) (*os.File, error) {
 	if e.Dir == none {
-		return r.openSingleFile(string(e.Name))
+		return openSingleFile(r.files, string(e.Name))
 	}
 	for _, d := range r.dirs.all {
 		if d.object == nil || d.object.index != e.Dir {
 			continue
 		}
-		f, err := d.openChild(string(e.Name))
+		f, err := r.openOwnFile(d, string(e.Name), o)
 		if err != nil {
 			return nil, err
 		}
@@ -93,6 +94,49 @@ func (r *Recorder) openEntryFile(e *entryChange, o *fileObject) (*os.File, error
 		return f, nil
 	}
 	return nil, fs.ErrNotExist
+}
+
+// openOwnFile opens a file for reading, also one of this user's own that its mode does not let it read.
+func (r *Recorder) openOwnFile(d *cachedDir, name string, o *fileObject) (*os.File, error) {
+	f, err := d.openChild(name)
+	if errors.Is(err, fs.ErrPermission) {
+		r.withOwnerRead(d, name, func() {
+			if f, err = d.openChild(name); err == nil && o.Attributes == nil {
+				o.Attributes = readFileXattrs(f)
+			}
+			o.used, o.last = true, 0 // it gets another change time
+		})
+	}
+	return f, err
+}
+
+// withOwnerRead calls open while this user can read a file or directory of its own. The recorder ignores the events.
+func (r *Recorder) withOwnerRead(d *cachedDir, name string, open func()) {
+	if d.withOwnerRead(name, open) {
+		r.reopened = append(r.reopened, string(d.object.ID)+"/"+name)
+	}
+}
+
+// openUnreadableDir opens a directory in the workspace that can't be read, or that is below such a directory.
+func (r *Recorder) openUnreadableDir(path string) *cachedDir {
+	if !r.dirs.denied || !paths.Within(r.files.Dir(), path) {
+		return nil
+	}
+	parent, name := r.openParent(path), filepath.Base(path)
+	if parent == nil {
+		return nil
+	}
+	d := r.recordDir(path, r.dirs.openDir(path))
+	before, err := parent.statName(name)
+	if d != nil || err != nil || before == nil || !before.Mode.IsDir() {
+		return d
+	}
+	isKnown := r.byID[before.ID] != nil
+	r.withOwnerRead(parent, name, func() { d = r.recordDir(path, r.dirs.openDir(path)) })
+	if d != nil && !isKnown {
+		d.object.Mode, d.object.known = before.Mode, before
+	}
+	return d
 }
 
 // beginArchive creates the archive and writes the journal so far.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -71,6 +72,7 @@ type fileObject struct {
 	Moved      int64             `json:"moved,omitempty"`      // of a directory: time of the operation's first move, in nanoseconds since 1970
 	Touched    bool              `json:"touched,omitempty"`    // of a directory: the operation touched a name in it
 	Written    bool              `json:"written,omitempty"`    // the operation opened it for writing
+	Shared     bool              `json:"shared,omitempty"`     // another program had it open for writing at the end
 	Attributed bool              `json:"attributed,omitempty"` // the operation set attributes
 
 	// Of a directory: the parent and name when the operation first touched it. Parent is -1 for a directory that the
@@ -107,14 +109,12 @@ func (o *fileObject) setParent(holder *fileObject, name string) { o.holder, o.la
 
 // lastPath returns the last known path of a directory.
 func (o *fileObject) lastPath() string {
-	path := o.label
-	for range maxDepth {
-		if o = o.holder; o == nil {
-			break
-		}
-		path = filepath.Join(o.label, path)
+	var labels []string
+	for ; o != nil && len(labels) <= maxDepth; o = o.holder {
+		labels = append(labels, o.label)
 	}
-	return path
+	slices.Reverse(labels)
+	return filepath.Join(labels...)
 }
 
 // recordParentNames records the names of a created directory and its created parents. Undo may need them, because

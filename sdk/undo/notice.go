@@ -18,6 +18,7 @@ type pendingSyscall struct {
 	object   *fileObject // the object that a rename moves or that the call opened
 	nameless bool        // it links a file without a name, which a descriptor may still change
 	marked   []fileMarks // objects that the announcement marked as changed
+	failed   bool
 }
 
 // fileMarks are the marks of an object before an announcement.
@@ -100,7 +101,7 @@ func (r *Recorder) forgetCall(thread int) {
 		}
 	}
 	if c.kind == mutation.Write {
-		r.uncountFailedOpen(c.to, c.object)
+		r.uncountFailedOpen(c.to, c.object, c.failed)
 	}
 }
 
@@ -116,6 +117,7 @@ func (r *Recorder) failCall(thread int) {
 	for _, m := range c.marked {
 		m.object.used, m.object.Written, m.object.Attributed = m.used, m.written, m.attributed
 	}
+	c.failed = true
 	r.forgetCall(thread)
 }
 
@@ -244,9 +246,9 @@ func (r *Recorder) beforeWrite(m mutation.FileMutation) {
 	r.expectEffects(m.Thread, c)
 }
 
-// uncountFailedOpen uncounts the descriptor of a call that left no file open for writing: the call failed, or it only
-// truncated the file. Otherwise a later close by another program would be attributed to the operation.
-func (r *Recorder) uncountFailedOpen(e *entryChange, o *fileObject) {
+// uncountFailedOpen uncounts the descriptor of a call that left no file open for writing. Otherwise a later close by
+// another program would be attributed to the operation.
+func (r *Recorder) uncountFailedOpen(e *entryChange, o *fileObject, failed bool) {
 	if o == nil || o.opens == 0 {
 		return
 	}
@@ -257,7 +259,7 @@ func (r *Recorder) uncountFailedOpen(e *entryChange, o *fileObject) {
 		}
 		e = r.record.Entries[i]
 	}
-	if r.isOpenForWriting(e) {
+	if !failed && r.isOpenForWriting(e) {
 		return
 	}
 	r.processEvents() // it may have been closed just now

@@ -1,7 +1,6 @@
 package undo
 
 import (
-	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -24,7 +23,12 @@ const (
 // change becomes part of the state before the operation.
 func (r *Recorder) processEvents() {
 	var closed []*entryChange
+	reopened := r.reopened
+	r.reopened = nil
 	for _, ev := range r.observer.readEvents() {
+		if ev.kind == attributed && slices.Contains(reopened, string(ev.dir.ID)+"/"+ev.name) {
+			continue
+		}
 		if ev.movedDir {
 			r.dirs.closeAll()
 		}
@@ -102,26 +106,21 @@ func (r *Recorder) hasLostSpecialBits(e *entryChange) bool {
 	return n.ID == was.ID && n.UID == was.UID && n.GID == was.GID && n.Mode != was.Mode && n.Mode|bits == was.Mode|bits
 }
 
-// isOpenForWriting reports whether any program has the file at a name open for writing. It returns false without read
-// permission: a later write then counts as another program's.
+// isOpenForWriting reports whether any program has the file at a name open for writing. It returns true if it can't tell:
+// the operation's later writes would count as another program's.
 func (r *Recorder) isOpenForWriting(e *entryChange) bool {
-	f, err := r.openCurrentFile(e)
+	var f *os.File
+	var err error
+	if e.Dir == none {
+		f, err = openSingleFile(r.files, string(e.Name))
+	} else if d, n := r.statEntry(e); n != nil && n.Mode.IsRegular() && e.current != nil { // a FIFO would wake its writer
+		f, err = r.openOwnFile(d, string(e.Name), e.current)
+	}
 	if err != nil || f == nil {
-		return !errors.Is(err, fs.ErrPermission)
+		return true
 	}
 	defer func() { _ = f.Close() }()
 	return checkNoWriter(f) != nil
-}
-
-func (r *Recorder) openCurrentFile(e *entryChange) (*os.File, error) {
-	if e.Dir == none {
-		return r.openSingleFile(string(e.Name))
-	}
-	d := r.openDirObject(r.record.Objects[e.Dir])
-	if d == nil {
-		return nil, fs.ErrNotExist
-	}
-	return d.openChild(string(e.Name))
 }
 
 // adoptCurrentObject attributes the current object at a name to the operation.

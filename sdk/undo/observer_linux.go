@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"os"
-	"strconv"
 
 	"golang.org/x/sys/unix"
 )
@@ -44,8 +43,7 @@ func (o *dirWatcher) watchDir(dir *fileObject, f *os.File) {
 		}
 		o.fd = fd
 	}
-	path := "/proc/self/fd/" + strconv.Itoa(int(f.Fd()))
-	wd, err := unix.InotifyAddWatch(o.fd, path, observed)
+	wd, err := unix.InotifyAddWatch(o.fd, procPath(f), observed)
 	switch {
 	case errors.Is(err, unix.ENOENT): // deleted meanwhile
 		return

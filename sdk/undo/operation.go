@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/picoclaw/picoclaw/internal/protect"
 )
 
 // Operation is one tool call or command in the undo history.
@@ -29,6 +31,8 @@ type ChangeSummary struct {
 	Moved   int      `json:"moved,omitempty"`
 	Deleted int      `json:"deleted,omitempty"`
 	Names   []string `json:"names,omitempty"` // absolute paths of some of them
+
+	RunByTools []string `json:"run_by_tools,omitempty"` // absolute paths of some that the user's build tools or hooks run
 }
 
 // IsUnfinished reports whether the end of an operation was not recorded: it was killed, or still runs.
@@ -90,6 +94,9 @@ func (c *ChangeSummary) countPath(count *int, path string) {
 	*count++
 	if len(c.Names) < maxNames {
 		c.Names = append(c.Names, path)
+	}
+	if len(c.RunByTools) < maxNames && protect.IsRunByTools(path) {
+		c.RunByTools = append(c.RunByTools, path)
 	}
 }
 

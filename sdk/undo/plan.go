@@ -143,6 +143,9 @@ func (p *undoPlan) makeSteps(check func(path string) error) {
 	}
 	for _, s := range p.steps {
 		p.blockIfChanged(s)
+	}
+	p.dropLaterStates()
+	for _, s := range p.steps {
 		err := check(s.path)
 		if err == nil && s.at != s.path {
 			err = check(s.at)
@@ -202,10 +205,6 @@ func (p *undoPlan) blockIfChanged(s *undoStep) {
 	if s.blocked != "" {
 		return
 	}
-	if s.Foreign && !p.resumed {
-		s.blockStep(foreignChange)
-		return
-	}
 	if p.isInForeignDir(filepath.Dir(s.at)) {
 		s.blockStep("is in a directory that others moved while the operation ran")
 		return
@@ -223,6 +222,7 @@ func (p *undoPlan) blockIfChanged(s *undoStep) {
 		s.now = statSingleFile(p.files, string(s.Name))
 		open = func() (*os.File, error) { return openSingleFile(p.files, string(s.Name)) }
 	case p.Objects[s.Dir].Now == "": // the operation deleted the directory
+		p.blockForeign(s)
 		return
 	default:
 		d := p.openDir(s.Dir)
@@ -247,7 +247,7 @@ func (p *undoPlan) blockIfChanged(s *undoStep) {
 	}
 	switch {
 	case s.Foreign:
-		s.blockStep(foreignChange)
+		p.blockForeign(s)
 	case s.now == nil && (s.After == none || s.Before == none && p.Objects[s.After].Created): // nothing is to be taken away
 	case s.After == none && !p.force:
 		s.blockStep(appearedThen)
@@ -261,6 +261,55 @@ func (p *undoPlan) blockIfChanged(s *undoStep) {
 		other.After = none
 		s.entryChange = &other
 	}
+}
+
+// blockForeign blocks the step of a name that others changed while the operation ran. By force, undo restores an object
+// that it can recreate. A second undo also does so if the object that others left there is gone, and no step restores
+// theirs.
+func (p *undoPlan) blockForeign(s *undoStep) {
+	if !s.Foreign {
+		return
+	}
+	isWanted := p.force || p.resumed && s.now == nil && s.After != none && !slices.ContainsFunc(p.steps, func(later *undoStep) bool {
+		if later.Foreign || later.Dir != s.Dir || later.Name != s.Name {
+			return false
+		}
+		p.blockIfChanged(later)
+		return later.blocked == ""
+	})
+	other := *s.entryChange
+	other.After = none
+	switch s.entryChange = &other; {
+	case s.Before == none || !p.Objects[s.Before].canBeRecreated():
+		s.blockStep("can't be restored: others changed it while the operation ran")
+	case !isWanted:
+		s.blockStep(foreignChange)
+	}
+}
+
+// canBeRecreated reports whether undo can recreate an object without its present state.
+func (o *fileObject) canBeRecreated() bool {
+	return o.Content != 0 || o.isDir() && o.Now == "" || !o.isDir() && !o.isRegular() && !o.isUnrestorable()
+}
+
+// dropLaterStates drops the other steps of a name of which undo restores the state before others changed it.
+func (p *undoPlan) dropLaterStates() {
+	first := map[nameInDir]*undoStep{}
+	for _, s := range p.steps {
+		if at := (nameInDir{s.Dir, string(s.Name)}); s.Foreign && s.blocked == "" && first[at] == nil {
+			first[at] = s
+		}
+	}
+	p.steps = slices.DeleteFunc(p.steps, func(s *undoStep) bool {
+		former := first[nameInDir{s.Dir, string(s.Name)}]
+		if former == nil || former == s {
+			return false
+		}
+		if s.blockStep(foreignChange); s.Before != none { // its object can't be moved back
+			p.homes[s.Before] = append(p.homes[s.Before], s)
+		}
+		return true
+	})
 }
 
 // isInForeignDir reports whether a path is in a directory that another program moved.

@@ -44,6 +44,7 @@ type Recorder struct {
 	broken   error                   // reason that nothing more is kept
 	restored func() []restoredObject // of an undo: lists recreated objects
 	ended    bool
+	reopened []string // names after the identity of their directory: withOwnerRead changed their modes since the last events
 	// continued has the versions of files at the end that the next operation may still write to (see [Recorder.Split]).
 	continued map[FileIdentity]*fileStat
 }
@@ -91,7 +92,7 @@ func (r *Recorder) findOrAddPathEntry(path string) *entryChange {
 		if top := r.openAndRecordDir(path); top != nil { // a directory that the policy opens as a whole
 			return r.findOrAddTopDirEntry(top)
 		}
-		for at := filepath.Dir(path); at != r.files.Dir() && paths.Within(r.files.Dir(), at); at = filepath.Dir(at) {
+		for at := filepath.Dir(path); paths.Within(r.files.Dir(), at); at = filepath.Dir(at) {
 			if isUnlistableDir(at) {
 				r.noteLostChange(hiddentext.QuoteUnprintable(at) + " (a directory that can't be read)")
 				return nil
@@ -270,7 +271,18 @@ func (r *Recorder) addObject(o *fileObject) {
 // openAndRecordDir opens a directory and adds its object to the record the first time. It returns nil if the policy does not
 // open it.
 func (r *Recorder) openAndRecordDir(path string) *cachedDir {
+	if r.dirs.all[path] == nil {
+		r.openParent(path) // first, because opening many parents later would close the directory
+	}
 	d := r.dirs.openDir(path)
+	if d == nil {
+		return r.openUnreadableDir(path)
+	}
+	return r.recordDir(path, d)
+}
+
+// recordDir adds the object of an open directory to the record the first time.
+func (r *Recorder) recordDir(path string, d *cachedDir) *cachedDir {
 	if d == nil || d.object != nil {
 		return d
 	}

@@ -76,7 +76,7 @@ func (u *undoRun) blockLinks(index int, err error) error {
 
 // contentsMayDiffer reports whether a file with kept contents may have other contents now.
 func (o *fileObject) contentsMayDiffer() bool {
-	return o.Written && (o.Content != 0 || o.Prefix) && o.After != nil && o.differsAfter()
+	return o.Written && (o.Content != 0 || o.Prefix) && o.After != nil && (o.differsAfter() || o.Shared)
 }
 
 // restoreHardLink restores another former name of an existing file.
@@ -270,7 +270,7 @@ func (u *undoRun) overwriteFile(d *cachedDir, name string, meant *fileStat, cont
 	}
 	err = checkNoWriter(f)
 	_ = f.Close()
-	if err != nil {
+	if errors.Is(err, errInUse) {
 		return &PathConflict{name, "is in use: " + err.Error()}
 	}
 	if f, err = d.openFileAt(name, os.O_WRONLY, 0); err != nil {

@@ -114,10 +114,7 @@ func (u *undoRun) restoreDirMeta() error {
 		}
 		o := u.Objects[index]
 		if path := u.currentDirPath(index); o.Now != "" && u.isInForeignDir(string(o.Now)) {
-			wanted[index] = false // its mode stays
-			if n := u.nodes[index]; n != nil && o.After != nil && n.Modified == o.After.Modified && path != "" && !o.Created {
-				u.times[index] = o.Modified
-			}
+			wanted[index] = false // its mode and time stay
 		} else if path != "" && !o.Created {
 			all = append(all, dirAt{o, path})
 		} else if n := u.nodes[index]; path != "" && n != nil { // what somebody else put in it stays

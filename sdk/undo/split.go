@@ -23,7 +23,7 @@ func (r *Recorder) Split() (RecordingResult, *Recorder) {
 		time.Sleep(time.Millisecond)
 		r.expireCalls(time.Now().Add(-maxCall))
 	}
-	r.continued = next.keepOpenFiles(r)
+	r.continued, r.reopened = next.keepOpenFiles(r), next.reopened
 	return r.endRecording(), next
 }
 

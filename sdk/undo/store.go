@@ -124,6 +124,7 @@ func (s *Store) pruneArchives() {
 		return
 	}
 	oldest, total := time.Now().Add(-s.options.MaxAge), int64(0)
+	var pruned []string
 	for i, id := range ids {
 		info, err := os.Lstat(s.archivePath(id))
 		if err != nil {
@@ -131,8 +132,15 @@ func (s *Store) pruneArchives() {
 		}
 		total += info.Size()
 		if i > 0 && (total > s.options.MaxBytes*7/8 || i >= maxArchives) || info.ModTime().Before(oldest) {
-			_ = os.Remove(s.archivePath(id))
+			pruned = append(pruned, id)
 		}
+	}
+	if len(pruned) == 0 {
+		return
+	}
+	s.updateLatestList(func(l *latestList) { l.pruned = max(l.pruned, pruned[0][:idLength-1]) })
+	for _, id := range pruned {
+		_ = os.Remove(s.archivePath(id))
 	}
 }
 
@@ -189,7 +197,8 @@ func (s *Store) EachOperation(fn func(*Operation) bool) error {
 			continue // pruned meanwhile
 		case errors.As(err, &unknown):
 			op = &Operation{ID: id, Time: timeOfID(id), Summary: "an operation without an archive",
-				Missing: s.archivePath(id) + " was deleted, or could not be written when the disk was full"}
+				Missing: fmt.Sprintf("%s was deleted, could not be written when the disk was full, or was never made, if %s was damaged",
+					s.archivePath(id), filepath.Join(s.dir, latestName))}
 		case err != nil:
 			op = &Operation{ID: id, Time: timeOfID(id), Summary: "an unreadable archive", Missing: err.Error()}
 		}

@@ -177,7 +177,7 @@ func checkRenamedFile(d *cachedDir, name string, meant *fileStat) error {
 		return nil //nolint:nilerr // closed to its owner, so nobody has opened it since
 	}
 	defer func() { _ = f.Close() }()
-	if err := checkNoWriter(f); err != nil {
+	if err := checkNoWriter(f); errors.Is(err, errInUse) {
 		return &PathConflict{name, "is in use: " + err.Error()}
 	}
 	return nil

@@ -2,6 +2,7 @@ package undo
 
 import (
 	"path/filepath"
+	"slices"
 
 	"github.com/picoclaw/picoclaw/internal/mutation"
 )
@@ -35,11 +36,27 @@ func (r *Recorder) keepTreeLocked(path string) {
 	dirs.closeAll()
 }
 
-// NoteParentDir notes the state of a path's directory before anything in it changes.
+// NoteParentDir notes the state of a path's directory before anything in it changes. If the directory is missing, that
+// is the nearest one above.
 func (r *Recorder) NoteParentDir(path string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.openAndRecordDir(filepath.Dir(path))
+	if r.openAndRecordDir(filepath.Dir(path)) != nil {
+		return
+	}
+	var above []string
+	for dir := path; dir != filepath.Dir(dir); {
+		dir = filepath.Dir(dir)
+		above = append(above, dir)
+	}
+	found := false
+	for _, dir := range slices.Backward(above) { // from the top, because a missing directory may be many levels down
+		isOpen := r.openAndRecordDir(dir) != nil
+		if found && !isOpen {
+			return
+		}
+		found = isOpen
+	}
 }
 
 // SetSummary sets the summary of an operation.

@@ -176,9 +176,47 @@ func TestMonitorKeepsLocksOfOthers(t *testing.T) {
 		monitored(monitor, mutation.FileMutation{Kind: mutation.Rename, Path: next, To: lock}, move), write(lock)); err != nil {
 		t.Error(err)
 	}
-	monitor.locks[lock] = time.Now().Add(-time.Minute) // the user's git has created the file since
+	monitor.births[lock] = time.Now().Add(-time.Minute) // the user's git has created the file since
 	if write(lock) == nil {
 		t.Error("another lock at the path is written")
+	}
+}
+
+// A command writes the state of its own rebase in place, and not that of the user's, who may continue it at any time.
+func TestMonitorKeepsRebaseOfOthers(t *testing.T) {
+	g := newGround(t, defaults)
+	g.all(".git/HEAD", ".git/objects/x", ".git/rebase-merge/git-rebase-todo", ".git/rebase-merge/msgnum")
+	monitor := g.NewChangeMonitor(EnforcerOptions{})
+	write := func(name, text string) error {
+		path := filepath.Join(g.w, ".git", name)
+		return monitored(monitor, mutation.FileMutation{Kind: mutation.Write, Path: path}, func() error { return os.WriteFile(path, []byte(text), 0o600) })
+	}
+	for _, name := range []string{"git-rebase-todo", "strategy"} {
+		if write("rebase-merge/"+name, "x") == nil {
+			t.Errorf("%s of the user's rebase is written in place", name)
+		}
+	}
+	own := filepath.Join(g.w, ".git", "sequencer")
+	for _, dir := range []string{own, filepath.Join(g.w, ".git", "rebase-apply")} {
+		if err := monitored(monitor, mutation.FileMutation{Kind: mutation.Make, Path: dir, Dir: true}, func() error { return os.Mkdir(dir, 0o700) }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"rebase-merge/msgnum", "sequencer/todo", "sequencer/todo", "rebase-apply/apply-opt"} {
+		if err := write(name, "1\n"); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := write("sequencer/todo", "pick 1\nexec evil\n"); err != nil {
+		t.Fatal(err)
+	}
+	monitor.RestoreHarmfulFiles()
+	if text, _ := os.ReadFile(filepath.Join(own, "todo")); strings.Contains(string(text), "evil") {
+		t.Errorf("the command's rebase has %q", text)
+	}
+	monitor.births[own] = time.Now().Add(-time.Minute) // the user's git has created the directory since
+	if write("sequencer/todo", "pick 1\n") == nil {
+		t.Error("the state of another operation at the path is written in place")
 	}
 }
 
@@ -285,6 +323,42 @@ func TestMonitorCoversNamedPathsOnly(t *testing.T) {
 	}
 	if len(monitor.FinishMonitor().Reasons) != 3 {
 		t.Errorf("%+v", monitor.FinishMonitor())
+	}
+}
+
+// An approval covers changes of protected files, not second paths by which later commands could change them unasked.
+func TestApprovalCoversNoSecondPath(t *testing.T) {
+	for _, options := range []EnforcerOptions{{Approved: true}, {Approved: true, Paths: []string{".vscode", ".github/workflows", ".gitmodules"}}} {
+		g := newGround(t, defaults)
+		g.all(".git/HEAD", ".vscode/tasks.json", ".github/workflows/ci.yml", "plain", "twice", "tree/a", "links/b")
+		path := func(name string) string { return filepath.Join(g.w, name) }
+		err := errors.Join(os.Link(path("twice"), path("again")), os.Symlink("plain", path("symlink")), os.Symlink("../plain", path("links/c")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		monitor := g.NewChangeMonitor(options)
+		for name, c := range map[string]struct {
+			m       mutation.FileMutation
+			allowed bool
+		}{
+			"link to it":             {mutation.FileMutation{Kind: mutation.Link, Path: path(".github/workflows/ci.yml"), To: path("notes")}, false},
+			"link at it":             {mutation.FileMutation{Kind: mutation.Link, Path: path("plain"), To: path(".github/workflows/new.yml")}, false},
+			"symlink in it":          {mutation.FileMutation{Kind: mutation.Make, Path: path(".vscode/settings.json")}, false},
+			"symlink renamed":        {mutation.FileMutation{Kind: mutation.Rename, Path: path("symlink"), To: path(".vscode/settings.json")}, false},
+			"file with two names":    {mutation.FileMutation{Kind: mutation.Rename, Path: path("twice"), To: path(".gitmodules")}, false},
+			"directory with symlink": {mutation.FileMutation{Kind: mutation.Rename, Path: path("links"), To: path(".vscode/links")}, false},
+			"exchange":               {mutation.FileMutation{Kind: mutation.Exchange, Path: path("twice"), To: path(".github/workflows/ci.yml")}, false},
+			"file":                   {mutation.FileMutation{Kind: mutation.Rename, Path: path("plain"), To: path(".github/workflows/ci.yml")}, true},
+			"directory":              {mutation.FileMutation{Kind: mutation.Rename, Path: path("tree"), To: path(".vscode/tree")}, true},
+			"write":                  {mutation.FileMutation{Kind: mutation.Write, Path: path(".vscode/tasks.json")}, true},
+			"new directory":          {mutation.FileMutation{Kind: mutation.Make, Dir: true, Path: path(".vscode/d")}, true},
+		} {
+			if err := monitor.BeforeChange(c.m); (err == nil) != c.allowed {
+				t.Errorf("%s: %v; want allowed %v", name, err, c.allowed)
+			}
+			_ = monitor.BeforeChange(mutation.FileMutation{Kind: mutation.Failed})
+		}
+		monitor.FinishMonitor()
 	}
 }
 

@@ -49,7 +49,7 @@ type ProtectionEnforcer struct {
 	thread     int                  // thread of the change being checked
 	created    map[string]bool      // directories the command created
 	removed    map[string]bool      // directories the command removed
-	locks      map[string]time.Time // creation times of git's lock files by the command, by path
+	births     map[string]time.Time // creation times of directories and git's lock files by the command, by path
 	judged     map[string]*riskCheckedFile
 	probes     []string             // test symlinks of git init, which it deletes again
 	moved      []string             // moved directories and new repositories, to be rechecked
@@ -67,7 +67,7 @@ type riskCheckedFile struct {
 	before  []byte // former content; nil for no file
 	risks   []string
 	mode    fs.FileMode
-	created bool // the command created it, so its content was unknown
+	created bool // the command may write it in place, so its content is checked at the end
 	byGit   bool // git created it
 }
 
@@ -95,7 +95,7 @@ func (w *Workspace) NewChangeMonitor(o EnforcerOptions) *ProtectionEnforcer {
 		}
 	}
 	o.Approved = o.Approved && len(named) == len(o.Paths)
-	c := &ProtectionEnforcer{files: w, options: o, created: map[string]bool{}, removed: map[string]bool{}, locks: map[string]time.Time{},
+	c := &ProtectionEnforcer{files: w, options: o, created: map[string]bool{}, removed: map[string]bool{}, births: map[string]time.Time{},
 		judged: map[string]*riskCheckedFile{}, approved: map[string]time.Time{}}
 	c.initialTop = c.statTopProtectedFiles()
 	config := filepath.Join(w.policy.Workspace, protect.GitDir, "config")
@@ -260,6 +260,10 @@ func (c *ProtectionEnforcer) permitsChange(hit protect.ProtectedPath, path strin
 		delete(c.judged, path) // its new content counts from now on
 		return true
 	}
+	return c.isInOwnRepo(hit)
+}
+
+func (c *ProtectionEnforcer) isInOwnRepo(hit protect.ProtectedPath) bool {
 	return !hit.IsInGitDir() && hit.Top != c.files.policy.Workspace && c.createdRepo(hit.Top)
 }
 
@@ -284,12 +288,24 @@ func (c *ProtectionEnforcer) isApproved(path string) bool {
 // Somebody else may have created a repository in a directory that the command created.
 func (c *ProtectionEnforcer) createdRepo(top string) bool {
 	gitDir := filepath.Join(top, protect.GitDir)
-	if !c.created[top] || c.created[gitDir] {
-		return c.created[top]
+	if !c.isOwnDir(top) {
+		return false
+	}
+	if c.created[gitDir] {
+		return c.isOwnDir(gitDir)
 	}
 	_, exists := statFileType(gitDir)
 	known := c.judged[gitDir] // a file that names the git directory
 	return !exists || known != nil && known.created
+}
+
+// isOwnDir reports whether the command created the directory at a path. Somebody else may have replaced it since.
+func (c *ProtectionEnforcer) isOwnDir(path string) bool {
+	if !c.created[path] {
+		return false
+	}
+	info, err := os.Lstat(path)
+	return err == nil && (c.files.readCreationTime(path, info).IsZero() || c.createdEntry(path))
 }
 
 // wasCreated reports whether the command created a directory or one of its parents.
@@ -319,6 +335,7 @@ func (c *ProtectionEnforcer) checkAndNoteNewEntry(path string, isDir bool) error
 	}
 	if isDir && !c.wasRemoved(path) {
 		c.notePath(c.created, path)
+		c.births[path] = time.Now()
 	}
 	return nil
 }
@@ -353,9 +370,15 @@ func (c *ProtectionEnforcer) noteDirRemoved(path string) {
 	}
 }
 
-// rememberOriginalContent keeps the content of a file before its first change by the command.
+// rememberOriginalContent keeps the content of a file before its first change by the command. own means that the command may
+// then write the file in place.
 func (c *ProtectionEnforcer) rememberOriginalContent(hit protect.ProtectedPath, path string, own bool) (*riskCheckedFile, error) {
 	if known := c.judged[path]; known != nil {
+		if own && !known.created {
+			byGit := known.byGit
+			known.created, known.byGit = true, byGit || isGitThread(c.thread)
+			c.revert = append(c.revert, func() { known.created, known.byGit = false, byGit })
+		}
 		return known, nil
 	}
 	text, err := readContentOrNil(path, false)

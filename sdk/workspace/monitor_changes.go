@@ -40,11 +40,11 @@ func (c *ProtectionEnforcer) checkWrite(path string) error {
 	rules := c.files.inside
 	mode, exists := statFileType(path)
 	if name, locked := strings.CutSuffix(path, ".lock"); locked {
-		if hit, ok := rules.Match(name); ok && hit.ContentRule != "" && exists && !c.createdLock(path) {
+		if hit, ok := rules.Match(name); ok && hit.ContentRule != "" && exists && !c.createdEntry(path) {
 			return newChangeRefusal(path, "git writes it")
 		}
 		if !exists {
-			c.locks[path] = time.Now()
+			c.births[path] = time.Now()
 		}
 	}
 	hit, ok := rules.Match(path)
@@ -52,7 +52,7 @@ func (c *ProtectionEnforcer) checkWrite(path string) error {
 	case !ok, c.permitsChange(hit, path), exists && mode.IsDir():
 	case hit.ContentRule == "":
 		return newProtectedChangeRefusal(hit)
-	case hit.IsEditedInPlace():
+	case c.isEditedInPlace(hit, path):
 		if _, err := c.rememberOriginalContent(hit, path, true); err != nil {
 			return err
 		}
@@ -61,7 +61,7 @@ func (c *ProtectionEnforcer) checkWrite(path string) error {
 			return newChangeRefusal(path, "it is not changed in place; use git, or write_file")
 		}
 	case hit.IsInGitDir() && hit.ContentRule != "gitlink" && !c.createdRepo(hit.Top):
-		return newChangeRefusal(path, "it is not created in place; use git config, or write_file")
+		return newChangeRefusal(path, "it is not created in place; use git, or write_file")
 	default:
 		if _, err := c.rememberOriginalContent(hit, path, true); err != nil {
 			return err
@@ -73,10 +73,17 @@ func (c *ProtectionEnforcer) checkWrite(path string) error {
 	return c.checkAndNoteNewEntry(path, false)
 }
 
-// createdLock reports whether the command created a lock file, which git may write again before it renames it. The user
-// may have created another one at the path since.
-func (c *ProtectionEnforcer) createdLock(path string) bool {
-	created, ok := c.locks[path]
+// isEditedInPlace reports whether the command may write a file in place, with the content checked at the end. The user
+// may continue a rebase at any time, so the command must have begun it.
+func (c *ProtectionEnforcer) isEditedInPlace(hit protect.ProtectedPath, path string) bool {
+	dir := filepath.Dir(path)
+	return hit.IsEditedInPlace() || hit.IsOperationState() && c.created[dir] && c.createdEntry(dir)
+}
+
+// createdEntry reports whether the command created a directory, or a lock file, which git may write again before it
+// renames it. The user may have created another one at the path since.
+func (c *ProtectionEnforcer) createdEntry(path string) bool {
+	created, ok := c.births[path]
 	info, err := os.Lstat(path)
 	if !ok || err != nil {
 		return false
@@ -96,7 +103,9 @@ func (c *ProtectionEnforcer) checkCreate(path string, isDir bool) error {
 	}
 	hit, ok := c.files.inside.MatchWithType(path, mode)
 	switch {
-	case !ok, hit.ProtectsOnlyFilesIn(path, mode), c.permitsChange(hit, path):
+	case !ok, hit.ProtectsOnlyFilesIn(path, mode), isDir && c.permitsChange(hit, path), c.isInOwnRepo(hit):
+	case c.permitsChange(hit, path):
+		return newSecondPathRefusal(path)
 	case hit.Entry == protect.GitDir && !isDir && isSymlinkProbe(filepath.Base(path)):
 		c.probes = append(c.probes, path)
 	default:
@@ -178,7 +187,9 @@ func (c *ProtectionEnforcer) checkRename(from, to string) error {
 	var fresh []string // directories that the command created, by their new names
 	for dir := range c.created {
 		if paths.Within(from, dir) && !c.wasRemoved(to) {
-			fresh = append(fresh, to+strings.TrimPrefix(dir, from))
+			name := to + strings.TrimPrefix(dir, from)
+			fresh = append(fresh, name)
+			c.births[name] = c.births[dir]
 		}
 	}
 	c.noteDirRemoved(from)
@@ -208,8 +219,39 @@ func (c *ProtectionEnforcer) CheckMoveProtection(from, to string) error {
 		if !c.permitsChange(hit, hit.Path) {
 			return newProtectedChangeRefusal(hit)
 		}
+		if err := c.refuseSecondPaths(hit, from, to); err != nil {
+			return err
+		}
 	}
 	return c.checkAndNoteNewEntry(to, false)
+}
+
+// refuseSecondPaths refuses to put symlinks and files with several names at a path that a person lets the command change.
+// By the second path, later commands could change the protected file unasked. hit is to, or a path above or below it.
+func (c *ProtectionEnforcer) refuseSecondPaths(hit protect.ProtectedPath, from, to string) error {
+	if c.isInOwnRepo(hit) {
+		return nil
+	}
+	if below, ok := paths.RelativeWithin(to, hit.Path); ok {
+		from = filepath.Join(from, below)
+	}
+	return filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return newChangeRefusal(path, "%v", err)
+		}
+		info, err := d.Info()
+		switch {
+		case err != nil:
+			return newChangeRefusal(path, "%v", err)
+		case info.Mode()&fs.ModeSymlink != 0, info.Mode().IsRegular() && linkCount(info) > 1:
+			return newSecondPathRefusal(path)
+		}
+		return nil
+	})
+}
+
+func newSecondPathRefusal(path string) error {
+	return newChangeRefusal(path, "a protected file may have no second path, even with approval; copy the file instead of linking it")
 }
 
 // checkMovedTree refuses to move a directory if protected files in it would change.
@@ -224,8 +266,13 @@ func (c *ProtectionEnforcer) checkMovedTree(from, to string) error {
 			if below, ok := paths.RelativeWithin(as, hit.Top); ok {
 				before.Top = filepath.Join(from, below)
 			}
-			if !c.permitsChange(hit, hit.Path) && (c.wasRemoved(to) || !c.permitsChange(before, hit.Path)) {
+			switch approved := c.permitsChange(hit, hit.Path); {
+			case !approved && (c.wasRemoved(to) || !c.permitsChange(before, hit.Path)):
 				return newProtectedChangeRefusal(hit)
+			case approved && as == to:
+				if err := c.refuseSecondPaths(hit, from, to); err != nil {
+					return err
+				}
 			}
 		}
 	}
@@ -235,12 +282,16 @@ func (c *ProtectionEnforcer) checkMovedTree(from, to string) error {
 // checkMovedFile refuses to put a file at a protected path.
 func (c *ProtectionEnforcer) checkMovedFile(from, to string, mode fs.FileMode) error {
 	rules := c.files.inside
-	if created, ok := c.locks[from]; ok {
-		c.locks[to] = created
+	if created, ok := c.births[from]; ok {
+		c.births[to] = created
 	}
 	hit, ok := rules.MatchWithType(to, mode)
 	switch {
-	case !ok, c.permitsChange(hit, to):
+	case !ok:
+	case c.permitsChange(hit, to):
+		if err := c.refuseSecondPaths(hit, from, to); err != nil {
+			return err
+		}
 	case hit.ContentRule == "":
 		return newProtectedChangeRefusal(hit)
 	default:
@@ -295,7 +346,12 @@ func (c *ProtectionEnforcer) checkHardLink(from, to string) error {
 		if path == "" {
 			continue
 		}
-		if hit, ok := c.files.inside.Match(path); ok && !c.permitsChange(hit, path) {
+		hit, ok := c.files.inside.Match(path)
+		switch {
+		case !ok, c.isInOwnRepo(hit):
+		case c.permitsChange(hit, path):
+			return newSecondPathRefusal(path)
+		default:
 			return newProtectedChangeRefusal(hit)
 		}
 	}
@@ -306,7 +362,7 @@ func (c *ProtectionEnforcer) checkHardLink(from, to string) error {
 func (c *ProtectionEnforcer) checkMetadataChange(path string) error {
 	mode, _ := statFileType(path)
 	hit, ok := c.files.inside.MatchWithType(path, mode)
-	if !ok || hit.ContentRule == "gitlink" && mode.IsDir() || hit.IsEditedInPlace() || hit.ContentRule == "index" ||
+	if !ok || hit.ContentRule == "gitlink" && mode.IsDir() || c.isEditedInPlace(hit, path) || hit.ContentRule == "index" ||
 		c.permitsChange(hit, path) || c.createdRepo(hit.Top) {
 		return nil
 	}

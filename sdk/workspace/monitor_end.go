@@ -57,6 +57,18 @@ func (c *ProtectionEnforcer) FinishMonitor() ProtectedChanges {
 	return c.result
 }
 
+// RestoreHarmfulFiles restores files that the command created in place, and gave harmful content so far.
+func (c *ProtectionEnforcer) RestoreHarmfulFiles() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, path := range slices.Sorted(maps.Keys(c.judged)) {
+		f := c.judged[path]
+		if now, err := readContentOrNil(path, false); f.created && err == nil && c.findChangedRisk(f, path, now) != "" {
+			c.restoreFileIfHarmful(path, f)
+		}
+	}
+}
+
 // maxBrought is the maximum number of listed protected files in new repositories.
 const maxBrought = 10
 

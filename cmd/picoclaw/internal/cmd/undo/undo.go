@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -188,11 +187,7 @@ func (v *commonOptions) findRun(change string) (*run.RunRecord, error) {
 	if v.run == "" && (v.agent != "" || v.Workspace != "") {
 		return nil, nil
 	}
-	current, err := os.Getwd()
-	project := ""
-	if err == nil {
-		project, _, err = run.FindProjectDir("", current)
-	}
+	project, _, err := run.FindProjectDir("", "")
 	switch {
 	case err != nil && v.run != "":
 		return nil, err

@@ -311,3 +311,40 @@ func TestUndoOfTwoAgentsIsSeparate(t *testing.T) {
 		}
 	}
 }
+
+// History marks changes of code that the user's build tools run, by commands and by file tools.
+func TestHistoryMarksCodeRunByTools(t *testing.T) {
+	t.Parallel()
+	a := clitest.NewAgent(t, true)
+	ran := a.RunBatch(clitest.NewExecCall("mkdir -p node_modules/a; echo > node_modules/a/package.json; echo > sub.mk; echo > main.go"),
+		clitest.ToolCall{Tool: "write_file", Args: map[string]any{"path": "Makefile", "content": "all:\n"}},
+		clitest.ToolCall{Tool: "history", Args: map[string]any{}})
+	var marked []string
+	for line := range strings.Lines(ran[2].Text) {
+		if name, ok := strings.CutPrefix(strings.TrimSpace(line), "your build tools or hooks run: "); ok {
+			marked = append(marked, filepath.Base(name))
+		}
+	}
+	if !slices.Equal(marked, []string{"Makefile", "sub.mk"}) {
+		t.Errorf("marked %q in\n%s", marked, ran[2].Text)
+	}
+}
+
+// The undo of an undo restores a tree that is deeper than the number of directories that undo keeps open.
+func TestUndoOfUndoRestoresDeepTree(t *testing.T) {
+	t.Parallel()
+	a := clitest.NewAgent(t, true)
+	call := a.StartBatch()
+	call(clitest.NewExecCall(`python3 -c 'import os
+for i in range(100): os.mkdir("d"); os.chdir("d"); os.setxattr(".", "user.n", b"%d" % i)'`))
+	made := a.SnapshotWorkspace()
+	args := map[string]any{}
+	for _, want := range []map[string]string{{}, made} {
+		undone := call(clitest.ToolCall{Tool: "undo", Args: args})
+		args["id"] = undone.Structured.Undo
+		if now := a.SnapshotWorkspace(); !undone.OK || strings.Contains(undone.Text, "does not restore") || len(now) > len(want)+1 || len(want) > 0 &&
+			clitest.DiffSnapshots(want, now) != "" {
+			t.Errorf("%v %.2000s", undone.Error, undone.Text)
+		}
+	}
+}

@@ -257,3 +257,46 @@ for to in "fifo/x", "d/y":
 		})
 	}
 }
+
+// A command may pass a file that it opened to another command, which then writes without a system call that names the
+// file. The first command's result names it, and a forced undo restores it.
+func TestFilePassedToAnotherCommandIsKept(t *testing.T) {
+	t.Parallel()
+	const taker = `import os, socket, time
+s = socket.socket(socket.AF_UNIX)
+while True:
+    try: s.connect("s"); break
+    except OSError: time.sleep(0.01)
+fd = socket.recv_fds(s, 10, 1)[1][0]; s.send(b"y")
+while not os.path.exists("go"): time.sleep(0.01)
+os.pwrite(fd, b"evil", 0)
+`
+	const giver = `import os, socket
+fd = os.open("f", os.O_RDWR)
+s = socket.socket(socket.AF_UNIX); s.bind("s"); s.listen(1); c = s.accept()[0]
+socket.send_fds(c, [b"x"], [fd]); c.recv(1)
+`
+	for _, isolated := range []bool{true, false} {
+		t.Run(fmt.Sprintf("isolated=%v", isolated), func(t *testing.T) {
+			t.Parallel()
+			a := clitest.NewAgent(t, isolated)
+			a.RunBashDirectly("printf mine > f; cat > taker.py <<'P'\n" + taker + "P\ncat > giver.py <<'P'\n" + giver + "P\n")
+			call := a.StartBatch()
+			session := call(clitest.ToolCall{Tool: "exec", Args: map[string]any{"command": "python3 taker.py", "background": true}}).Structured.Session
+			given := call(clitest.NewExecCall("python3 giver.py"))
+			if named := strings.Join(given.Structured.NotCovered, "\n"); !strings.Contains(named, filepath.Join(a.Workspace, "f ")) {
+				t.Errorf("not covered: %q", named)
+			}
+			a.RunBashDirectly("touch go")
+			for isRunning(call(clitest.ToolCall{Tool: "process", Args: map[string]any{"action": "poll", "session": session, "wait": 10}})) {
+			}
+			if got, err := os.ReadFile(filepath.Join(a.Workspace, "f")); string(got) != "evil" {
+				t.Fatalf("the other command did not write: %q, %v", got, err)
+			}
+			undone := call(clitest.ToolCall{Tool: "undo", Args: map[string]any{"id": given.Structured.Changes.Undo, "force": true}})
+			if got, err := os.ReadFile(filepath.Join(a.Workspace, "f")); string(got) != "mine" {
+				t.Errorf("after undo: %q, %v, %+v", got, err, undone)
+			}
+		})
+	}
+}

@@ -158,14 +158,22 @@ func TestUndoReopensWorkspace(t *testing.T) {
 	}
 }
 
-// A directory that a command moves where undo can't look is named.
-func TestUndoNamesDirectoryMovedOutOfSight(t *testing.T) {
+// A directory that a command moves into one that its owner can't list comes back.
+func TestUndoFindsDirectoryMovedOutOfSight(t *testing.T) {
 	t.Parallel()
 	a := clitest.NewAgent(t, true) // root has no capabilities there
 	a.RunBashDirectly("mkdir -p dir closed; echo 1 > dir/f; chmod 300 closed")
 	r := a.RunBatch(clitest.NewExecCall("mv -T dir closed/dir"))[0]
-	if !r.OK || !strings.Contains(r.Text, filepath.Join(a.Workspace, "dir")+" (") {
+	if !r.OK {
 		t.Errorf("%v %s", r.Error, r.Text)
+	}
+	r = a.RunBatch(clitest.ToolCall{Tool: "undo", Args: map[string]any{}})[0]
+	if text, err := os.ReadFile(filepath.Join(a.Workspace, "dir", "f")); !r.OK || string(text) != "1\n" {
+		t.Errorf("%v, %v: %s", r.Error, err, r.Text)
+	}
+	info, err := os.Stat(filepath.Join(a.Workspace, "closed"))
+	if err != nil || info.Mode().Perm() != 0o300 {
+		t.Errorf("the closed directory: %v, %v", info, err)
 	}
 	if err := os.Chmod(filepath.Join(a.Workspace, "closed"), 0o700); err != nil {
 		t.Error(err)

@@ -78,6 +78,13 @@ os.unlink("g")`,
 		setup:   "git init -q; echo 1 > f; git add f; git commit -qm one; git branch side",
 		command: "git pack-refs --all; rm -r .git/refs",
 	},
+	"rebase_of_user_edited": {
+		setup: `git init -q -b main; git config user.name u; git config user.email u@x; echo 1 > f; git add f; git commit -qm one; git checkout -qb side
+			echo 2 > f; git commit -qam two; git checkout -q main; echo 3 > f; git commit -qam three; git rebase -q side || :
+			printf 'cd .git/rebase-merge; echo "exec touch evil" >> git-rebase-todo\necho ../evil > strategy; echo 1 > ../../new\n' > do.sh`,
+		command:   "bash do.sh",
+		protected: ".git/rebase-merge",
+	},
 	"unreadable_directory": {
 		setup:   "mkdir D; echo 1 > D/f; chmod 0300 D",
 		command: "echo 2 > D/f; echo new > D/new; echo 3 > g",
@@ -134,6 +141,19 @@ for n in range(2000):
     attempt(lambda: os.rename("evil", "/proc/self/fd/9/pre-commit")); attempt(lambda: os.mkdir("/proc/self/fd/9/D"))
 ended = True; thread.join()`,
 		protected: "?",
+	},
+	"open_file_of_other_owner": {
+		setup:   "echo 1 > f; echo 2 > g; chmod 666 f; chown 33 f || true",
+		command: "exec 3>f; echo agent >&3; echo x > g; echo more >&3; truncate -s 3 g",
+		named:   []string{"f"}, // a sandbox can't set its owner
+	},
+	"fifo_with_time_set": {
+		setup:   "echo 1 > f",
+		command: python + `os.unlink("f"); os.mkfifo("f"); fd = os.open("f", os.O_RDWR); os.utime(fd, (1, 1)); os.fchmod(fd, 0o640)`,
+	},
+	"made_unreadable": {
+		setup:   "echo 1 > f; echo 2 > g; mkdir d; echo 3 > d/h",
+		command: "chmod 0 f; rm -f f; chmod 200 g; echo x > g; chmod 644 g; chmod 300 d; rm -f d/h; chmod 755 d",
 	},
 	"opened_after_lease": {
 		setup: "git init -q a; cp a/.git/config evil; printf '[core]\n\tfsmonitor = false\n' >> evil",
