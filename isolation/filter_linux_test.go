@@ -87,6 +87,9 @@ func TestFilterRefusesForeignArchitectures(t *testing.T) {
 			if r := outcome(t, i, child("foreign", "i386"), p); r.exit.Success() || strings.Contains(r.stdout, "process") {
 				t.Errorf("int 0x80: %v %s", r.exit, r.stdout)
 			}
+			if err := child("foreign", "i386").Run(); err != nil {
+				t.Skipf("this kernel has no int 0x80, so the filter can't be told from it: %v", err)
+			}
 			i.starter.filter = withoutFilter
 			if r := outcome(t, i, child("foreign", "i386"), p); !strings.Contains(r.stdout, "process") {
 				t.Errorf("int 0x80 fails without the filter, too: %v %s", r.exit, r.stderr)

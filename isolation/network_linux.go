@@ -7,6 +7,7 @@ import (
 	"math"
 	"net"
 	"os"
+	"slices"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -80,7 +81,9 @@ func buildNetworkLauncher(bwrap string, first int, ports []uint16) []byte {
 			s.addCall(unix.SYS_IOCTL, next, unix.SIOCSIFADDR, s.addData(append(more, make([]byte, 16)...)))
 		}
 		s.addCall(unix.SYS_BIND, next, s.addData(append(raw, make([]byte, 8)...)), 16)
-		if kind == unix.SOCK_STREAM {
+		if kind == unix.SOCK_STREAM { // and answers from addresses that are not this machine's
+			yes := binary.NativeEndian.AppendUint32(nil, 1)
+			s.addCall(unix.SYS_SETSOCKOPT, next, unix.SOL_IP, unix.IP_TRANSPARENT, s.addData(yes), uint64(len(yes)))
 			s.addCall(unix.SYS_LISTEN, next, listenBacklog)
 		}
 		next++
@@ -88,6 +91,10 @@ func buildNetworkLauncher(bwrap string, first int, ports []uint16) []byte {
 	local := [4]byte{127, 0, 0, 1}
 	s.addCall(unix.SYS_CLOSE_RANGE, next, everything, 0)
 	socket(unix.SOCK_DGRAM, local, 53)
+	routes, kernel := portRouteMessages(ports), append(binary.NativeEndian.AppendUint16(nil, unix.AF_NETLINK), make([]byte, 10)...)
+	s.addCall(unix.SYS_SOCKET, unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_ROUTE)
+	s.addCall(unix.SYS_SENDTO, next, s.addData(routes), uint64(len(routes)), 0, s.addData(kernel), uint64(len(kernel)))
+	s.addCall(unix.SYS_CLOSE, next)
 	socket(unix.SOCK_STREAM, local, proxyPort)
 	for _, port := range ports {
 		socket(unix.SOCK_STREAM, [4]byte{}, port)
@@ -103,6 +110,33 @@ func buildNetworkLauncher(bwrap string, first int, ports []uint16) []byte {
 	s.addCall(unix.SYS_CLOSE_RANGE, uint64(first-1), everything, 0)               //nolint:gosec // small
 	s.addCall(unix.SYS_PRCTL, unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL) // bubblewrap wants none
 	return s.buildELF(bwrap, "picoclaw: the sandbox's network namespace could not be created\n")
+}
+
+// portRouteMessages returns netlink messages that lead TCP connections to these ports of all IPv4 addresses to the
+// listeners: a table with one local route, and a rule for each port. Everything else still fails at once.
+func portRouteMessages(ports []uint16) []byte {
+	const table, loopback = 100, 1
+	attribute := func(kind uint16, value ...byte) []byte {
+		a := binary.NativeEndian.AppendUint16(nil, uint16(unix.SizeofRtAttr+len(value))) //nolint:gosec // small
+		a = append(binary.NativeEndian.AppendUint16(a, kind), value...)
+		return append(a, make([]byte, -len(a)&3)...)
+	}
+	message := func(kind uint16, header [4]byte, attributes ...[]byte) []byte {
+		rest := slices.Concat(attributes...)
+		m := binary.NativeEndian.AppendUint32(nil, uint32(unix.SizeofNlMsghdr+unix.SizeofRtMsg+len(rest))) //nolint:gosec // small
+		m = binary.NativeEndian.AppendUint16(m, kind)
+		m = binary.NativeEndian.AppendUint16(m, unix.NLM_F_REQUEST|unix.NLM_F_CREATE)
+		m = append(append(m, make([]byte, 8)...), unix.AF_INET, 0, 0, 0)
+		return append(append(append(m, header[:]...), 0, 0, 0, 0), rest...)
+	}
+	all := message(unix.RTM_NEWROUTE, [4]byte{table, unix.RTPROT_BOOT, unix.RT_SCOPE_HOST, unix.RTN_LOCAL},
+		attribute(unix.RTA_OIF, binary.NativeEndian.AppendUint32(nil, loopback)...), attribute(unix.RTA_PREFSRC, 127, 0, 0, 1))
+	for _, port := range ports {
+		pair := binary.NativeEndian.AppendUint16(binary.NativeEndian.AppendUint16(nil, port), port)
+		all = append(all, message(unix.RTM_NEWRULE, [4]byte{table, 0, 0, unix.FR_ACT_TO_TBL},
+			attribute(unix.FRA_IP_PROTO, unix.IPPROTO_TCP), attribute(unix.FRA_DPORT_RANGE, pair...))...)
+	}
+	return all
 }
 
 // receiveListeners receives the sockets that the network launcher sends.

@@ -45,7 +45,7 @@ func (s *served) serve(l NetworkListeners) func() {
 }
 
 const dialAll = `import socket
-for a in (('127.0.0.1', 3128), ('11.1.2.3', 443), ('127.0.0.1', 80)):
+for a in (('127.0.0.1', 3128), ('11.1.2.3', 443), ('127.0.0.1', 80), ('192.0.2.1', 443)):
     s = socket.create_connection(a, 10); print(s.recv(100).decode()); s.close()
 u = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); u.settimeout(10)
 u.sendto(b'who', ('127.0.0.1', 53)); print(u.recv(100).decode())
@@ -64,13 +64,13 @@ func TestProxiedNetworkReachesHostOnly(t *testing.T) {
 	s := &served{}
 	p := Profile{Name: "test", Exec: true, Confine: true, Proxied: &ProxiedNetwork{Ports: []uint16{80, 443}, Serve: s.serve}}
 	r := outcome(t, i, shell("python3 -c \""+dialAll+"\"; cat /etc/resolv.conf"), p)
-	want := "127.0.0.1:3128\n11.1.2.3:443\n127.0.0.1:80\nasked who\nnameserver 127.0.0.1\n"
+	want := "127.0.0.1:3128\n11.1.2.3:443\n127.0.0.1:80\n192.0.2.1:443\nasked who\nnameserver 127.0.0.1\n"
 	if r.stdout != want {
 		t.Errorf("%v %q %s", r.exit, r.stdout, r.stderr)
 	}
 	for _, way := range []string{
 		"python3 -c \"import socket; socket.create_connection(('127.0.0.1', " + port + "), 5)\"",
-		"python3 -c \"import socket; socket.create_connection(('192.0.2.1', 443), 5)\"",
+		"python3 -c \"import socket; socket.create_connection(('192.0.2.1', 444), 5)\"",
 		"python3 -c \"import socket; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.sendto(b'x', ('192.0.2.1', 53))\"",
 		"python3 -c \"import socket; socket.create_connection(('::1', " + port + "), 5)\"",
 		"python3 -c \"import socket; socket.socket(socket.AF_INET, socket.SOCK_RAW, 1)\"",

@@ -14,9 +14,18 @@ import (
 // applyOptions matches the options of git am that name neither files nor programs, as git quotes them.
 var applyOptions = lazyregexp.New(`^(?:\s*'?(?:-[pC][0-9]+|--(?:3way|reject|ignore-space-change|ignore-whitespace|whitespace=[a-z-]+))'?)*$`)
 
-// IsEditedInPlace reports whether git and editors modify the file in place, so that only its final content is checked.
+// quotedWords matches words in the form of git rev-parse --sq-quote.
+var quotedWords = lazyregexp.New(`^(?:\s*'[^'!]*'(?:\\['!]'[^'!]*')*)*\s*$`)
+
+// IsEditedInPlace reports whether git modifies the file in place, so that only its final content is checked.
 func (h ProtectedPath) IsEditedInPlace() bool {
-	return slices.Contains([]string{"worktree", "todo", "strategy", "options", "number", "apply"}, h.ContentRule)
+	return slices.Contains([]string{"worktree", "number", "quoted"}, h.ContentRule)
+}
+
+// IsOperationState reports whether the file belongs to an operation such as a rebase, and git acts on it when the
+// operation continues. Git and editors may write it in place in the directory that the operation created.
+func (h ProtectedPath) IsOperationState() bool {
+	return slices.Contains([]string{"todo", "strategy", "options", "apply"}, h.ContentRule)
 }
 
 // FindChangedRisk returns a line that only one of two results of FindRiskyLines has, or "". The done steps of a todo list
@@ -69,6 +78,8 @@ func (r *Rules) FindRiskyLines(h ProtectedPath, path string, text []byte) (risky
 		return []string{string(text)}
 	case "strategy":
 		return riskUnlessHarmless(text, isBuiltinStrategy(string(text)))
+	case "quoted": // a shell script of git evaluates it
+		return riskUnlessHarmless(text, quotedWords().MatchString(string(text)))
 	case "number": // shell prompts evaluate it
 		return riskUnlessHarmless(text, strings.Trim(string(text), "0123456789\n") == "")
 	}

@@ -27,20 +27,18 @@ func FindSharedGitDir(top string) (*SharedGitDir, error) {
 	if info, err := os.Lstat(link); err != nil || !info.Mode().IsRegular() {
 		return nil, nil //nolint:nilerr // there is no repository
 	}
-	text, _ := smallfile.Read(link, maxJudged)
-	to, ok := strings.CutPrefix(string(text), "gitdir:")
-	d := &SharedGitDir{WorkTree: top, Own: resolvePathInLine(top, to)}
-	if !ok || d.Own == "" || paths.Within(top, d.Own) || !isDir(d.Own) {
+	own, common, hasCommon := readGitLink(top)
+	d := &SharedGitDir{WorkTree: top, Own: own, Dir: common}
+	if d.Own == "" || paths.Within(top, d.Own) || !isDir(d.Own) {
 		return nil, nil
 	}
 	isNamed := false
-	if text, err := smallfile.Read(filepath.Join(d.Own, "commondir"), maxJudged); err == nil {
-		d.Dir = resolvePathInLine(d.Own, string(text))
-		text, _ = smallfile.Read(filepath.Join(d.Own, "gitdir"), maxJudged)
+	if hasCommon {
+		text, _ := smallfile.Read(filepath.Join(d.Own, "gitdir"), maxJudged)
 		isNamed = resolvePathInLine(d.Own, string(text)) == link && filepath.Dir(d.Own) == filepath.Join(d.Dir, "worktrees")
 	} else {
 		d.Dir = d.Own
-		text, _ = smallfile.Read(filepath.Join(d.Own, "config"), maxJudged)
+		text, _ := smallfile.Read(filepath.Join(d.Own, "config"), maxJudged)
 		m := workTreeLine().FindSubmatch(text)
 		isNamed = m != nil && resolvePathInLine(d.Own, string(m[1])) == top
 	}
@@ -49,6 +47,23 @@ func FindSharedGitDir(top string) (*SharedGitDir, error) {
 			"work tree, or move the git directory to %s", link, d.Own, top, link)
 	}
 	return d, nil
+}
+
+// readGitLink returns the git directory that the .git file of a work tree names, "" for none, and the directory that its
+// file commondir names.
+func readGitLink(top string) (own, common string, hasCommon bool) {
+	text, _ := smallfile.Read(filepath.Join(top, GitDir), maxJudged)
+	if to, ok := strings.CutPrefix(string(text), "gitdir:"); ok {
+		own = resolvePathInLine(top, to)
+	}
+	if own == "" {
+		return "", "", false
+	}
+	text, err := smallfile.Read(filepath.Join(own, "commondir"), maxJudged)
+	if err != nil {
+		return own, "", false
+	}
+	return own, resolvePathInLine(own, string(text)), true
 }
 
 // BelongsToOthers reports whether a path in the git directory belongs to the main work tree or to another linked work

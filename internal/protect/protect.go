@@ -71,6 +71,7 @@ type Rules struct {
 	git     []protectEntry            // entries below .git, relative to it
 	other   *protectEntry             // the entry GitDir
 	dirs    sync.Map                  // cached kinds of directories, by path
+	configs sync.Map                  // cached values of core.hooksPath, by the path of the configuration
 }
 
 type protectEntry struct {

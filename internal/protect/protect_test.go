@@ -53,7 +53,7 @@ func TestMatch(t *testing.T) {
 		".git/hooks/pre-commit.lock":             ".git/hooks",
 		".git/hooks/pre-commit.sample":           "",
 		".git/objects/ab/cd":                     "",
-		".git/worktrees/w/gitdir":                ".git/gitdir",
+		".git/worktrees/w/gitdir":                ".git/worktrees/*/gitdir",
 		".git/worktrees/w/HEAD":                  "",
 		".git/worktrees/w/hooks/x":               ".git/hooks",
 		".git/modules/a/b/hooks/post-checkout":   ".git/hooks",

@@ -50,12 +50,13 @@ type relativePath struct {
 	top   string
 	git   bool
 	parts []string // in lower case
+	hooks []string // of a repository with core.hooksPath: that directory, in lower case
 }
 
 func (s relativePathSet) childForms(name string) relativePathSet {
 	next := relativePathSet{path: strings.TrimSuffix(s.path, string(filepath.Separator)) + string(filepath.Separator) + name}
 	for _, v := range s.seen {
-		next.seen = append(next.seen, relativePath{v.top, v.git, append(slices.Clip(v.parts), strings.ToLower(name))})
+		next.seen = append(next.seen, relativePath{v.top, v.git, append(slices.Clip(v.parts), strings.ToLower(name)), v.hooks})
 	}
 	return next
 }
@@ -64,7 +65,7 @@ func (s relativePathSet) childForms(name string) relativePathSet {
 // directory. has reports whether s contains a name.
 func (r *Rules) addRelativeForms(s *relativePathSet, has func(string) bool) {
 	if paths.Within(r.dir, s.path) && (s.path == r.dir || slices.ContainsFunc(repositoryDirs, has)) {
-		s.seen = append(s.seen, relativePath{top: s.path})
+		s.seen = append(s.seen, relativePath{top: s.path, hooks: r.hooksDirOf(s.path)})
 	}
 	if isGitDir(s.path, has) {
 		s.seen = append(s.seen, relativePath{top: s.path, git: true})
@@ -140,9 +141,15 @@ func (r *Rules) newPathForms(name string) relativePathSet {
 	if inside == "." {
 		return s
 	}
-	for _, part := range strings.Split(inside, string(filepath.Separator)) {
+	parts := strings.Split(inside, string(filepath.Separator))
+	for i, part := range parts {
+		has := newExistsFunc(s.path)
 		if d := r.classifyDir(s.path); d.top || d.git || s.path == r.dir {
-			r.addRelativeForms(&s, newExistsFunc(s.path))
+			r.addRelativeForms(&s, has)
+		}
+		if i == len(parts)-1 && mayCompleteGitDir(part) && !isGitDir(s.path, has) &&
+			isGitDir(s.path, func(name string) bool { return strings.EqualFold(name, part) || has(name) }) {
+			s.seen = append(s.seen, relativePath{top: s.path, git: true}) // the name makes it a git directory
 		}
 		s = s.childForms(part)
 	}
@@ -225,9 +232,11 @@ func (r *Rules) matchPath(s relativePathSet, mode fs.FileMode) (hit ProtectedPat
 			}
 			continue
 		}
+		keep(r.matchHooksDir(s, v, mode&fs.ModeSymlink != 0))
 		for _, e := range slices.Concat(r.entries[v.parts[0]], r.entries[patterns]) {
-			matched := matchesPrefix(v.parts, e.parts) || mode&fs.ModeSymlink != 0 && isParentOfEntry(v, e)
-			keep(ProtectedPath{e.text, e.ask, contentRuleOf(e), v.top, s.ancestorAbove(len(v.parts) - len(e.parts))}, matched)
+			if matchesPrefix(v.parts, e.parts) || mode&fs.ModeSymlink != 0 && isParentOfEntry(v, e) {
+				keep(ProtectedPath{e.text, e.ask, contentRuleOf(e), v.top, s.ancestorAbove(len(v.parts) - len(e.parts))}, true)
+			}
 		}
 	}
 	return hit, ok

@@ -92,6 +92,7 @@ func TestJudgedFilesHaveContentRule(t *testing.T) {
 		"attributes": {[]string{"* text\n", "* filter=none\n", "* -diff\n"}, []string{"* filter=lfs\n"}},
 		"todo":       {[]string{"pick a b\n# exec x\nfixup -C c\n"}, []string{"pick a\nexec x\n", "  x y\n", "exec\tx\n", "x\ry\n", "\tx\n"}},
 		"number":     {[]string{"12\n", "3"}, []string{"$(x)1\n", "1`x`"}},
+		"quoted":     {[]string{"\n", " 'a b' 'it'\\''s'\n"}, []string{"$(x)", " 'a' b", "'a';x", "'a'\\!`x`"}},
 		"index":      {[]string{newIndex("a/.gitignore", "b..c")}, []string{"", "DIRC", newIndex("a", ".git/hooks/x")}},
 		"strategy":   {[]string{"ort\n"}, []string{"evil\n"}},
 		"removal":    {[]string{""}, []string{"0123\tf\x00"}},
@@ -277,6 +278,20 @@ func TestSymlinkOnSubmodulePath(t *testing.T) {
 		hit, ok := r.Match(path)
 		if risky := r.FindRiskyLines(hit, path, []byte("[core]\n\tworktree = "+worktree+"\n")); !ok || len(risky) > 0 {
 			t.Errorf("%s: %v, %q", config, ok, risky)
+		}
+	}
+}
+
+// A file is judged before it makes its directory a git directory.
+func TestNameThatCompletesGitDirIsMatched(t *testing.T) {
+	dir := tree(t, "common/objects/", "common/refs/", "linked/HEAD", "project/refs/", "project/HEAD")
+	r := rulesOf(t, dir)
+	for name, want := range map[string]bool{
+		"common/config": true, "common/CONFIG": true, "linked/commondir": true,
+		"common/README": false, "linked/config": false, "project/commondir": true, "project/config": false, "commondir": false,
+	} {
+		if hit, ok := r.Match(filepath.Join(dir, name)); ok != want || ok && hit.ContentRule == "" {
+			t.Errorf("%s: %+v, %v", name, hit, ok)
 		}
 	}
 }

@@ -34,7 +34,7 @@ func ReadWithInfo(path string, most int64) ([]byte, fs.FileInfo, error) {
 		return nil, nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, nil, errors.New("it is not a regular file")
+		return nil, nil, &fs.PathError{Op: "read", Path: path, Err: errors.New("it is not a regular file")}
 	}
 	data, err := io.ReadAll(io.LimitReader(file, most+1))
 	if err == nil && int64(len(data)) > most {

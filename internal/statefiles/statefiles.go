@@ -56,26 +56,36 @@ func updateList(home, path string, change func(*stateFileList, string), listed b
 	if l, readErr := readList(home); readErr != nil || slices.Contains(l.Files, name) != listed {
 		return readErr
 	}
-	lock, err := filelock.OpenLocked(filepath.Join(home, "."+listName+".lock"), filelock.LockWaiting)
+	return UpdateFile(home, listName, func() ([]byte, error) {
+		l, err := readList(home)
+		if err != nil || slices.Contains(l.Files, name) != listed {
+			return nil, err
+		}
+		change(&l, name)
+		slices.Sort(l.Files)
+		return json.MarshalIndent(l, "", "  ")
+	})
+}
+
+// UpdateFile replaces a file of the home under a lock between processes. change returns the new contents; nil leaves the
+// file unchanged. The lock file is empty until the file was written.
+func UpdateFile(home, name string, change func() ([]byte, error)) error {
+	path := filepath.Join(home, name)
+	lock, err := filelock.OpenLocked(lockPath(home, name), filelock.LockWaiting)
 	if err != nil {
-		return fmt.Errorf("lock the list of state files: %w", err)
+		return fmt.Errorf("lock %s: %w", path, err)
 	}
 	defer func() { _ = lock.Close() }()
-	l, err := readList(home)
-	if err != nil || slices.Contains(l.Files, name) != listed {
+	text, err := change()
+	if err != nil || text == nil {
 		return err
 	}
-	change(&l, name)
-	slices.Sort(l.Files)
-	text, err := json.MarshalIndent(l, "", "  ")
+	err = atomicfile.WriteFile(path, append(text, '\n'), 0o600)
 	if err == nil {
-		err = atomicfile.WriteFile(StateListPath(home), append(text, '\n'), 0o600)
+		_, err = lock.WriteAt([]byte("written\n"), 0)
 	}
-	if err == nil {
-		err = errors.Join(owner.GiveToHomeOwner(home, StateListPath(home)), owner.GiveToHomeOwner(home, lock.Name()))
-	}
-	if err != nil {
-		return fmt.Errorf("write the list of state files: %w", err)
+	if err = errors.Join(err, owner.GiveToHomeOwner(home, path), owner.GiveToHomeOwner(home, lock.Name())); err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
 	}
 	return nil
 }
@@ -100,6 +110,8 @@ func CheckNotMissing(home, path string) error {
 // StateListPath returns the path of a home's list.
 func StateListPath(home string) string { return filepath.Join(home, listName) }
 
+func lockPath(home, name string) string { return filepath.Join(home, "."+name+".lock") }
+
 // relativeName returns the path of a file relative to the home, or "" if it is elsewhere.
 func relativeName(home, path string) (string, error) {
 	name, err := filepath.Rel(home, path)
@@ -109,11 +121,16 @@ func relativeName(home, path string) (string, error) {
 	return filepath.ToSlash(name), nil
 }
 
-// readList reads the list. Without a list file it returns an empty list.
+// readList reads the list. Before the list was first written it returns an empty list.
 func readList(home string) (l stateFileList, err error) {
 	data, err := smallfile.Read(StateListPath(home), maxBytes)
 	if errors.Is(err, fs.ErrNotExist) {
-		return l, nil
+		lock := lockPath(home, listName)
+		if mark, _ := smallfile.Read(lock, maxBytes); len(mark) == 0 {
+			return l, nil
+		}
+		return l, fmt.Errorf("the list of state files %s is missing; restore a copy, or remove %s if no other file of the home is missing",
+			StateListPath(home), lock)
 	}
 	if err == nil {
 		err = json.Unmarshal(data, &l)
@@ -122,8 +139,8 @@ func readList(home string) (l stateFileList, err error) {
 		err = errors.New("it lists nothing")
 	}
 	if err != nil {
-		return l, fmt.Errorf("the list of state files %s can't be read: %w; restore a copy, or remove it if no file of the home is missing",
-			StateListPath(home), err)
+		return l, fmt.Errorf("the list of state files %s can't be read: %w; restore a copy, or remove it and %s if no other file of the home "+
+			"is missing", StateListPath(home), err, lockPath(home, listName))
 	}
 	return l, nil
 }

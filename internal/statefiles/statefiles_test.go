@@ -90,3 +90,20 @@ func TestBrokenListIsAnError(t *testing.T) {
 		}
 	}
 }
+
+func TestMissingListIsAnError(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	path, list := filepath.Join(home, "a"), filepath.Join(home, listName)
+	if err := errors.Join(CheckNotMissing(home, path), AddToList(home, path), os.Remove(list)); err != nil {
+		t.Fatal(err)
+	}
+	for what, err := range map[string]error{"add": AddToList(home, path), "check": CheckNotMissing(home, path)} {
+		if err == nil || !strings.Contains(err.Error(), list+" is missing; restore a copy") {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if err := errors.Join(os.Remove(lockPath(home, listName)), CheckNotMissing(home, path), AddToList(home, path)); err != nil {
+		t.Errorf("with the lock file removed: %v", err)
+	}
+}

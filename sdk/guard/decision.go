@@ -81,9 +81,11 @@ func (d Decision) CanonicalCommand() string { return canonicalCommandText(d.Argv
 
 // CommandSpan is a part of the command text: bytes Start to End (exclusive), with its position and text.
 type CommandSpan struct {
-	Start, End   int
-	Line, Column int // from 1
-	Text         string
+	Start  int    `json:"start"`
+	End    int    `json:"end"`
+	Line   int    `json:"line"` // from 1
+	Column int    `json:"column"`
+	Text   string `json:"text"`
 }
 
 // withRemedy returns the decision with a safer alternative, a setting and the hint made of both.
