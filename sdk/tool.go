@@ -24,6 +24,8 @@ type Traits struct {
 	Idempotent bool
 	// OpenWorld says that the tool communicates with systems outside this machine.
 	OpenWorld bool
+	// LongRunning says that calls usually take longer than a minute. For clients with MCP's tasks, each is a task.
+	LongRunning bool
 	// Risk is the possible harm of a wrong call: "low", "medium" or "high". Permissions are resources that the tool
 	// uses, such as "fs.read". SideEffects are what it changes, such as "filesystem_write". Operators see all three
 	// before they install the plugin. They do not restrict the tool.
@@ -59,7 +61,7 @@ func NewTool[In, Out any](
 	spec := pluginpb.ToolSpec{
 		Name: name, Doc: doc, Sets: t.Sets, Permissions: t.Permissions, Risk: t.Risk, SideEffects: t.SideEffects,
 		ReadOnly: t.ReadOnly, Destructive: t.Destructive, Idempotent: t.Idempotent || t.ReadOnly,
-		OpenWorld: t.OpenWorld, TextResult: t.TextResult,
+		OpenWorld: t.OpenWorld, LongRunning: t.LongRunning, TextResult: t.TextResult,
 	}
 	schemas := func(s *pluginpb.ToolSpec) (err error) {
 		if s.Input, err = schema.InferInput(reflect.TypeFor[In]()); err != nil {

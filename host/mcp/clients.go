@@ -24,13 +24,15 @@ import (
 type clientSet struct {
 	session toolProvider
 
-	mu  sync.Mutex
-	all map[*mcp.ServerSession]*clientState
+	mu       sync.Mutex
+	all      map[*mcp.ServerSession]*clientState
+	narrowed map[narrowedSession]toolProvider
 }
 
 // clientState is the state of one connected client. Disconnecting cancels the client's calls.
 type clientState struct {
-	roots clientRoots
+	roots     clientRoots
+	narrowing atomic.Pointer[string] // JSON text of narrowKey in initialize; nil for none
 
 	listed sync.Map // client names of deferred tools found by this client
 
@@ -180,7 +182,7 @@ func narrowToRoots(s localSession, listed []*mcp.Root) (toolProvider, error) {
 	if len(inside) == 0 {
 		return s, nil
 	}
-	child := policy.PathRestriction{Paths: inside}
+	child := policy.Restriction{Paths: inside}
 	if len(inside) == 1 {
 		child.Workspace = inside[0]
 	}
@@ -195,7 +197,7 @@ func narrowToRoots(s localSession, listed []*mcp.Root) (toolProvider, error) {
 }
 
 // rootNarrowedSession is a session that is restricted to the client's roots, and says so in refusals of other paths.
-type rootNarrowedSession struct{ toolProvider }
+type rootNarrowedSession struct{ localSession }
 
 // ruleConstraint is the guard's rule that refuses paths outside the allowed directories.
 const ruleConstraint = "constraint.paths"
@@ -204,7 +206,7 @@ const ruleConstraint = "constraint.paths"
 func (r rootNarrowedSession) Call(
 	ctx context.Context, tool string, arguments json.RawMessage, events func(session.CallEvent),
 ) *session.Result {
-	result := r.toolProvider.Call(ctx, tool, arguments, events)
+	result := r.localSession.Call(ctx, tool, arguments, events)
 	if e := result.Err; e != nil && e.Rule == ruleConstraint {
 		e.Hint = "the path is outside the client's roots: use a path within them, " +
 			"or have the client name another directory"

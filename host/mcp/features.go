@@ -13,6 +13,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/picoclaw/picoclaw/host/catalog"
+	"github.com/picoclaw/picoclaw/host/policy"
 	"github.com/picoclaw/picoclaw/host/session"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
@@ -183,10 +184,10 @@ func resultContentBlocks(r *session.Result) []session.Content {
 	return r.Content
 }
 
-// findResource returns the session's resource with a URI.
-func findResource(s toolProvider, uri string) (session.ResourceOrPrompt, bool) {
+// findResource returns the session's resource with a URI, if a policy allows it.
+func findResource(p *policy.Policy, s toolProvider, uri string) (session.ResourceOrPrompt, bool) {
 	for _, f := range resourcesAndPromptsOf(s) {
-		if f.Kind == pluginpb.ResourceKind {
+		if f.Kind == pluginpb.ResourceKind && allowsResourceOrPrompt(p, f) {
 			if _, ok := f.MatchURI(uri); ok {
 				return f, true
 			}
@@ -197,20 +198,20 @@ func findResource(s toolProvider, uri string) (session.ResourceOrPrompt, bool) {
 
 // notifyResourceChanged notifies subscribers that a resource of the called tool's plugin has changed.
 func (ts *toolset) notifyResourceChanged(ctx context.Context, t session.Tool, uri string) {
-	if f, ok := findResource(ts.session, uri); ok && f.Plugin == t.Plugin {
+	if f, ok := findResource(nil, ts.session, uri); ok && f.Plugin == t.Plugin {
 		_ = ts.server.ResourceUpdated(ctx, &mcp.ResourceUpdatedNotificationParams{URI: uri}) // it may be dropped
 	}
 }
 
 // completeArgument answers completion/complete: it completes an argument of a prompt, or a variable of a resource, from
-// the values in the schema.
-func completeArgument(s toolProvider, req *mcp.CompleteRequest) (*mcp.CompleteResult, error) {
+// the values in the schema, if a policy allows it.
+func completeArgument(allowed *policy.Policy, s toolProvider, req *mcp.CompleteRequest) (*mcp.CompleteResult, error) {
 	p := req.Params
 	result := &mcp.CompleteResult{Completion: mcp.CompletionResultDetails{Values: []string{}}}
 	for _, f := range resourcesAndPromptsOf(s) {
 		named := p.Ref != nil && (f.Kind == pluginpb.PromptKind && clientPromptName(f) == p.Ref.Name ||
 			f.Kind == pluginpb.ResourceKind && f.Spec.URI == p.Ref.URI)
-		if !named {
+		if !named || !allowsResourceOrPrompt(allowed, f) {
 			continue
 		}
 		input, err := f.Spec.Input.Parse()

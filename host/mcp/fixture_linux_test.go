@@ -39,7 +39,7 @@ func buildFixture(t *testing.T) (picoclaw string, env []string) {
 		t.Fatal(err)
 	}
 	return picoclaw, []string{"HOME=" + home, "PICOCLAW_HOME=" + home, "PICOCLAW_ISOLATION_ENABLED=true", "PICOCLAW_TOOLS_RESOURCES=*",
-		"PICOCLAW_TOOLS_PROMPTS=*", "PICOCLAW_TOOLS_SAMPLING=test_*", "PATH=/usr/bin:/bin"}
+		"PICOCLAW_TOOLS_PROMPTS=*", "PICOCLAW_TOOLS_SAMPLING=test_*,protocol_error_job", "PATH=/usr/bin:/bin"}
 }
 
 // serveFixture serves the fixture plugin over HTTP, and returns a URL by which the suite reaches the server. The suite

@@ -33,8 +33,8 @@ func (g *httpAccessGate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case !g.hasCurrentToken(r):
 		w.Header().Set("WWW-Authenticate", `Bearer realm="picoclaw"`)
 		g.refuseAndClose(w, http.StatusUnauthorized,
-			`send the header "Authorization: Bearer TOKEN" with the token of this server: its file is named when it starts, and `+
-				"`picoclaw gateway token` shows an agent's")
+			`the token is missing, unknown, expired or revoked; send the header "Authorization: Bearer TOKEN" with the token of this `+
+				"server: its file is named when it starts, and `picoclaw gateway token` shows an agent's")
 	case r.URL.Path != Path:
 		g.refuseAndClose(w, http.StatusNotFound, "not found; MCP is at "+Path)
 	default:
@@ -82,14 +82,22 @@ func isSameOrigin(r *http.Request) bool {
 	return true
 }
 
-// HasBearerToken reports whether a request has this bearer token. It compares in constant time.
-func HasBearerToken(r *http.Request, token string) bool {
+// BearerToken returns the bearer token of a request; "" without exactly one.
+func BearerToken(r *http.Request) string {
 	values := r.Header.Values("Authorization")
 	if len(values) != 1 {
-		return false
+		return ""
 	}
 	scheme, sent, _ := strings.Cut(values[0], " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return ""
+	}
+	return strings.TrimSpace(sent)
+}
+
+// HasBearerToken reports whether a request has this bearer token, which is not empty. It compares in constant time.
+func HasBearerToken(r *http.Request, token string) bool {
 	// Equal lengths keep the comparison's time independent of the token.
-	want, got := sha256.Sum256([]byte(token)), sha256.Sum256([]byte(strings.TrimSpace(sent)))
-	return strings.EqualFold(scheme, "Bearer") && subtle.ConstantTimeCompare(want[:], got[:]) == 1
+	want, got := sha256.Sum256([]byte(token)), sha256.Sum256([]byte(BearerToken(r)))
+	return token != "" && subtle.ConstantTimeCompare(want[:], got[:]) == 1
 }

@@ -148,7 +148,10 @@ func (h *sessionLimiter) admitRequest(w *errorRewriter, r *http.Request) (done f
 	if key, body = h.server.arguments.storeArguments(body); key != "" {
 		r.Header.Set(argumentKeyHeader, key)
 	}
-	body = h.ids.quoteIDs(body)
+	body, method, taskID := rewriteTaskRequest(h.ids.quoteIDs(body))
+	if method != "" {
+		rewriteTaskHeaders(r.Header, method, taskID)
+	}
 	w.request, r.Body, r.ContentLength = body, io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	if !needsSessionSlot(r, body) {
 		return release, true

@@ -22,7 +22,7 @@ type nothing struct{}
 
 func (nothing) Policy() *policy.Policy { return new(policy.Policy) }
 func (nothing) Tools() []session.Tool  { return nil }
-func (nothing) SpawnSession(session.Origin, policy.PathRestriction) (*session.Session, error) {
+func (nothing) SpawnSession(session.Origin, policy.Restriction) (*session.Session, error) {
 	return nil, nil
 }
 func (nothing) Call(context.Context, string, json.RawMessage, func(session.CallEvent)) *session.Result {

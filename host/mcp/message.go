@@ -64,11 +64,13 @@ func encodeMessage(message jsonrpc.Message) ([][]byte, error) {
 }
 
 // newErrorResponse returns a JSON-RPC error response. The id is null if it is unknown.
-func newErrorResponse(id json.RawMessage, code int64, text string) []byte {
-	data, _ := json.Marshal(map[string]any{ // marshalling can't fail
-		"jsonrpc": "2.0", "id": id, "error": map[string]any{"code": code, "message": text},
-	})
-	return data
+func newErrorResponse(id json.RawMessage, code int64, text string, data ...any) []byte {
+	failure := map[string]any{"code": code, "message": text}
+	if len(data) > 0 {
+		failure["data"] = data[0]
+	}
+	response, _ := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": id, "error": failure}) // can't fail
+	return response
 }
 
 // messageErrorCode returns the JSON-RPC error code for invalid JSON, or for JSON that is no message.

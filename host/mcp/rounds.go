@@ -3,8 +3,8 @@ package mcp
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -15,7 +15,6 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/picoclaw/picoclaw/host/session"
-	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
 // Stateless protocol versions ask clients in rounds: the response to a call is a question, and the client repeats the
@@ -35,6 +34,7 @@ type questionRounds struct {
 	agent, token string
 	tools        *toolset
 	suspended    *sync.Map // suspended calls by the ids of their states
+	tasks        *taskStore
 
 	mu    sync.Mutex
 	calls map[*suspendedCall]bool
@@ -56,8 +56,10 @@ type suspendedCall struct {
 	approved  answeredApproval
 	missing   []string // capabilities of the client that a question of the call needed
 
-	mu     sync.Mutex
-	events func(session.CallEvent) // those of the request in progress; nil between rounds
+	mu           sync.Mutex
+	events       func(session.CallEvent) // those of the request in progress; nil between rounds
+	progress     string                  // the message of the latest event that has one
+	progressTime time.Time
 }
 
 // answeredApproval is the answer to an approval question of an earlier process. The call starts again in this process,
@@ -147,10 +149,13 @@ func (c *suspendedCall) askClient(ctx context.Context, requests mcp.InputRequest
 	}
 }
 
-// forwardEvent forwards an event of the call to the request in progress, if any.
+// forwardEvent forwards an event of the call to the request in progress, if any, and keeps its message for a task.
 func (c *suspendedCall) forwardEvent(e session.CallEvent) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if e.Message != "" {
+		c.progress, c.progressTime = e.Message, time.Now().UTC()
+	}
 	if c.events != nil {
 		c.events(e)
 	}
@@ -163,9 +168,18 @@ func (c *suspendedCall) setEventReceiver(events func(session.CallEvent)) {
 	c.events = events
 }
 
+// latestProgress returns the message of the call's latest event that has one, and the event's time.
+func (c *suspendedCall) latestProgress() (string, time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.progress, c.progressTime
+}
+
 // awaitQuestionOrResult passes an answer to the call's pending question, if any, and waits for the next question or the
-// result. The end of ctx cancels the call.
-func (c *suspendedCall) awaitQuestionOrResult(ctx context.Context, answer mcp.InputResponseMap) (*roundQuestion, *session.Result) {
+// result. The end of ctx cancels the call. It returns neither if toTask receives first.
+func (c *suspendedCall) awaitQuestionOrResult(ctx context.Context, answer mcp.InputResponseMap, toTask <-chan time.Time) (
+	*roundQuestion, *session.Result,
+) {
 	defer context.AfterFunc(ctx, c.cancel)()
 	var answers chan mcp.InputResponseMap
 	if answer != nil {
@@ -179,6 +193,8 @@ func (c *suspendedCall) awaitQuestionOrResult(ctx context.Context, answer mcp.In
 			return q, nil
 		case result := <-c.result:
 			return nil, result
+		case <-toTask:
+			return nil, nil
 		}
 	}
 }
@@ -188,7 +204,11 @@ func (c *suspendedCall) awaitQuestionOrResult(ctx context.Context, answer mcp.In
 func (r *questionRounds) startOrContinueCall(ctx, life context.Context, s toolProvider, t session.Tool, req *mcp.CallToolRequest) (
 	*callOutcome, error,
 ) {
-	call := newCallHash(r.agent, r.token, t.Name, req.Params.Arguments)
+	agent := r.agent
+	if s != r.tools.session {
+		agent += fmt.Sprintf(" %q", s.(localSession).Policy().Restriction())
+	}
+	call := newCallHash(agent, r.token, t.Name, req.Params.Arguments)
 	c, answer, err := r.takeSuspendedCall(req.Params, call)
 	if err != nil {
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams,
@@ -202,14 +222,23 @@ func (r *questionRounds) startOrContinueCall(ctx, life context.Context, s toolPr
 	if !started || answer != nil { // otherwise the answer is missing, and the question is repeated
 		events, end := r.tools.newEventForwarder(ctx, t, req)
 		c.setEventReceiver(events)
-		q, result = c.awaitQuestionOrResult(ctx, answer)
+		q, result = c.awaitQuestionOrResult(ctx, answer, newTaskTimer(t, req))
 		c.setEventReceiver(nil)
+		if q == nil && result == nil {
+			if k := r.tasks.startTask(r.taskOwner(), c, t.Spec.TextResult); k != nil {
+				end()
+				return nil, &taskStartedError{k}
+			}
+			c.setEventReceiver(events)
+			q, result = c.awaitQuestionOrResult(ctx, nil, nil)
+			c.setEventReceiver(nil)
+		}
 		end()
 	}
 	if result != nil {
 		c.cancel()
-		if c.missing != nil && result.Err != nil && result.Err.Code == pluginpb.CodeNobodyToAsk {
-			return nil, missingCapabilityError(c.missing, result.Err.Message)
+		if err := c.missingCapabilityError(result); err != nil {
+			return nil, err
 		}
 		return &callOutcome{result: result}, nil
 	}
@@ -222,19 +251,6 @@ func (r *questionRounds) startOrContinueCall(ctx, life context.Context, s toolPr
 	})
 	r.suspended.Store(id, c)
 	return &callOutcome{state: state, questions: q.requests}, nil
-}
-
-// missingCapabilityError returns the error of a call that failed because the client lacks capabilities.
-func missingCapabilityError(missing []string, text string) error {
-	required := map[string]struct{}{}
-	for _, name := range missing {
-		required[name] = struct{}{}
-	}
-	data, err := json.Marshal(map[string]any{"requiredCapabilities": required})
-	if err != nil {
-		return err
-	}
-	return &jsonrpc.Error{Code: mcp.CodeMissingRequiredClientCapabilities, Message: text, Data: data}
 }
 
 // takeSuspendedCall returns the suspended call that a request continues, with the client's answer or nil. For other

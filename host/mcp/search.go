@@ -15,6 +15,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/picoclaw/picoclaw/host/policy"
 	"github.com/picoclaw/picoclaw/host/session"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
@@ -63,7 +64,7 @@ type toolSearchResult struct {
 // reload the tool list.
 //
 // The SDK notifies all clients of a changed list, so other clients reload an unchanged list.
-func (ts *toolset) searchTools(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+func (ts *toolset) searchTools(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	query, limit, err := parseSearchArguments(req.Params.Arguments)
 	if err != nil {
 		return toToolResult(&session.Result{Err: &session.Error{Code: pluginpb.CodeInvalidArgument, Message: err.Error(),
@@ -72,7 +73,7 @@ func (ts *toolset) searchTools(_ context.Context, req *mcp.CallToolRequest) (*mc
 	}
 	found := []toolSearchResult{}
 	var names []string
-	for _, t := range ts.rankDeferredTools(query, limit) {
+	for _, t := range ts.rankDeferredTools(narrowedPolicy(ctx), query, limit) {
 		p, schemaErr := t.schemas()
 		if schemaErr != nil {
 			continue // tools without a valid schema are not listed either
@@ -172,14 +173,15 @@ func (ts *toolset) hideUnlistedTools(req mcp.Request, tools []*mcp.Tool) []*mcp.
 	return shown
 }
 
-// rankDeferredTools returns the deferred tools that have words in common with a query, the best match first.
-func (ts *toolset) rankDeferredTools(query string, limit int) []*offeredTool {
+// rankDeferredTools returns the deferred tools that a policy allows and that have words in common with a query, the best
+// match first.
+func (ts *toolset) rankDeferredTools(p *policy.Policy, query string, limit int) []*offeredTool {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	points := map[*offeredTool]int{}
 	var all []*offeredTool
 	for name, t := range ts.listed {
-		if !t.tool.Deferred {
+		if !t.tool.Deferred || !allowsTool(p, t.tool) {
 			continue
 		}
 		if points[t] = scoreTool(t, name, query); points[t] > 0 {

@@ -37,7 +37,7 @@ type toolProvider interface {
 type localSession interface {
 	toolProvider
 	Policy() *policy.Policy
-	SpawnSession(origin session.Origin, narrower policy.PathRestriction) (*session.Session, error)
+	SpawnSession(origin session.Origin, narrower policy.Restriction) (*session.Session, error)
 }
 
 // *session.Session must be a localSession. Otherwise clients' roots would have no effect.
@@ -53,15 +53,16 @@ type Server struct {
 
 // NewServer returns a server for a session's tools. Clients pass instructions to the model.
 func NewServer(s toolProvider, version, instructions string) *Server {
-	all := &clientSet{session: s, all: make(map[*mcp.ServerSession]*clientState)}
+	all := &clientSet{session: s, all: make(map[*mcp.ServerSession]*clientState),
+		narrowed: make(map[narrowedSession]toolProvider)}
 	server := mcp.NewServer(&mcp.Implementation{Name: "picoclaw", Title: "picoclaw", Version: version}, &mcp.ServerOptions{
 		Instructions: instructions,
 		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{ListChanged: true}},
-		CompletionHandler: func(_ context.Context, req *mcp.CompleteRequest) (*mcp.CompleteResult, error) {
-			return completeArgument(s, req)
+		CompletionHandler: func(ctx context.Context, req *mcp.CompleteRequest) (*mcp.CompleteResult, error) {
+			return completeArgument(narrowedPolicy(ctx), s, req)
 		},
-		SubscribeHandler: func(_ context.Context, req *mcp.SubscribeRequest) error {
-			if _, ok := findResource(s, req.Params.URI); !ok {
+		SubscribeHandler: func(ctx context.Context, req *mcp.SubscribeRequest) error {
+			if _, ok := findResource(narrowedPolicy(ctx), s, req.Params.URI); !ok {
 				return mcp.ResourceNotFoundError(req.Params.URI)
 			}
 			return nil
@@ -75,10 +76,13 @@ func NewServer(s toolProvider, version, instructions string) *Server {
 	})
 	ts := &toolset{session: s, server: server, clients: all, listed: map[string]*offeredTool{},
 		features: map[string]session.ResourceOrPrompt{}}
-	ts.rounds = &questionRounds{states: newMemoryRequestStates(), tools: ts, suspended: &suspendedCalls, calls: map[*suspendedCall]bool{}}
+	ts.rounds = &questionRounds{states: newMemoryRequestStates(), tools: ts, suspended: &suspendedCalls, tasks: &processTasks,
+		calls: map[*suspendedCall]bool{}}
 	ts.refreshTools()
 	arguments := new(largeArgumentStore)
-	server.AddReceivingMiddleware(arguments.restoreArguments, new(requestLimiter).limitCalls, negotiateVersion, ts.completeToolLists)
+	server.AddReceivingMiddleware(arguments.restoreArguments, new(requestLimiter).limitCalls, negotiateVersion,
+		ts.answerTaskRequests, ts.completeToolLists,
+		ts.narrowRequests)
 	return &Server{server, ts, all, arguments}
 }
 

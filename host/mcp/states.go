@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/picoclaw/picoclaw/internal/owner"
+	"github.com/picoclaw/picoclaw/internal/smallfile"
 )
 
 // questionTimeout is the time for a user to answer a question.
@@ -72,7 +73,7 @@ const stateKeyName = "key"
 
 func readStateKey(dir string) ([]byte, error) {
 	path := filepath.Join(dir, stateKeyName)
-	key, err := os.ReadFile(path)
+	key, err := smallfile.Read(path, 1<<10)
 	if err == nil && len(key) < sha256.Size {
 		return nil, fmt.Errorf("%s is too short; remove it, and a new one is created", path)
 	}

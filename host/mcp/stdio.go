@@ -155,7 +155,8 @@ func (c *streamConn) readMessages(r *bufio.Reader) {
 // connection is closed.
 func (c *streamConn) deliverMessageLine(line []byte) bool {
 	key, text := c.arguments.storeArguments(line)
-	message, err := decodeMessage(c.ids.quoteIDs(text))
+	text, _, _ = rewriteTaskRequest(c.ids.quoteIDs(text))
+	message, err := decodeMessage(text)
 	if err == nil {
 		err = c.registerRequest(message, key)
 	}

@@ -119,6 +119,9 @@ func (ts *toolset) callForClient(ctx context.Context, t session.Tool, req *mcp.C
 	ctx, cancel := client.callContext(ctx)
 	defer cancel()
 	s, err := client.roots.narrowedSession(ctx, req.Session)
+	if err == nil {
+		s, err = ts.clients.narrowSession(s, client, req)
+	}
 	if err != nil {
 		return &callOutcome{result: &session.Result{Err: &session.Error{Code: pluginpb.CodeUnavailable, Message: err.Error(),
 			Hint: "the client must name existing directories or none"}}}, nil

@@ -3,6 +3,7 @@ package mcp
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"net/http"
 	"slices"
 
@@ -97,23 +98,12 @@ func (e messageEnvelope) declaresRoots() bool {
 
 // refuseStatelessClient answers a request with the error that the client must use a protocol version with sessions.
 func refuseStatelessClient(w http.ResponseWriter, id jsontext.Value) {
-	known := mcp.SupportedProtocolVersions()
-	if len(id) == 0 {
-		id = jsontext.Value("null")
-	}
-	text, err := jsonv2.Marshal(map[string]any{"jsonrpc": "2.0", "id": id, "error": map[string]any{
-		"code":    mcp.CodeUnsupportedProtocolVersion,
-		"message": "clients with roots need a version with sessions; use one, or declare no roots",
-		"data": mcp.UnsupportedProtocolVersionData{
-			Supported: slices.DeleteFunc(known, func(v string) bool { return v >= statelessSince }), Requested: statelessSince},
-	}})
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusInternalServerError)
-		return
-	}
+	old := slices.DeleteFunc(mcp.SupportedProtocolVersions(), func(v string) bool { return v >= statelessSince })
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(http.StatusBadRequest)
-	_, _ = w.Write(text)
+	_, _ = w.Write(newErrorResponse(json.RawMessage(id), mcp.CodeUnsupportedProtocolVersion,
+		"clients with roots need a version with sessions; use one, or declare no roots",
+		mcp.UnsupportedProtocolVersionData{Supported: old, Requested: statelessSince}))
 }
 
 // hasSingleCallSession reports whether the SDK created the session for this call only: a stateless one over HTTP.

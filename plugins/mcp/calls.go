@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -93,12 +94,16 @@ func (c *callTracker) forwardLog(p *mcp.LoggingMessageParams) {
 
 // newToolHandler returns the handler that calls a tool of the server.
 func (s *mcpServer) newToolHandler(spec pluginpb.ToolSpec) func(context.Context, *toolRequest) (sdk.Result, error) {
-	return func(ctx context.Context, req *toolRequest) (sdk.Result, error) {
-		link, err := s.ensureConnected(ctx, &req.Environment)
+	outputSchema := sync.OnceValues(func() (*jsonschema.Resolved, error) {
+		schema, err := spec.Output.Parse()
 		if err != nil {
-			return sdk.Result{}, err
+			return nil, err
 		}
-		if err = s.quarantineError(spec.Name); err != nil {
+		return schema.Resolve(nil)
+	})
+	return func(ctx context.Context, req *toolRequest) (sdk.Result, error) {
+		link, err := s.connectForCall(ctx, req, spec.Name)
+		if err != nil {
 			return sdk.Result{}, err
 		}
 		token, endCall := s.calls.beginCall(req)
@@ -117,13 +122,23 @@ func (s *mcpServer) newToolHandler(spec pluginpb.ToolSpec) func(context.Context,
 		if err != nil {
 			return sdk.Result{}, s.newCallError(ctx, link, spec.Name, err)
 		}
-		result, err := s.convertResult(spec, response)
+		result, err := s.convertResult(spec, response, outputSchema)
 		result.Undo = undo
 		if note != "" {
 			result.Content = append(result.Content, sdk.Content{Text: "[" + note + "]"})
 		}
 		return result, err
 	}
+}
+
+// connectForCall starts the server if it does not run. It returns an error if the called tool, resource or prompt is
+// quarantined.
+func (s *mcpServer) connectForCall(ctx context.Context, req *toolRequest, name string) (*serverConnection, error) {
+	link, err := s.ensureConnected(ctx, &req.Environment)
+	if err == nil {
+		err = s.quarantineError(name)
+	}
+	return link, err
 }
 
 // newCallError returns the error for a call without a result, with the reason.
@@ -152,7 +167,8 @@ func (s *mcpServer) newCallError(ctx context.Context, l *serverConnection, tool 
 const codeBadResult = "bad_result"
 
 // convertResult converts a result of the server to one of the SDK.
-func (s *mcpServer) convertResult(spec pluginpb.ToolSpec, result *mcp.CallToolResult) (sdk.Result, error) {
+func (s *mcpServer) convertResult(spec pluginpb.ToolSpec, result *mcp.CallToolResult,
+	outputSchema func() (*jsonschema.Resolved, error)) (sdk.Result, error) {
 	out := sdk.Result{}
 	for _, c := range result.Content {
 		block := convertContent(c)
@@ -180,30 +196,21 @@ func (s *mcpServer) convertResult(spec pluginpb.ToolSpec, result *mcp.CallToolRe
 		out.Text = ""
 		return out, sdk.Errorf(sdk.Failed, "%s", message)
 	}
-	if err := s.validateStructured(spec, result); err != nil {
+	if spec.Output == nil {
+		return out, nil
+	}
+	schema, err := outputSchema()
+	if err == nil && result.StructuredContent == nil {
+		err = sdk.Errorf(codeBadResult, "the result of server %s for %s lacks the structured content that its schema requires", s.id, spec.Name)
+	} else if err == nil {
+		if err = schema.Validate(result.StructuredContent); err != nil {
+			err = sdk.Errorf(codeBadResult, "the result of server %s for %s violates its schema: %v", s.id, spec.Name, err)
+		}
+	}
+	if err != nil {
 		out.Structured = nil // readers may rely on the schema
-		return out, err
 	}
-	return out, nil
-}
-
-// validateStructured checks a structured result against the tool's schema.
-func (s *mcpServer) validateStructured(spec pluginpb.ToolSpec, result *mcp.CallToolResult) error {
-	schema, err := s.outputSchema(spec)
-	switch {
-	case err != nil:
-		return err
-	case schema == nil:
-		return nil
-	case result.StructuredContent == nil:
-		return sdk.Errorf(codeBadResult, "the result of server %s for %s lacks the structured content that its schema requires",
-			s.id, spec.Name)
-	}
-	if err := schema.Validate(result.StructuredContent); err != nil {
-		return sdk.Errorf(codeBadResult, "the result of server %s for %s violates its schema: %v", s.id,
-			spec.Name, err)
-	}
-	return nil
+	return out, err
 }
 
 // convertContent converts one content block of a result.

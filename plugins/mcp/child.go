@@ -185,17 +185,10 @@ func isJSONRPC(line []byte) bool {
 	type message struct {
 		Version string `json:"jsonrpc"`
 	}
-	if len(line) == 0 || line[0] != '{' && line[0] != '[' {
-		return false
-	}
-	all := make([]message, 1)
-	var err error
-	if line[0] == '{' {
-		err = json.Unmarshal(line, &all[0])
-	} else {
-		err = json.Unmarshal(line, &all)
-	}
-	return err == nil && len(all) > 0 && all[0].Version == "2.0"
+	var one message
+	var batch []message
+	return json.Unmarshal(line, &one) == nil && one.Version == "2.0" ||
+		json.Unmarshal(line, &batch) == nil && len(batch) > 0 && batch[0].Version == "2.0"
 }
 
 // readLimitedLine reads a line of at most maxMessageBytes.

@@ -69,11 +69,8 @@ func (s *mcpServer) newFeatureHandler(spec pluginpb.ToolSpec, kind string, read 
 ) func(context.Context, *toolRequest) (sdk.Result, error) {
 	key := pluginpb.CallNamePrefix(kind) + spec.Name
 	return func(ctx context.Context, req *toolRequest) (sdk.Result, error) {
-		link, err := s.ensureConnected(ctx, &req.Environment)
+		link, err := s.connectForCall(ctx, req, key)
 		if err != nil {
-			return sdk.Result{}, err
-		}
-		if err = s.quarantineError(key); err != nil {
 			return sdk.Result{}, err
 		}
 		values := map[string]string{}

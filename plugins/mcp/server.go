@@ -10,13 +10,11 @@ import (
 	"sync"
 	"time"
 
-	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/hashicorp/go-hclog"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/picoclaw/picoclaw/isolation"
 	"github.com/picoclaw/picoclaw/sdk"
-	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 	"github.com/picoclaw/picoclaw/sdk/workspace"
 )
 
@@ -32,7 +30,6 @@ type mcpServer struct {
 	startMu      sync.Mutex
 	conn         *serverConnection // nil while the server does not run
 	selfConfined bool              // this process has restricted itself
-	outputs      map[string]*jsonschema.Resolved
 
 	toolsMu     sync.Mutex
 	quarantined map[string]string // reasons by picoclaw's names of tools
@@ -243,29 +240,4 @@ func (s *mcpServer) quarantineError(name string) error {
 	}
 	return sdk.Errorf(sdk.Withdrawn, "the tool %s.%s is quarantined: %s", s.id, name, reason).
 		WithHint("`picoclaw mcp trust %s` shows the difference and accepts it", s.id)
-}
-
-// outputSchema returns the schema for a tool's structured results; nil if it has none.
-func (s *mcpServer) outputSchema(spec pluginpb.ToolSpec) (*jsonschema.Resolved, error) {
-	if spec.Output == nil {
-		return nil, nil
-	}
-	s.startMu.Lock()
-	defer s.startMu.Unlock()
-	if known := s.outputs[spec.Name]; known != nil {
-		return known, nil
-	}
-	schema, err := spec.Output.Parse()
-	if err != nil {
-		return nil, err
-	}
-	resolved, err := schema.Resolve(nil)
-	if err != nil {
-		return nil, err
-	}
-	if s.outputs == nil {
-		s.outputs = map[string]*jsonschema.Resolved{}
-	}
-	s.outputs[spec.Name] = resolved
-	return resolved, nil
 }

@@ -101,6 +101,8 @@ type ToolSpec struct {
 	Destructive bool `json:"destructive,omitempty"`
 	Idempotent  bool `json:"idempotent,omitempty"`
 	OpenWorld   bool `json:"open_world,omitempty"`
+	// LongRunning says that calls usually take longer than a minute. For clients with MCP's tasks, each is a task.
+	LongRunning bool `json:"long_running,omitempty"`
 
 	// Input is the schema of the arguments, with claims: an object without unknown properties.
 	Input *Schema `json:"input"`

@@ -10,6 +10,7 @@ import (
 	"image"
 	"image/color"
 	"image/png"
+	"slices"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
@@ -26,7 +27,7 @@ func main() {
 	sdk.Main(sdk.Plugin{
 		ID: "conformance", Version: "1.0.0", Doc: "What the conformance suite calls.",
 		Resources: resources(), Prompts: prompts(),
-		Tools: append(clientTools(),
+		Tools: append(slices.Concat(clientTools(), taskTools()),
 			sdk.NewTool("test_simple_text", "Returns a text.", simpleText, sdk.Traits{ReadOnly: true}),
 			sdk.NewTool("test_image_content", "Returns a picture.", imageContent, sdk.Traits{ReadOnly: true}),
 			sdk.NewTool("test_audio_content", "Returns a sound.", audioContent, sdk.Traits{ReadOnly: true}),
