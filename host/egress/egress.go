@@ -38,6 +38,9 @@ type ProxyOptions struct {
 	// and it must return soon.
 	Report func(ConnectionEvent)
 
+	// Connected, if not nil, receives the target of each connection to a server when it is open. It must return soon.
+	Connected func(host string, port uint16)
+
 	// Ask asks a person to allow a connection to a host. It must return when the context ends. If Ask is nil, the
 	// proxy refuses such connections.
 	Ask func(ctx context.Context, host string, port uint16) bool

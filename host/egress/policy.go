@@ -26,9 +26,11 @@ func (p *Policy) AllowHost(entry string) error {
 		return err
 	}
 	parts := slices.Clone(*p.parts.Load())
-	first := *parts[0]
-	first.allow = slices.Concat(first.allow, (*added.parts.Load())[0].allow)
-	parts[0] = &first
+	for i, part := range parts {
+		wider := *part
+		wider.allow = slices.Concat(wider.allow, (*added.parts.Load())[0].allow)
+		parts[i] = &wider
+	}
 	p.parts.Store(&parts)
 	return nil
 }
@@ -114,6 +116,20 @@ func (r *compiledRules) findEntry(list []hostPattern, t target, matchesPort func
 		}
 	}
 	return nil
+}
+
+// PermitsAnyProtocol reports whether connections to an allowed host and port may use any protocol, not only TLS and HTTP.
+func (p *Policy) PermitsAnyProtocol(host string, port uint16) bool {
+	t, err := parseHost(host, port)
+	return err == nil && p.permitsAnyProtocol(t)
+}
+
+// permitsAnyProtocol reports whether each part of the policy has an entry for any protocol that matches a target.
+func (p *Policy) permitsAnyProtocol(t target) bool {
+	return !slices.ContainsFunc(*p.parts.Load(), func(r *compiledRules) bool {
+		raw := slices.DeleteFunc(slices.Concat(r.allow, r.ask), func(e hostPattern) bool { return !e.raw })
+		return r.findEntry(raw, t, hostPattern.matchesPortOrStandard) == nil || r.methodEntryFor(t) != nil
+	})
 }
 
 // Intersect returns a policy that allows the connections that both policies allow. A nil policy allows all.

@@ -25,6 +25,9 @@ func TestCompileErrors(t *testing.T) {
 		{PolicyRules{Allow: []string{"0x7f.1"}}, "network.allow"},
 		{PolicyRules{Methods: map[string][]string{"a.example.com": {"get"}}}, `network.methods: "a.example.com"`},
 		{PolicyRules{Methods: map[string][]string{"a.example.com": nil}}, "no methods"},
+		{PolicyRules{Allow: []string{"tcp://a.example.com"}}, "no port; write one such as tcp://a.example.com:5432"},
+		{PolicyRules{Allow: []string{"tcp://a.example.com:1"}, Methods: map[string][]string{"a.example.com": {"GET"}}}, "any protocol; remove one"},
+		{PolicyRules{Ask: []string{"tcp://10.0.0.0/8:1"}, Methods: map[string][]string{"10.0.0.0/8": {"GET"}}}, "any protocol; remove one"},
 		{PolicyRules{Hosts: map[string][]string{"a.example.com": {"x"}}}, `network.hosts: "a.example.com": "x" is not an IP address`},
 		{PolicyRules{Hosts: map[string][]string{"10.0.0.1": {"10.0.0.1"}}}, "write a name"},
 	} {

@@ -104,6 +104,9 @@ func (p *Proxy) dialFirstReachable(ctx context.Context, t target, addrs []netip.
 	for _, addr := range addrs {
 		conn, err := dialer.DialContext(ctx, "tcp", netip.AddrPortFrom(addr, t.port).String())
 		if err == nil {
+			if p.Connected != nil {
+				p.Connected(t.nameOrAddr(), t.port)
+			}
 			return conn, nil
 		}
 		errs = append(errs, err)

@@ -14,7 +14,8 @@ import (
 
 // PolicyRules are an operator's rules as written. An entry is a name (api.example.com), all names below one
 // (*.example.org), every name that resolves to public addresses (*) or a network (10.0.0.0/8, fd00::/8), optionally
-// with a port (files.example.net:8443, [fd00::/8]:443).
+// with a port (files.example.net:8443, [fd00::/8]:443). An entry with a port permits TLS and HTTP, and any protocol if it
+// begins with tcp:// (tcp://db.example.net:5432).
 //
 // Without a port, an entry of Allow or Ask matches the ports 80 and 443, and one of Deny matches all. An entry of Ask
 // without a port also matches the ports that Allow opens for the same host.
@@ -67,6 +68,12 @@ func CompilePolicy(r PolicyRules) (*Policy, error) {
 			return nil, fmt.Errorf("network.methods: %q: %w", text, err)
 		}
 		c.methods = append(c.methods, method)
+	}
+	for _, e := range slices.Concat(c.allow, c.ask) {
+		if m := c.methodEntryFor(target{name: e.name, addr: e.prefix.Addr(), port: e.port}); m != nil && strings.HasPrefix(e.text, "tcp://") {
+			return nil, fmt.Errorf("network.methods: %q restricts HTTP requests to the host of %q, which allows any protocol; remove one",
+				m.text, e.text)
+		}
 	}
 	slices.SortStableFunc(c.methods, func(a, b methodRule) int { return a.compareSpecificity(b.hostPattern) })
 	for _, text := range slices.Sorted(maps.Keys(r.Hosts)) {
@@ -132,12 +139,21 @@ type hostPattern struct {
 	anyName    bool         // matches every name
 	prefix     netip.Prefix // network; invalid for entries by name
 	port       uint16       // 0 if the entry has no port
+	raw        bool         // permits any protocol
 }
 
 // parseHostEntry parses an entry in the form that operators write.
 func parseHostEntry(text string) (hostPattern, error) {
 	e := hostPattern{text: text}
 	if scheme, rest, ok := strings.Cut(text, "://"); ok {
+		if scheme == "tcp" {
+			raw, err := parseHostEntry(rest)
+			if err == nil && raw.port == 0 {
+				err = fmt.Errorf("it has no port; write one such as %s:5432", text)
+			}
+			raw.text, raw.raw = text, true
+			return raw, err
+		}
 		host, _, _ := strings.Cut(rest, "/")
 		return e, fmt.Errorf("it is a URL with the scheme %s; write only the host, %s", scheme, host)
 	}
@@ -167,7 +183,7 @@ func parseHostEntry(text string) (hostPattern, error) {
 	case t.name == "":
 		return e, fmt.Errorf("an address must be written as a network, %v/%d%s", t.addr, t.addr.BitLen(), text[len(host):])
 	}
-	e.name = t.name
+	e.name, e.raw = t.name, t.name == localhost && e.port != 0
 	return e, nil
 }
 

@@ -51,7 +51,7 @@ func (p *Proxy) serveTransparentConn(c *clientConn) {
 			p.Policy.decideTarget(t).Rule == "" {
 			t = named
 		}
-	} else {
+	} else if p.dns.addresses.Contains(t.addr) {
 		p.refuseConn(&boundClientConn{clientConn: c, target: t},
 			newRefusalError("network: refused %s, which is assigned to no name; resolve the name again", t))
 		return

@@ -99,22 +99,29 @@ func (c *slotConn) Close() error {
 	return err
 }
 
-// serveAllowedConn tunnels an allowed connection, terminates its TLS, or serves HTTP, as its first bytes require.
-// outside is the connection to the server; nil if the proxy terminates TLS.
+// serveAllowedConn tunnels an allowed connection, terminates its TLS, or serves HTTP, as the entry for its target and its
+// first bytes require. outside is the connection to the server; nil if the proxy terminates TLS.
 func (p *Proxy) serveAllowedConn(b *boundClientConn, outside net.Conn) {
 	start := time.Now()
+	if outside != nil && p.Policy.permitsAnyProtocol(b.target) {
+		p.relayTunnel(b, outside, start)
+		return
+	}
 	_ = b.SetReadDeadline(start.Add(setupTimeout))
 	o, err := readClientPreamble(b)
 	_ = b.SetReadDeadline(time.Time{})
 	b.head = append(o.head, b.head...) // data that readClientPreamble did not consume
+	waited := time.Since(start) > time.Second
 	switch {
-	case len(b.head) == 0:
+	case len(b.head) == 0 && (!waited || isStandardPort(b.target.port)):
 		p.reportConn(b, start, 0, 0, fmt.Errorf("network: the client connected to %s and sent nothing", b.target.displayName()))
-	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, os.ErrDeadlineExceeded):
+	case len(b.head) > 0 && (errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, os.ErrDeadlineExceeded)):
 		p.reportConn(b, start, 0, 0, err)
-	case err != nil:
-		p.reportRefusal(b.target, http.MethodConnect, newRefusalError(
-			"network: refused a connection to %s, which begins with neither TLS nor HTTP", b.target.displayName()).Decision)
+	case err != nil: // also of a client that waits for the server to begin
+		no := newRefusalError("network: refused a connection to %s, which begins with neither TLS nor HTTP; setting network.allow, as tcp://%s",
+			b.target.displayName(), FormatPortEntry(b.target.nameOrAddr(), b.target.port))
+		no.Rule = b.decision.Rule
+		p.reportRefusal(b.target, http.MethodConnect, no.Decision)
 	case o.isTLS && !o.serverNameMatches(b.target):
 		no := newRefusalError("network: refused TLS for %q on a connection to %s", o.serverName, b.target.displayName())
 		p.reportRefusal(b.target, http.MethodConnect, no.Decision)

@@ -149,7 +149,7 @@ curl -sS --noproxy '*' --resolve evil.test:%PLAIN:$a http://evil.test:%PLAIN/sto
 'Transfer-Encoding : chunked\r\nContent-Length: 3\r\n\r\n0\r\n\r\nPOST /stolen HTTP/1.1\r\nHost: only.test:%PLAIN\r\n\r\n' |
 raw only.test %PLAIN`, "HTTP/1.1 400"},
 	{"a protocol that is not HTTP", raw + `printf 'SSH-2.0-x\r\n' | raw web.test %PLAIN`,
-		"[network: refused a connection to web.test:%PLAIN, which begins with neither TLS nor HTTP]"},
+		"[network: refused a connection to web.test:%PLAIN, which begins with neither TLS nor HTTP; setting network.allow, as tcp://web.test:%PLAIN]"},
 	{"HTTP/2 without TLS", `curl -sS --noproxy '*' --http2-prior-knowledge http://web.test:%PLAIN/stolen`,
 		"begins with neither TLS nor HTTP"},
 	{"an upgrade to HTTP/2 without TLS", `curl -sS --noproxy '*' --http2 http://web.test:%PLAIN/hello`, "hello from"},
@@ -215,7 +215,7 @@ def tried(what, f):
     except OSError as e: print(what, "failed", errno.errorcode.get(e.errno))
 udp = lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 print("names", socket.getaddrinfo("web.test", 1)[0][4][0].startswith("11.1."))
-for port in (53, 443, 123):
+for port in (53, 444, 123):
     tried("udp", lambda: udp().sendto(b"x" * 30, ("192.0.2.1", port)))
     tried("tcp", lambda: socket.create_connection(("192.0.2.1", port), 5))
     tried("six", lambda: socket.create_connection(("2001:db8::1", port), 5))

@@ -19,20 +19,23 @@ func greeter(t *testing.T) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = l.Close() })
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				_, _ = io.WriteString(c, "greetings ")
-				_, _ = io.Copy(c, c)
-				_ = c.Close()
-			}()
-		}
-	}()
+	go greet(l)
 	return portAt(l.Addr())
+}
+
+// greet serves connections until the listener is closed.
+func greet(l net.Listener) {
+	for {
+		c, err := l.Accept()
+		if err != nil {
+			return
+		}
+		go func() {
+			_, _ = io.WriteString(c, "greetings ")
+			_, _ = io.Copy(c, c)
+			_ = c.Close()
+		}()
+	}
 }
 
 // talk connects to host and port, sends a line, and prints all of the answer.
