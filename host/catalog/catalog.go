@@ -159,12 +159,13 @@ func fingerprintBinary(path string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("its binary is missing: %w; install the plugin again, or remove the directory", err)
 	}
+	modes := runtime.GOOS != "windows"
 	switch {
 	case !info.Mode().IsRegular():
 		return "", fmt.Errorf("its binary %s is not a file", path)
-	case !isExecutable(info):
+	case modes && info.Mode().Perm()&0o111 == 0:
 		return "", fmt.Errorf("its binary %s is not executable; run `chmod +x` on it", path)
-	case isWorldWritable(info):
+	case modes && info.Mode().Perm()&0o002 != 0:
 		return "", fmt.Errorf("its binary %s is writable by every user; run `chmod o-w` on it", path)
 	}
 	return fmt.Sprintf("%s:%d:%d", fileID(info), info.Size(), info.ModTime().UnixNano()), nil

@@ -21,6 +21,7 @@ import (
 
 	"github.com/picoclaw/picoclaw/host/killswitch"
 	"github.com/picoclaw/picoclaw/host/pidfile"
+	"github.com/picoclaw/picoclaw/internal/smallfile"
 )
 
 // socketName is the control socket in PICOCLAW_HOME. Only its owner may connect, and can control the gateway.
@@ -262,7 +263,7 @@ func (c *ControlClient) sendRequest(ctx context.Context, timeout time.Duration, 
 	if err != nil {
 		return err
 	}
-	key, err := os.ReadFile(filepath.Join(c.home, keyName))
+	key, err := smallfile.Read(filepath.Join(c.home, keyName), 1<<10)
 	if errors.Is(err, fs.ErrNotExist) {
 		return c.newNotRunningError()
 	}

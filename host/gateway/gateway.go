@@ -142,7 +142,8 @@ func (g *Gateway) Run(ctx context.Context, ready func(address string)) (err erro
 	}
 	g.activateRuntime(first)
 
-	servers := []*http.Server{g.newServer(g.httpRoutes()), g.newServer(requireControlKey(key, g.controlRoutes()))}
+	servers := []*http.Server{NewHTTPServer(g.httpRoutes(), g.options.Logger),
+		NewHTTPServer(requireControlKey(key, g.controlRoutes()), g.options.Logger)}
 	failed := make(chan error, len(servers))
 	for i, l := range []net.Listener{listener, control} {
 		go func() { failed <- servers[i].Serve(l) }()
@@ -160,8 +161,8 @@ func (g *Gateway) Run(ctx context.Context, ready func(address string)) (err erro
 	return err
 }
 
-// newServer returns an HTTP server with timeouts.
-func (g *Gateway) newServer(h http.Handler) *http.Server {
+// NewHTTPServer returns an HTTP server with timeouts and limits, which also apply to clients without a token.
+func NewHTTPServer(h http.Handler, logger hclog.Logger) *http.Server {
 	return &http.Server{
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.Body != http.NoBody {
@@ -170,7 +171,7 @@ func (g *Gateway) newServer(h http.Handler) *http.Server {
 			h.ServeHTTP(w, r)
 		}),
 		ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
-		ErrorLog: g.options.Logger.StandardLogger(&hclog.StandardLoggerOptions{ForceLevel: hclog.Debug}),
+		ErrorLog: logger.StandardLogger(&hclog.StandardLoggerOptions{ForceLevel: hclog.Debug}),
 	}
 }
 

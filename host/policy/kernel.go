@@ -156,6 +156,8 @@ type NetworkRules struct {
 	egress.PolicyRules
 
 	From []string // programs whose configured hosts are allowed too
+
+	Project *NetworkRules `json:",omitempty"` // must allow a host too; its nil Allow allows all. nil for none
 }
 
 // NetworkRules returns the hosts that the agent's processes may reach; nil for the host's unrestricted network.
@@ -178,7 +180,7 @@ func (n *NetworkRules) cloneRules() *NetworkRules {
 			Allow: slices.Clone(n.Allow), Deny: slices.Clone(n.Deny), Ask: slices.Clone(n.Ask),
 			Methods: maps.Clone(n.Methods), Hosts: maps.Clone(n.Hosts),
 		},
-		From: slices.Clone(n.From),
+		From: slices.Clone(n.From), Project: n.Project.cloneRules(),
 	}
 }
 

@@ -11,21 +11,37 @@ import (
 	"github.com/picoclaw/picoclaw/internal/paths"
 )
 
-// PathRestriction restricts the paths of a child session. The zero value restricts nothing beyond the parent's policy.
-type PathRestriction struct {
-	Workspace string   // directory in the parent's workspace, absolute or relative; "" inherits
-	Paths     []string // allowed directories, absolute or relative to the workspace; nil inherits
+// Restriction restricts the paths and tools of a child session. The zero value restricts nothing beyond the parent's
+// policy.
+type Restriction struct {
+	Workspace string     `json:"workspace,omitempty"` // directory in the parent's workspace, absolute or relative; "" inherits
+	Paths     []string   `json:"paths,omitempty"`     // allowed directories, absolute or relative to the workspace; nil inherits
+	Tools     [][]string `json:"tools,omitempty"`     // lists of names and globs; a tool must match each list
+}
+
+// NewRestriction returns the restriction to a directory and to a list of tools; "" and nil restrict nothing.
+func NewRestriction(dir string, tools []string) (r Restriction) {
+	if dir != "" {
+		r.Workspace, r.Paths = dir, []string{dir}
+	}
+	if tools != nil {
+		r.Tools = [][]string{tools}
+	}
+	return r
 }
 
 // NarrowPolicy returns the policy of a child session, which never allows more than p. A directory outside the parent's
 // directories is an error.
-func (p *Policy) NarrowPolicy(child PathRestriction) (*Policy, error) {
+func (p *Policy) NarrowPolicy(child Restriction) (*Policy, error) {
 	out := *p
 	out.guard = cloneGuardPolicy(p.guard)
 	if err := out.narrowWorkspace(p, child.Workspace); err != nil {
 		return nil, fmt.Errorf("agent %q: workspace %s: %w", p.agent, child.Workspace, err)
 	}
 	if err := out.narrowPaths(p, child.Paths); err != nil {
+		return nil, fmt.Errorf("agent %q: %w", p.agent, err)
+	}
+	if err := out.narrowTools(child.Tools); err != nil {
 		return nil, fmt.Errorf("agent %q: %w", p.agent, err)
 	}
 	if child.Workspace != "" {
@@ -37,16 +53,13 @@ func (p *Policy) NarrowPolicy(child PathRestriction) (*Policy, error) {
 	return out.setDigest()
 }
 
-// PathRestriction returns the restrictions of this policy relative to the agent's own policy, with resolved paths.
-func (p *Policy) PathRestriction() PathRestriction { return p.narrowing }
+// Restriction returns the restrictions of this policy relative to the agent's own policy, with resolved paths.
+func (p *Policy) Restriction() Restriction { return p.narrowing }
 
 // WithRestrictionsOf returns p with the restrictions of like.
 func (p *Policy) WithRestrictionsOf(like *Policy) (*Policy, error) {
 	dirs := like.narrowing.allowedDirs()
-	if dirs == nil {
-		return p, nil
-	}
-	var child PathRestriction
+	child := Restriction{Tools: like.narrowing.Tools}
 	for _, dir := range dirs {
 		if _, err := p.resolveWithin(dir); err == nil {
 			child.Paths = append(child.Paths, dir)
@@ -54,7 +67,7 @@ func (p *Policy) WithRestrictionsOf(like *Policy) (*Policy, error) {
 			child.Paths = append(child.Paths, p.guard.Workspace)
 		}
 	}
-	if child.Paths == nil {
+	if dirs != nil && child.Paths == nil {
 		return nil, fmt.Errorf("this session is confined to %s, and agent %q works elsewhere", strings.Join(dirs, ", "), p.agent)
 	}
 	if slices.Contains(child.Paths, like.narrowing.Workspace) {
@@ -63,15 +76,20 @@ func (p *Policy) WithRestrictionsOf(like *Policy) (*Policy, error) {
 	return p.NarrowPolicy(child)
 }
 
-// Includes reports whether c allows every directory that other allows.
-func (c PathRestriction) Includes(other PathRestriction) bool {
+// Includes reports whether c allows every directory and tool that other allows. It compares lists of tools literally.
+func (c Restriction) Includes(other Restriction) bool {
+	for _, list := range c.Tools {
+		if !slices.ContainsFunc(other.Tools, func(same []string) bool { return slices.Equal(list, same) }) {
+			return false
+		}
+	}
 	mine, theirs := c.allowedDirs(), other.allowedDirs()
 	return mine == nil || theirs != nil && !slices.ContainsFunc(theirs, func(dir string) bool {
 		return !paths.WithinAny(mine, dir)
 	})
 }
 
-func (c PathRestriction) allowedDirs() []string {
+func (c Restriction) allowedDirs() []string {
 	if c.Paths == nil && c.Workspace != "" {
 		return []string{c.Workspace}
 	}

@@ -13,7 +13,7 @@ import (
 func TestNarrowRefusesWiderDirectories(t *testing.T) {
 	parent := must(t, `{}`)
 	outside := filepath.Dir(filepath.Dir(parent.WorkspacePath()))
-	for name, child := range map[string]PathRestriction{
+	for name, child := range map[string]Restriction{
 		"workspace outside": {Workspace: outside},
 		"workspace beside":  {Workspace: parent.WorkspacePath() + "2"},
 		"missing workspace": {Workspace: "missing"},
@@ -34,7 +34,7 @@ func TestNarrow(t *testing.T) {
 	if err := os.Mkdir(sub, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	child, err := parent.NarrowPolicy(PathRestriction{Workspace: "sub", Paths: []string{"sub"}})
+	child, err := parent.NarrowPolicy(Restriction{Workspace: "sub", Paths: []string{"sub"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,10 +44,10 @@ func TestNarrow(t *testing.T) {
 	if g := parent.GuardPolicy(); g.Workspace == sub || g.Paths != nil {
 		t.Errorf("narrowing changed the parent to %+v", g)
 	}
-	if _, err := child.NarrowPolicy(PathRestriction{Workspace: parent.WorkspacePath()}); err == nil {
+	if _, err := child.NarrowPolicy(Restriction{Workspace: parent.WorkspacePath()}); err == nil {
 		t.Error("a grandchild has the grandparent's workspace")
 	}
-	same, err := parent.NarrowPolicy(PathRestriction{})
+	same, err := parent.NarrowPolicy(Restriction{})
 	if err != nil || same.Digest() != parent.Digest() {
 		t.Errorf("a child that asks for nothing differs: %v", err)
 	}
@@ -64,7 +64,7 @@ func TestNarrowKeepsNameOfWorkspace(t *testing.T) {
 		t.Fatal(err)
 	}
 	parent := must(t, `{"agents": {"defaults": {"workspace": "`+filepath.ToSlash(name)+`"}}}`)
-	child, err := parent.NarrowPolicy(PathRestriction{Workspace: filepath.Join(name, "sub")})
+	child, err := parent.NarrowPolicy(Restriction{Workspace: filepath.Join(name, "sub")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +88,7 @@ func TestNarrowingCanBeReapplied(t *testing.T) {
 		}
 	}
 	mkdir("a/b", "c")
-	for name, steps := range map[string][]PathRestriction{
+	for name, steps := range map[string][]Restriction{
 		"one directory":       {{Workspace: "a", Paths: []string{"a"}}},
 		"two":                 {{Paths: []string{"a", "c"}}},
 		"a workspace":         {{Workspace: "a"}},
@@ -102,16 +102,16 @@ func TestNarrowingCanBeReapplied(t *testing.T) {
 				t.Fatalf("%s: %v", name, err)
 			}
 		}
-		again, err := parent.NarrowPolicy(child.PathRestriction())
-		if err != nil || again.Digest() != child.Digest() || !reflect.DeepEqual(again.PathRestriction(), child.PathRestriction()) {
+		again, err := parent.NarrowPolicy(child.Restriction())
+		if err != nil || again.Digest() != child.Digest() || !reflect.DeepEqual(again.Restriction(), child.Restriction()) {
 			t.Errorf("%s: again it is %+v, %v; want %+v", name, again, err, child)
 		}
 		like, err := parent.WithRestrictionsOf(child)
-		if err != nil || !child.PathRestriction().Includes(like.PathRestriction()) || parent.PathRestriction().allowedDirs() != nil {
+		if err != nil || !child.Restriction().Includes(like.Restriction()) || parent.Restriction().allowedDirs() != nil {
 			t.Errorf("%s: like it is %+v, %v", name, like, err)
 		}
 	}
-	child, err := parent.NarrowPolicy(PathRestriction{Workspace: "a", Paths: []string{"a"}})
+	child, err := parent.NarrowPolicy(Restriction{Workspace: "a", Paths: []string{"a"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,14 +126,14 @@ func TestNarrowingCanBeReapplied(t *testing.T) {
 }
 
 func TestNarrowingIncludes(t *testing.T) {
-	whole, a, ab := PathRestriction{}, PathRestriction{Workspace: "/w/a", Paths: []string{"/w/a"}}, PathRestriction{Workspace: "/w/a/b"}
-	two, like := PathRestriction{Paths: []string{"/w/a/b", "/w/c"}}, PathRestriction{Paths: []string{"/w/ab"}}
+	whole, a, ab := Restriction{}, Restriction{Workspace: "/w/a", Paths: []string{"/w/a"}}, Restriction{Workspace: "/w/a/b"}
+	two, like := Restriction{Paths: []string{"/w/a/b", "/w/c"}}, Restriction{Paths: []string{"/w/ab"}}
 	for i, c := range []struct {
-		c, other PathRestriction
+		c, other Restriction
 		want     bool
 	}{
 		{whole, whole, true}, {whole, a, true}, {a, whole, false}, {a, a, true}, {a, ab, true}, {ab, a, false},
-		{a, two, false}, {two, ab, true}, {two, whole, false}, {a, like, false}, {ab, PathRestriction{Paths: []string{"/w/a/b/c"}}, true},
+		{a, two, false}, {two, ab, true}, {two, whole, false}, {a, like, false}, {ab, Restriction{Paths: []string{"/w/a/b/c"}}, true},
 	} {
 		if got := c.c.Includes(c.other); got != c.want {
 			t.Errorf("%d: %+v covers %+v: %t", i, c.c, c.other, got)

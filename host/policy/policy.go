@@ -36,14 +36,14 @@ type Policy struct {
 	file         string // configuration file, likewise; may be ""
 	rootOK       bool   // allow_root_workspace
 	guard        guard.Policy
-	narrowing    PathRestriction // with resolved paths
+	narrowing    Restriction // with resolved paths
 	tools        toolFilter
 	deferred     []string // sorted names and globs of tools clients must search for; not a restriction
 	plugins      pluginRules
 	limits       CallLimits
 	undo         UndoSettings
 	execEnv      []string
-	isolation    IsolationOptions
+	isolation    config.Isolation
 	network      *NetworkRules // nil for the host's
 	secrets      map[string]config.Secret
 	origins      map[string]config.Origin // of the agent's settings, for hints
@@ -69,13 +69,6 @@ type UndoSettings struct {
 	Enabled bool
 	MaxSize int64 // bytes
 	MaxAge  time.Duration
-}
-
-// IsolationOptions configure the isolation of the agent's processes.
-type IsolationOptions struct {
-	Enabled     bool // namespaces and a mount view
-	Network     bool // processes with the network grant get the network
-	ExposePaths []isolation.ExposedPath
 }
 
 // AgentID returns the id of the agent.
@@ -114,8 +107,8 @@ func (p *Policy) UndoLimits() UndoSettings { return p.undo }
 // CommandEnvNames returns the sorted names of the host's variables that commands get.
 func (p *Policy) CommandEnvNames() []string { return slices.Clone(p.execEnv) }
 
-// IsolationOptions returns the isolation settings.
-func (p *Policy) IsolationOptions() IsolationOptions {
+// IsolationOptions returns the isolation settings of the agent's processes.
+func (p *Policy) IsolationOptions() config.Isolation {
 	i := p.isolation
 	i.ExposePaths = slices.Clone(i.ExposePaths)
 	return i
@@ -191,7 +184,7 @@ func (p *Policy) setDigest() (*Policy, error) {
 		return nil, fmt.Errorf("computing the digest of the policy of agent %q: %w", p.agent, err)
 	}
 	exposed := slices.Clone(p.isolation.ExposePaths)
-	slices.SortFunc(exposed, compareByTarget)
+	slices.SortFunc(exposed, func(a, b isolation.ExposedPath) int { return strings.Compare(a.Target, b.Target) })
 	encoded, err := json.Marshal(struct {
 		Version   int
 		Home      string
@@ -208,8 +201,9 @@ func (p *Policy) setDigest() (*Policy, error) {
 		Undo      UndoSettings
 		Reached   *NetworkRules            `json:",omitempty"`
 		Secrets   map[string]config.Secret `json:",omitempty"`
+		Narrowed  [][]string               `json:",omitempty"`
 	}{1, p.home, p.file, g, p.tools, p.plugins, p.limits, p.execEnv, p.isolation.Enabled, p.isolation.Network, exposed,
-		rules, p.undo, p.network, p.secrets})
+		rules, p.undo, p.network, p.secrets, p.narrowing.Tools})
 	if err != nil {
 		return nil, fmt.Errorf("computing the digest of the policy of agent %q: %w", p.agent, err)
 	}

@@ -104,13 +104,16 @@ func (w *world) policy(t *testing.T) *Policy {
 var allowPatterns = []string{"sudo ls", "rm -rf .*"}
 
 // child returns a random request, which is not always inside the parent's directories.
-func (w *world) child() PathRestriction {
-	var c PathRestriction
+func (w *world) child() Restriction {
+	var c Restriction
 	if w.flip() {
 		c.Workspace = w.dirs[w.rng.IntN(len(w.dirs))]
 	}
 	if w.flip() {
 		c.Paths = append(some(w, w.dirs), w.dirs[w.rng.IntN(len(w.dirs))])
+	}
+	if w.flip() {
+		c.Tools = [][]string{{"read_*", "*.exec"}, {"*e*"}}[w.rng.IntN(2):]
 	}
 	return c
 }

@@ -18,7 +18,6 @@ import (
 	"github.com/picoclaw/picoclaw/host/quota"
 	"github.com/picoclaw/picoclaw/internal/limits"
 	"github.com/picoclaw/picoclaw/internal/protect"
-	"github.com/picoclaw/picoclaw/isolation"
 	"github.com/picoclaw/picoclaw/sdk/guard"
 )
 
@@ -55,12 +54,8 @@ func buildPolicy(cfg *config.Config, agentID string, provide workspacePreparer) 
 			ResultSize:  defaultResultSize,
 			Share:       toQuotaLimits(agent.Limits),
 		},
-		execEnv: sortedUnique(agent.Tools.Exec.Env),
-		isolation: IsolationOptions{
-			Enabled:     agent.Isolation.Enabled,
-			Network:     agent.Isolation.Network,
-			ExposePaths: agent.Isolation.ExposePaths,
-		},
+		execEnv:      sortedUnique(agent.Tools.Exec.Env),
+		isolation:    agent.Isolation,
 		origins:      toolSettingOrigins(cfg, agent),
 		settingNames: newSettingNameReplacer(agent),
 	}
@@ -72,6 +67,14 @@ func buildPolicy(cfg *config.Config, agentID string, provide workspacePreparer) 
 	}
 	if p.network, err = parseNetworkRules(agent.Network, ""); err != nil {
 		return nil, fmt.Errorf("agent %q: %w", agent.ID, err)
+	}
+	project, err := parseNetworkRules(cfg.ProjectNetwork(), "")
+	if err != nil {
+		return nil, fmt.Errorf("the project's %s: %w", config.ProjectFile, err)
+	}
+	if project != nil {
+		p.network = cmp.Or(p.network, &NetworkRules{}) // programs of runs reach no other hosts then
+		p.network.Project = project
 	}
 	if p.network != nil && !p.isolation.Enabled {
 		return nil, fmt.Errorf("agent %q: network: only a sandbox can limit processes to hosts; set "+
@@ -252,5 +255,3 @@ func toolSettingOrigins(cfg *config.Config, agent *config.AgentConfig) map[strin
 	}
 	return out
 }
-
-func compareByTarget(a, b isolation.ExposedPath) int { return strings.Compare(a.Target, b.Target) }

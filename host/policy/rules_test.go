@@ -37,7 +37,7 @@ func TestAgentRulesReplaceCommonRules(t *testing.T) {
 
 func TestChildKeepsParentRules(t *testing.T) {
 	parent := must(t, ownRules)
-	for _, child := range []PathRestriction{{}, {Workspace: "."}, {Paths: []string{"."}}} {
+	for _, child := range []Restriction{{}, {Workspace: "."}, {Paths: []string{"."}}} {
 		p, err := parent.NarrowPolicy(child)
 		if err != nil {
 			t.Fatal(err)

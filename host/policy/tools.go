@@ -2,6 +2,7 @@ package policy
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path"
 	"slices"
@@ -28,33 +29,19 @@ type toolFilter struct {
 	Sampling  []string `json:",omitempty"` // sorted names and globs of tools that may ask clients
 }
 
-// ToolRules select the allowed tools, and the tools that clients must search for.
-type ToolRules struct {
-	filter   toolFilter
-	deferred []string
+// ToolPatterns returns the sorted names and globs that enable, disable or defer tools. A caller can report those that
+// match no tool.
+func (p *Policy) ToolPatterns() []string {
+	return sortedUnique(slices.Concat(p.deferred, p.tools.Enabled, p.tools.Disabled))
 }
 
-// ToolRules returns the rules for tools. They ignore disabled plugins; see [Policy.AllowsTool].
-func (p *Policy) ToolRules() ToolRules { return ToolRules{p.tools, slices.Clone(p.deferred)} }
-
-// Patterns returns the sorted names and globs that enable, disable or defer tools. A caller can report those that match
-// no tool.
-func (t ToolRules) Patterns() []string {
-	return sortedUnique(slices.Concat(t.deferred, t.filter.Enabled, t.filter.Disabled))
+// IsToolDeferred reports whether clients must search for the tool before it is listed.
+func (p *Policy) IsToolDeferred(plugin, tool string) bool {
+	return matchesAnyPattern(p.deferred, tool, plugin+"."+tool)
 }
 
-// IsDeferred reports whether clients must search for the tool before it is listed.
-func (t ToolRules) IsDeferred(plugin, tool string) bool {
-	return matchesAnyPattern(t.deferred, tool, plugin+"."+tool)
-}
-
-// AllowsTool reports whether the rules allow a tool. sets are the tool sets of a built-in tool; other tools have none.
-func (t ToolRules) AllowsTool(plugin, tool string, sets []string) bool {
-	_, ok := t.filter.checkToolEnabled(plugin, tool, sets)
-	return ok
-}
-
-// AllowsTool reports whether the policy allows a tool and enables its plugin.
+// AllowsTool reports whether the policy allows a tool and enables its plugin. sets are the tool sets of a built-in tool;
+// other tools have none.
 func (p *Policy) AllowsTool(plugin, tool string, sets []string) bool {
 	return p.DecideTool(plugin, tool, sets).Verdict == guard.Allow
 }
@@ -75,7 +62,35 @@ func (p *Policy) DecideTool(plugin, tool string, sets []string) guard.Decision {
 		}
 		return d
 	}
-	return guard.Decision{Verdict: guard.Allow, Rule: "tools"}
+	full := plugin + "." + tool
+	return p.decideRestriction(guard.Decision{Verdict: guard.Allow, Rule: "tools"}, full, tool, strings.ReplaceAll(full, ".", "_"))
+}
+
+// decideRestriction returns allowed, or a refusal if a list in the policy's restriction matches none of the names.
+func (p *Policy) decideRestriction(allowed guard.Decision, names ...string) guard.Decision {
+	for _, list := range p.narrowing.Tools {
+		if !matchesAnyPattern(list, names...) {
+			return guard.Decision{Verdict: guard.Deny, Rule: "constraint.tools", Reason: "this session may not use " + names[0],
+				Hint: "the session's token, or its client, allows only " + strings.Join(list, ", ")}
+		}
+	}
+	return allowed
+}
+
+// narrowTools adds lists of names and globs to the policy's restriction.
+func (p *Policy) narrowTools(lists [][]string) error {
+	for _, list := range lists {
+		if len(list) == 0 {
+			return errors.New("an empty list of tools would allow none; leave it out or name a tool")
+		}
+		for _, pattern := range list {
+			if _, err := path.Match(pattern, ""); err != nil || pattern == "" {
+				return fmt.Errorf("tool %q: want a name or a glob, such as read_*", pattern)
+			}
+		}
+	}
+	p.narrowing.Tools = slices.Concat(p.narrowing.Tools, lists)
+	return nil
 }
 
 // DecideResourceOrPrompt is like [Policy.DecideTool] for a resource or prompt, which is allowed only if a setting names
@@ -91,7 +106,7 @@ func (p *Policy) DecideResourceOrPrompt(kind, plugin, name string) guard.Decisio
 	if !matchesAnyPattern(patterns, name, plugin+"."+name) {
 		return p.newToolDenial(rule, fmt.Sprintf("%s %s.%s is not enabled for agent %s", kind, plugin, name, p.agent), plugin+"."+name)
 	}
-	return guard.Decision{Verdict: guard.Allow, Rule: rule}
+	return p.decideRestriction(guard.Decision{Verdict: guard.Allow, Rule: rule}, kind+":"+plugin+"."+name)
 }
 
 // AllowsSampling reports whether a plugin's tool may send requests to the client's model, and ask for its roots.
@@ -177,14 +192,8 @@ type PluginPolicy struct {
 // pluginRules select the plugins of an agent.
 type pluginRules struct {
 	Known   map[string]PluginPolicy // configured plugins by id
-	Filter  pluginPatterns
-	Network bool // isolation.network
-}
-
-// pluginPatterns selects plugins by id or glob.
-type pluginPatterns struct {
-	Enabled  []string // sorted; empty for all
-	Disabled []string // sorted
+	Filter  config.AgentPlugins     // sorted; all if none is enabled
+	Network bool                    // isolation.network
 }
 
 // PluginPolicy returns the policy for a plugin that was given no grants at install.
@@ -226,7 +235,7 @@ func (r pluginRules) checkPluginEnabled(id string) (rule string, ok bool) {
 func parsePluginRules(cfg *config.Config, agent *config.AgentConfig) (pluginRules, error) {
 	rules := pluginRules{
 		Known:   map[string]PluginPolicy{},
-		Filter:  pluginPatterns{Enabled: sortedUnique(agent.Plugins.Enabled), Disabled: sortedUnique(agent.Plugins.Disabled)},
+		Filter:  config.AgentPlugins{Enabled: sortedUnique(agent.Plugins.Enabled), Disabled: sortedUnique(agent.Plugins.Disabled)},
 		Network: agent.Isolation.Network,
 	}
 	for _, id := range cfg.PluginIDs() {

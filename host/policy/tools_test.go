@@ -64,6 +64,52 @@ func TestAllowedTools(t *testing.T) {
 	}
 }
 
+func TestNarrowTools(t *testing.T) {
+	p := must(t, `{"tools": {"resources": ["*"], "prompts": ["*"]}}`)
+	child, err := p.NarrowPolicy(NewRestriction("", []string{"*_file", "weather_forecast", "shell.exec", "prompt:notes.*"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	grandchild, err := child.NarrowPolicy(NewRestriction("", []string{"read_*", "grep", "exec"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, q := range everything {
+		inChild := q.name == "exec" || q.name == "forecast" || strings.HasSuffix(q.name, "_file")
+		inGrandchild := q.name == "exec" || q.name == "read_file"
+		if child.AllowsTool(q.plugin, q.name, q.sets) != inChild || grandchild.AllowsTool(q.plugin, q.name, q.sets) != inGrandchild {
+			t.Errorf("%s: allowed or refused wrongly", q.name)
+		}
+	}
+	for name, want := range map[string]guard.Verdict{"prompt:notes.a": guard.Allow, "prompt:other.a": guard.Deny, "resource:notes.a": guard.Deny} {
+		kind, full, _ := strings.Cut(name, ":")
+		plugin, short, _ := strings.Cut(full, ".")
+		if d := child.DecideResourceOrPrompt(kind, plugin, short); d.Verdict != want {
+			t.Errorf("%s: %+v", name, d)
+		}
+	}
+	if d := child.DecideTool(grep.plugin, grep.name, grep.sets); d.Rule != "constraint.tools" || !strings.Contains(d.Hint, "*_file") {
+		t.Errorf("the refusal is %+v", d)
+	}
+	again, err := p.NarrowPolicy(grandchild.Restriction())
+	if err != nil || again.Digest() != grandchild.Digest() || again.Digest() == child.Digest() || child.Digest() == p.Digest() {
+		t.Errorf("the digests do not tell restrictions apart: %v", err)
+	}
+	like, err := p.WithRestrictionsOf(grandchild)
+	if err != nil || like.Digest() != grandchild.Digest() {
+		t.Errorf("another agent's policy with the same restrictions: %v", err)
+	}
+	if !child.Restriction().Includes(grandchild.Restriction()) || grandchild.Restriction().Includes(child.Restriction()) ||
+		child.Restriction().Includes(Restriction{}) {
+		t.Error("a restriction includes a wider one, or not a narrower one")
+	}
+	for _, tools := range [][]string{{}, {""}, {"read_file", "[a"}} {
+		if _, err := p.NarrowPolicy(NewRestriction("", tools)); err == nil {
+			t.Errorf("tools %q are accepted", tools)
+		}
+	}
+}
+
 func TestDisabledToolNamesSetting(t *testing.T) {
 	p := must(t, `{
 "agents": {"agents": [{"id": "a", "plugins": {"disabled": ["weather"]},
@@ -106,13 +152,13 @@ func TestDeferredTools(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	child, err := p.NarrowPolicy(PathRestriction{Workspace: "."})
+	child, err := p.NarrowPolicy(Restriction{Workspace: "."})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, q := range everything {
 		want := strings.HasSuffix(q.name, "_file") || q.plugin == "weather"
-		if got, inherited := p.ToolRules().IsDeferred(q.plugin, q.name), child.ToolRules().IsDeferred(q.plugin, q.name); got != want ||
+		if got, inherited := p.IsToolDeferred(q.plugin, q.name), child.IsToolDeferred(q.plugin, q.name); got != want ||
 			inherited != want {
 			t.Errorf("%s.%s is deferred: %t, in the child %t; want %t", q.plugin, q.name, got, inherited, want)
 		}
@@ -120,7 +166,7 @@ func TestDeferredTools(t *testing.T) {
 	if !p.AllowsTool(foreign.plugin, foreign.name, nil) || p.Digest() != plain.Digest() {
 		t.Error("tools that are deferred are allowed otherwise than those that are not")
 	}
-	if got := p.ToolRules().Patterns(); !slices.Equal(got, []string{"*_file", "weather.*"}) {
+	if got := p.ToolPatterns(); !slices.Equal(got, []string{"*_file", "weather.*"}) {
 		t.Errorf("the patterns are %q", got)
 	}
 }

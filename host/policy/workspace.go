@@ -17,7 +17,7 @@ import (
 var reservedNames = []string{
 	"config.json", "config.yaml", "config.yml", "picoclaw.lock",
 	"plugins", "audit", "skills", "logs", "cache", "state", "run", "runs", userEnvDir,
-	"schedule", "sessions", "stopped.json", "stopped.reserve", "tokens", "picoclaw.pid", "gateway.sock", "gateway.key",
+	"schedule", "sessions", "stopped.json", "stopped.reserve", "trusted.json", "tokens", "picoclaw.pid", "gateway.sock", "gateway.key",
 	"fleet", "hub",
 }
 

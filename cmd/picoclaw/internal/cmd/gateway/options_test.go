@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"testing"
+	"time"
 
 	"github.com/picoclaw/picoclaw/cmd/internal/cli"
 	"github.com/picoclaw/picoclaw/cmd/internal/clitest"
@@ -19,5 +20,12 @@ func TestNewCmdGateway(t *testing.T) {
 		clitest.OptionsCase[cli.CommonOptions]{Line: "a", Usage: "takes no argument"})
 	clitest.CheckParsedOptions(t, NewCmdToken,
 		clitest.OptionsCase[TokenOptions]{Line: "--agent a --fleet", Want: TokenOptions{agent: "a", isFleet: true}},
+		clitest.OptionsCase[TokenOptions]{Line: "--tools a,b --expires 2d",
+			Want: TokenOptions{restricted: true, tools: []string{"a", "b"}, expires: "2d", duration: 48 * time.Hour}},
+		clitest.OptionsCase[TokenOptions]{Line: "--workspace=", Usage: "--workspace: want a value"},
+		clitest.OptionsCase[TokenOptions]{Line: "--tools= --workspace a", Usage: "--tools: want a value"},
+		clitest.OptionsCase[TokenOptions]{Line: "--tools a --fleet", Usage: "without --fleet"},
+		clitest.OptionsCase[TokenOptions]{Line: "--expires 0s", Usage: "want more than 0"},
+		clitest.OptionsCase[TokenOptions]{Line: "--expires soon", Usage: "want a duration"},
 		clitest.OptionsCase[TokenOptions]{Line: "a b", Usage: "takes no argument"})
 }

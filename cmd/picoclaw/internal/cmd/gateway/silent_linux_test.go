@@ -42,6 +42,8 @@ func TestControlCommandsReportPausedGateway(t *testing.T) {
 		{clitest.ExitFailed, paused, []string{"gateway", "status", "--output", "json"}},
 		{clitest.ExitFailed, paused, []string{"gateway", "reload"}},
 		{clitest.ExitFailed, paused, []string{"console"}},
+		{clitest.ExitOK, paused, []string{"status"}},
+		{clitest.ExitOK, paused, []string{"approvals"}},
 		{clitest.ExitOK, id, []string{"approvals"}},
 		{clitest.ExitOK, "touch made", []string{"approvals", "show", id}},
 		{clitest.ExitFailed, "does not answer", []string{"approvals", "allow", id}},

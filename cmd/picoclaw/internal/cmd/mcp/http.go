@@ -10,13 +10,13 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/hashicorp/go-hclog"
 	"github.com/spf13/cobra"
 
 	"github.com/picoclaw/picoclaw/cmd/internal/cli"
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/hosts"
+	"github.com/picoclaw/picoclaw/host/gateway"
 	"github.com/picoclaw/picoclaw/host/mcp"
 	"github.com/picoclaw/picoclaw/host/pidfile"
 	"github.com/picoclaw/picoclaw/host/session"
@@ -71,13 +71,6 @@ func (o *httpServeOptions) checkAndCompleteOptions(cmd *cobra.Command) error {
 	return nil
 }
 
-// Limits for HTTP connections, which also apply to clients without a token.
-const (
-	headerTimeout  = 10 * time.Second
-	idleTimeout    = 2 * time.Minute
-	maxHeaderBytes = 32 << 10
-)
-
 // serveHTTP serves an agent until ctx is done, as the only daemon of the home.
 func serveHTTP(f *cli.Factory, ctx context.Context, h *session.Host, server *mcp.Server, agent string, o httpServeOptions) (err error) {
 	home := h.Config().Home()
@@ -129,10 +122,7 @@ func serveHTTP(f *cli.Factory, ctx context.Context, h *session.Host, server *mcp
 // serveUntilDone serves HTTP until ctx is done. Then it ends calls and sessions.
 func serveUntilDone(ctx context.Context, listener net.Listener, server *mcp.Server, handler http.Handler,
 	logger hclog.Logger) error {
-	web := &http.Server{
-		Handler: handler, ErrorLog: logger.StandardLogger(&hclog.StandardLoggerOptions{ForceLevel: hclog.Debug}),
-		ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
-	}
+	web := gateway.NewHTTPServer(handler, logger)
 	served := make(chan error, 1)
 	go func() { served <- web.Serve(listener) }()
 	select {
