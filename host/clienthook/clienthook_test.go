@@ -78,7 +78,7 @@ func TestOtherEventsAreIgnored(t *testing.T) {
 
 func TestTurnEnds(t *testing.T) {
 	t.Parallel()
-	for name, event := range map[string]string{"claude": "Stop", "codex": "Stop", "gemini": "AfterAgent", "opencode": ""} {
+	for name, event := range map[string]string{"claude": "Stop", "codex": "Stop", "gemini": "AfterAgent", "opencode": "session.idle"} {
 		client, err := FindFormat(name)
 		if err != nil {
 			t.Fatal(err)

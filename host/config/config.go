@@ -33,6 +33,7 @@ type Config struct {
 	home     Home
 	file     string
 	central  string
+	project  *Project         // narrows all agents
 	agents   []map[string]any // own settings of each agent; never empty
 	plugins  map[string]Plugin
 	exposed  []isolation.ExposedPath
@@ -201,8 +202,12 @@ func (c *Config) Log() Log { return c.sections.Log }
 // PluginSignatures returns the settings for plugin signatures.
 func (c *Config) PluginSignatures() PluginSignatures { return c.sections.Signed }
 
-// FileProtection returns the settings for protected files.
-func (c *Config) FileProtection() FileProtection { return c.sections.Workspace.Protect }
+// FileProtection returns the settings for protected files. Paths that a project protects turn the protection on.
+func (c *Config) FileProtection() FileProtection {
+	out, deny := c.sections.Workspace.Protect, c.project.values.Workspace.Protect.Deny
+	out.Enabled, out.Deny = out.Enabled || len(deny) > 0, append(slices.Clip(out.Deny), deny...)
+	return out
+}
 
 // Secrets returns the secrets by name.
 func (c *Config) Secrets() map[string]Secret { return maps.Clone(c.secrets) }

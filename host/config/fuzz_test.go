@@ -40,7 +40,7 @@ func checkText(t *testing.T, name, text string, parse func([]byte, Origin) (*doc
 	}
 	document, err := parse([]byte(text), file)
 	if err == nil {
-		c := &Config{home: Home{Path: "/home/user/.picoclaw"}, file: name}
+		c := &Config{project: &Project{}, home: Home{Path: "/home/user/.picoclaw"}, file: name}
 		faults := c.mergeLayers(&documentNode{kind: objectNode}, document, environment{"HOME=/home/user"})
 		if len(faults) == 0 {
 			useAll(t, c, lines)
@@ -99,7 +99,7 @@ func FuzzVariables(f *testing.F) {
 			return
 		}
 		name = variablePrefix + name
-		c := &Config{home: Home{Path: "/home/user/.picoclaw"}}
+		c := &Config{project: &Project{}, home: Home{Path: "/home/user/.picoclaw"}}
 		if faults := c.mergeLayers(&documentNode{kind: objectNode}, &documentNode{kind: objectNode}, environment{"HOME=/home/user", name + "=" + value}); len(faults) > 0 {
 			for _, err := range faults {
 				if err.Origin.Name != name {

@@ -39,6 +39,9 @@ type LoadOptions struct {
 	// file overrides it.
 	Central string
 
+	// Project narrows the configuration of all agents; nil for none.
+	Project *Project
+
 	// Environ is the environment in the form of [os.Environ]; nil for the process's.
 	Environ []string
 }
@@ -83,7 +86,7 @@ func locateFiles(options LoadOptions) (*Config, *Error) {
 			central = named
 		}
 	}
-	return &Config{home: home, file: file, central: central}, nil
+	return &Config{home: home, file: file, central: central, project: cmp.Or(options.Project, &Project{})}, nil
 }
 
 func (o LoadOptions) environment() environment {
@@ -134,6 +137,12 @@ func readConfigFile(path string) (*documentNode, *Error) {
 	if err != nil {
 		return nil, &Error{Origin: origin, Problem: "the configuration file can't be read: " + err.Error(), err: err}
 	}
+	return parseConfigFile(path, data)
+}
+
+// parseConfigFile parses the contents of a configuration file.
+func parseConfigFile(path string, data []byte) (*documentNode, *Error) {
+	origin := Origin{Source: FileSource, Name: path}
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	if !utf8.Valid(data) {
 		return nil, &Error{Origin: origin, Problem: "the configuration file is not UTF-8"}

@@ -56,6 +56,9 @@ type KeySpec struct {
 	// PerAgent says that agents can override the key.
 	PerAgent bool `json:"per_agent"`
 
+	// Project describes the effect of the key in a project's file; empty if a project can't set it.
+	Project string `json:"project"`
+
 	// Doc describes the key in a sentence or two.
 	Doc string `json:"doc"`
 }
@@ -117,7 +120,7 @@ var keySchema = sync.OnceValue(func() *keyTree {
 		}
 		for _, own := range keyTable() {
 			if own.PerAgent {
-				own.Name, own.Default = agentPrefix+own.NameInAgent(), nil
+				own.Name, own.Default, own.Project = agentPrefix+own.NameInAgent(), nil, ""
 				own.PerAgent = false
 				t.rows = append(t.rows, own)
 			}

@@ -201,6 +201,7 @@ func (c *Config) resolveAgentAt(i int) (*AgentConfig, error) {
 	a.settings = c.agentSettings(i)
 	c.chooseWorkspace(a, i)
 	c.chooseToolSet(a)
+	c.project.narrowAgent(a)
 	return a, nil
 }
 

@@ -40,11 +40,23 @@ func TestAgentLoopSettings(t *testing.T) {
 		t.Errorf("hooks: %s", got)
 	}
 	for text, want := range map[string]string{
-		`{"hooks": {"PreToolUze": []}}`:                             "hooks.PreToolUse",
-		`{"hooks": {"PreToolUse": [{"matcher": "x"}]}}`:             "hooks.PreToolUse[0].hooks: is missing",
-		`{"agents": {"defaults": {"budget": {"cost_usd": -1}}}}`:    "not below 0",
-		`{"model_list": [{"model_name": "a"}]}`:                     "model_list[0].model: is missing",
-		`{"agents": {"defaults": {"model": "a", "max_tokens": 0}}}`: "agents.defaults.max_tokens",
+		`{"hooks": {"PreToolUze": []}}`:                                                             "hooks.PreToolUse",
+		`{"hooks": {"PreToolUse": [{"matcher": "x"}]}}`:                                             "hooks.PreToolUse[0].hooks: is missing",
+		`{"hooks": {"on_error": "opn"}}`:                                                            `"opn" is not known; the nearest is "open"`,
+		`{"hooks": {"defaults": {"observer_timeout_ms": -1}}}`:                                      "is not between 1 and 3600000",
+		`{"hooks": {"Stop": [{"hooks": [{"command": "x", "timeout": -1}]}]}}`:                       "not below 0",
+		`{"hooks": {"Stop": [{"hooks": [{"command": "x", "type": "prompt"}]}]}}`:                    "known are command",
+		`{"hooks": {"Stop": [{"hooks": [{"command": "x", "onFailure": "ask"}]}]}}`:                  "known are block",
+		`{"hooks": {"Stop": [{"hooks": [{"command": "x", "workspace": "all"}]}]}}`:                  "known are none, ro, rw",
+		`{"hooks": {"Stop": [{"hooks": [{"command": "x", "read": ["x"]}]}]}}`:                       `"x" is not an absolute path`,
+		`{"hooks": {"processes": {"p": {"command": ["x"], "transport": "http"}}}}`:                  "known are stdio",
+		`{"hooks": {"processes": {"p": {"command": ["x"], "dir": "x"}}}}`:                           `"x" is not an absolute path`,
+		`{"hooks": {"processes": {"p": {"command": ["x"], "intercept": ["before-tool"]}}}}`:         "before_tool",
+		`{"hooks": {"processes": {"p": {"command": ["x"], "observe": ["*", "agent.turn.strat"]}}}}`: "agent.turn.start",
+		`{"hooks": {"processes": {"p": {"intercept": ["before_tool"]}}}}`:                           "hooks.processes.p.command: is missing",
+		`{"agents": {"defaults": {"budget": {"cost_usd": -1}}}}`:                                    "not below 0",
+		`{"model_list": [{"model_name": "a"}]}`:                                                     "model_list[0].model: is missing",
+		`{"agents": {"defaults": {"model": "a", "max_tokens": 0}}}`:                                 "agents.defaults.max_tokens",
 	} {
 		i := newInstance(t)
 		i.write("config.json", text)

@@ -29,7 +29,7 @@ func AllowHost(home, id, host string) error {
 	if err != nil {
 		return err
 	}
-	if !slices.ContainsFunc(all, func(r RunRecord) bool { return r.ID == id && r.Ended.IsZero() }) {
+	if !slices.ContainsFunc(all, func(r RunRecord) bool { return r.ID == id && r.isRunning(home) }) {
 		return fmt.Errorf("run %s does not run; the title of its window has its id", id)
 	}
 	path := allowRequestPath(home, id)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/picoclaw/picoclaw/host/run/internal/wire"
+	"github.com/picoclaw/picoclaw/internal/smallfile"
 )
 
 // stopGrace limits how long a program may run after a signal to end.
@@ -65,6 +66,7 @@ func (a *activeRun) startAndFollowProgram(ctx context.Context, start wire.StartM
 		case <-refused.C:
 			a.showWarnings()
 			a.allowRequestedHost()
+			a.noteHosts()
 		case s := <-signals:
 			if s == syscall.SIGWINCH {
 				if a.relay != nil {
@@ -122,8 +124,19 @@ func (a *activeRun) handleSupervisorMessage(ctx context.Context, e supervisorMes
 // allowRequestedHost allows the host that the operator requests with [AllowHost].
 func (a *activeRun) allowRequestedHost() {
 	path := allowRequestPath(a.options.Session.Policy().HomePath(), a.plan.id)
-	if host, err := os.ReadFile(path); err == nil && a.running.AllowHost(string(host)) == nil {
+	if host, err := smallfile.Read(path, 1<<10); err == nil && a.running.AllowHost(string(host)) == nil {
 		_ = os.Remove(path)
+	}
+}
+
+// noteHosts saves the hosts that the program has reached or was refused since the last time. The next second tries again
+// after a failure.
+func (a *activeRun) noteHosts() {
+	saved := *a.record
+	saved.Reached, saved.Refused = a.running.Hosts()
+	isNew := len(saved.Reached) > len(a.record.Reached) || len(saved.Refused) > len(a.record.Refused)
+	if isNew && saved.saveRecord(a.options.Session.Policy().HomePath()) == nil {
+		*a.record = saved
 	}
 }
 
@@ -133,7 +146,7 @@ func (a *activeRun) showWarnings() {
 	if waiting := a.requests.waitingNames(); len(waiting) > 0 {
 		warnings = append(warnings, "asks for "+strings.Join(waiting, ", ")+", see picoclaw approvals")
 	}
-	if all := a.running.RefusedConnections(); len(all) > 0 {
+	if _, all := a.running.Hosts(); len(all) > 0 {
 		warnings = append(warnings, fmt.Sprintf("refused %d: %s", len(all), strings.TrimPrefix(all[len(all)-1], "network: ")))
 	}
 	text := strings.Join(warnings, "; ")

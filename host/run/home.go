@@ -24,12 +24,20 @@ func prepareProgramHome(dir string, v presetVariables, p *ProgramPreset) error {
 	}
 	defer func() { _ = home.Close() }()
 	for _, settings := range p.Settings {
-		values, _ := v.expandValue(settings.Values).(map[string]any)
-		if err := mergeSettingsFile(home, settings.File, values); err != nil {
+		if err := settings.write(home, v); err != nil {
 			return fmt.Errorf("write %s: %w", filepath.Join(dir, settings.File), err)
 		}
 	}
 	return writeGitIdentity(home)
+}
+
+// write writes the file, or sets the members of the JSON object in it.
+func (s *PresetSettings) write(home *os.Root, v presetVariables) error {
+	if len(s.Lines) > 0 {
+		return writeSettingsFile(home, s.File, v.escapeForQuotes().expandText(strings.Join(s.Lines, "\n")))
+	}
+	values, _ := v.expandValue(s.Values).(map[string]any)
+	return mergeSettingsFile(home, s.File, values)
 }
 
 // mergeSettingsFile sets members of the JSON object in a file.
@@ -47,12 +55,15 @@ func mergeSettingsFile(home *os.Root, name string, values map[string]any) error 
 	if text, err = json.MarshalIndent(all, "", "  "); err != nil {
 		return err
 	}
-	if dir := filepath.Dir(name); dir != "." {
-		if err := home.MkdirAll(dir, 0o700); err != nil {
-			return err
-		}
+	return writeSettingsFile(home, name, string(text))
+}
+
+// writeSettingsFile writes a text and a line break, and creates the file's directory.
+func writeSettingsFile(home *os.Root, name, text string) error {
+	if err := home.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+		return err
 	}
-	return home.WriteFile(name, append(text, '\n'), 0o600)
+	return home.WriteFile(name, []byte(text+"\n"), 0o600)
 }
 
 // mergeObjects sets the values in a JSON object. It merges nested objects.

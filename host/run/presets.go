@@ -33,10 +33,11 @@ type PresetHost struct {
 	Purpose string `json:"purpose"` // api, login, update or telemetry
 }
 
-// PresetSettings are members of a JSON object in a file in the program's HOME. Each start sets them.
+// PresetSettings are a file in the program's HOME, or members of the JSON object in it. Each start sets them.
 type PresetSettings struct {
 	File   string         `json:"file"` // relative to the home
 	Values map[string]any `json:"values"`
+	Lines  []string       `json:"lines"` // of the whole file, instead of Values
 }
 
 // APIKeyVariable is a variable with an API key. The program gets a placeholder, which the proxy replaces by the key.

@@ -13,8 +13,14 @@ import (
 )
 
 // FindProjectDir returns the project directory and the current directory in it, both without symlinks. The project is
-// the directory named by the person; else the git repository around the current directory; else the current directory.
+// the directory named by the person; else the git repository around the current directory; else the current directory. An empty current
+// directory is the process's.
 func FindProjectDir(named, current string) (project, dir string, err error) {
+	if current == "" {
+		if current, err = os.Getwd(); err != nil {
+			return "", "", fmt.Errorf("the current directory can't be used: %w", err)
+		}
+	}
 	if dir, err = filepath.EvalSymlinks(current); err != nil {
 		return "", "", fmt.Errorf("the current directory %s can't be used: %w", current, err)
 	}

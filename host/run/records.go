@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,6 +14,8 @@ import (
 	"time"
 
 	"github.com/picoclaw/picoclaw/internal/atomicfile"
+	"github.com/picoclaw/picoclaw/internal/filelock"
+	"github.com/picoclaw/picoclaw/internal/smallfile"
 	"github.com/picoclaw/picoclaw/sdk/undo"
 )
 
@@ -27,6 +30,54 @@ type RunRecord struct {
 	Ended   time.Time `json:"ended,omitzero"`
 	Code    int       `json:"exit_code"`
 	Undo    string    `json:"undo,omitempty"` // of its first burst of changes
+
+	Reached []string `json:"reached,omitempty"` // hosts, as in network.allow
+	Refused []string `json:"refused,omitempty"` // connections, with the deciding setting
+	Changes int      `json:"changes,omitempty"` // of files, in the bursts that have ended; only in [ListRunning]
+}
+
+// ListRunning returns the runs that have not ended, the newest first.
+func ListRunning(home string) ([]RunRecord, error) {
+	all, err := ListRecords(home, "")
+	all = slices.DeleteFunc(all, func(r RunRecord) bool { return !r.isRunning(home) })
+	for i := range all {
+		err = errors.Join(err, all[i].countChanges(home))
+	}
+	return all, err
+}
+
+// isRunning reports whether the process of the run holds its lock. A killed process leaves a record without an end.
+func (r *RunRecord) isRunning(home string) bool {
+	lock, err := r.lockRun(home, filelock.LockShared) // shared: other commands may look too
+	_ = lock.Close()
+	return r.Ended.IsZero() && err != nil && !errors.Is(err, fs.ErrNotExist)
+}
+
+// lockRun locks the directory of a run until the file is closed, or this process ends.
+func (r *RunRecord) lockRun(home string, lock func(*os.File) error) (*os.File, error) {
+	dir, err := os.Open(filepath.Join(runsDir(home), r.ID))
+	if err == nil {
+		err = lock(dir)
+	}
+	return dir, err
+}
+
+// countChanges counts the changes of files in the bursts that have ended.
+func (r *RunRecord) countChanges(home string) error {
+	dir := UndoStoreDir(home, r.ID)
+	if _, err := os.Stat(dir); err != nil {
+		return nil //nolint:nilerr // undo is off
+	}
+	store, err := undo.Open(undo.StoreOptions{Dir: dir})
+	if err != nil {
+		return err
+	}
+	return store.EachOperation(func(op *undo.Operation) bool {
+		if op.Changes != nil && op.Undoes == "" {
+			r.Changes += op.Changes.Total()
+		}
+		return true
+	})
 }
 
 // runsDir returns the directory of all runs. Each run has a directory with its record and its undo store.
@@ -114,7 +165,8 @@ func (r *RunRecord) saveRecord(home string) error {
 	return atomicfile.WriteFile(recordFilePath(home, r.ID), append(text, '\n'), 0o600)
 }
 
-// ListRecords returns the runs of a project, or of all projects if project is empty, the newest first.
+// ListRecords returns the runs of a project, or of all projects if project is empty, the newest first. With an error, it
+// returns the runs whose records are readable.
 func ListRecords(home, project string) ([]RunRecord, error) {
 	entries, err := os.ReadDir(runsDir(home))
 	if os.IsNotExist(err) {
@@ -128,19 +180,28 @@ func ListRecords(home, project string) ([]RunRecord, error) {
 		if !entry.IsDir() {
 			continue
 		}
-		text, err := os.ReadFile(recordFilePath(home, entry.Name()))
-		if err != nil {
-			return nil, fmt.Errorf("read a run's record: %w; delete the directory to forget the run", err)
+		path, r := recordFilePath(home, entry.Name()), RunRecord{}
+		_, errBefore := os.Lstat(UndoStoreDir(home, entry.Name()))
+		text, readErr := smallfile.Read(path, 1<<20)
+		_, errAfter := os.Lstat(UndoStoreDir(home, entry.Name()))
+		if errors.Is(readErr, fs.ErrNotExist) && errors.Is(errors.Join(errBefore, errAfter), fs.ErrNotExist) {
+			continue // the run starts, or another process prunes it
 		}
-		var r RunRecord
-		if err := json.Unmarshal(text, &r); err != nil || r.ID != entry.Name() {
-			return nil, fmt.Errorf("%s is no run's record; delete the directory to forget the run", recordFilePath(home, entry.Name()))
+		if readErr == nil {
+			if parseErr := json.Unmarshal(text, &r); parseErr != nil || r.ID != entry.Name() {
+				readErr = errors.New("it is no run's record")
+			}
+		}
+		if readErr != nil {
+			err = errors.Join(err, fmt.Errorf("read the run's record %s: %w; restore the file, or delete its directory to forget the run "+
+				"with its undo history", path, readErr))
+			continue
 		}
 		if project == "" || r.Project == project {
 			all = append(all, r)
 		}
 	}
-	return all, nil
+	return all, err
 }
 
 // maxRuns limits the number of stored runs.
@@ -149,13 +210,12 @@ const maxRuns = 200
 // pruneRuns deletes runs that are older than maxAge, and the oldest above maxRuns, with their undo history. A run
 // without an end may still be running, and counts as recent for maxAge after its start.
 func pruneRuns(home string, maxAge time.Duration) error {
-	all, err := ListRecords(home, "")
-	if err != nil {
-		return err
-	}
+	all, _ := ListRecords(home, "") // unreadable ones stay
+	var err error
 	for i, r := range all {
 		if i >= maxRuns || time.Since(r.Started) > maxAge && time.Since(r.Ended) > maxAge {
-			err = errors.Join(err, os.RemoveAll(filepath.Join(runsDir(home), r.ID)))
+			// The undo history goes first: without it, a missing record is no error.
+			err = errors.Join(err, os.RemoveAll(UndoStoreDir(home, r.ID)), os.RemoveAll(filepath.Join(runsDir(home), r.ID)))
 		}
 	}
 	return err

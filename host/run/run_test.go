@@ -194,7 +194,25 @@ func TestOldRunsAreDeleted(t *testing.T) {
 	if err := os.WriteFile(recordFilePath(home, left[0].ID), []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ListRecords(home, ""); err == nil || !strings.Contains(err.Error(), "delete the directory") {
+	if _, err := ListRecords(home, ""); err == nil || !strings.Contains(err.Error(), "delete its directory") {
 		t.Errorf("a broken record: %v", err)
+	}
+}
+
+// A directory without record is a run that starts, or is pruned; with undo history, its record is lost.
+func TestRunThatStartsIsNoDamage(t *testing.T) {
+	t.Parallel()
+	home, id := t.TempDir(), "20260101T000000-new"
+	if err := os.MkdirAll(filepath.Dir(recordFilePath(home, id)), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if all, err := ListRecords(home, ""); err != nil || len(all) > 0 {
+		t.Errorf("a run starts: %v, %v", all, err)
+	}
+	if err := os.Mkdir(UndoStoreDir(home, id), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ListRecords(home, ""); err == nil || !strings.Contains(err.Error(), id) {
+		t.Errorf("a lost record: %v", err)
 	}
 }

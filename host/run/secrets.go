@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/picoclaw/picoclaw/host/session"
+	"github.com/picoclaw/picoclaw/internal/smallfile"
 )
 
 // presetAPIKeys returns the person's API keys for a preset, from the secrets in the configuration or from environment
@@ -69,11 +70,11 @@ func secretPlaceholder(key []byte, name, prefix string, length int) string {
 // loadOrCreatePlaceholderKey returns the key from which placeholders are derived. The first call creates it.
 func loadOrCreatePlaceholderKey(home string) ([]byte, error) {
 	path := filepath.Join(runsDir(home), "placeholder.key")
-	key, err := os.ReadFile(path)
+	key, err := smallfile.Read(path, 1<<10)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = os.WriteFile(path, []byte(rand.Text()+rand.Text()), 0o600)
 		if err == nil {
-			key, err = os.ReadFile(path)
+			key, err = smallfile.Read(path, 1<<10)
 		}
 	}
 	if err == nil && len(key) == 0 {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/picoclaw/picoclaw/host/run/internal/wire"
 	"github.com/picoclaw/picoclaw/host/session"
+	"github.com/picoclaw/picoclaw/internal/filelock"
 )
 
 // RunProgram runs a program until it ends, with the standard streams in o. It returns an error if the program can't be
@@ -30,16 +31,21 @@ func RunProgram(ctx context.Context, o Options, p *RunPlan) (*RunResult, error) 
 	if err := record.saveRecord(policy.HomePath()); err != nil {
 		return nil, fmt.Errorf("note the run: %w", err)
 	}
-	if err := pruneRuns(policy.HomePath(), policy.UndoLimits().MaxAge); err != nil {
+	lock, err := record.lockRun(policy.HomePath(), filelock.LockWaiting)
+	if err != nil {
+		return nil, fmt.Errorf("lock the run: %w", err)
+	}
+	defer func() { _ = lock.Close() }()
+	if err = pruneRuns(policy.HomePath(), policy.UndoLimits().MaxAge); err != nil {
 		return nil, fmt.Errorf("forget old runs: %w", err)
 	}
 	if p.SharedGit != nil {
-		if err := copyGitState(p.SharedGit, gitStateDir(policy.HomePath(), p.id)); err != nil {
+		if err = copyGitState(p.SharedGit, gitStateDir(policy.HomePath(), p.id)); err != nil {
 			return nil, fmt.Errorf("copy the git directory's refs: %w", err)
 		}
 	}
 	o.Session.UseUndoStore(UndoStoreDir(policy.HomePath(), p.id))
-	a := &activeRun{options: o, plan: p}
+	a := &activeRun{options: o, plan: p, record: record}
 	result, err := a.runProgram(ctx)
 	record.Ended, record.Code = time.Now().UTC(), 1
 	if result != nil {
@@ -52,6 +58,7 @@ func RunProgram(ctx context.Context, o Options, p *RunPlan) (*RunResult, error) 
 type activeRun struct {
 	options  Options
 	plan     *RunPlan
+	record   *RunRecord
 	socket   wire.MessageConn
 	running  *session.ProgramRun
 	terminal *os.File       // the person's; nil for none
@@ -107,8 +114,9 @@ func (a *activeRun) runProgram(ctx context.Context) (*RunResult, error) {
 	if err != nil {
 		return nil, errors.Join(err, a.running.LogRunEnd("", err.Error()))
 	}
+	_, refused := a.running.Hosts()
 	out := &RunResult{ID: a.plan.id, Code: ended.Code, Exceeded: ended.Exceeded, Changes: ended.Changes, Refused: ended.Refused,
-		Found: ended.Found, NoHistory: ended.NoHistory, Network: a.running.RefusedConnections(), Asked: int(a.asked.Load())}
+		Found: ended.Found, NoHistory: ended.NoHistory, Network: refused, Asked: int(a.asked.Load())}
 	failure := ""
 	if ended.Code != 0 {
 		failure = fmt.Sprintf("exit status %d", ended.Code)

@@ -17,6 +17,7 @@ import (
 type burstRecorder struct {
 	store   *undo.Store
 	between func(func()) // runs a function while no change is under way
+	ending  func()       // runs before a burst ends, and may change files
 	done    chan struct{}
 
 	mu       sync.Mutex
@@ -32,7 +33,7 @@ const (
 )
 
 func newBurstRecorder(store *undo.Store, files *workspace.Workspace, summary string, between func(func())) *burstRecorder {
-	b := &burstRecorder{store: store, between: between, done: make(chan struct{}),
+	b := &burstRecorder{store: store, between: between, ending: func() {}, done: make(chan struct{}),
 		recorder: store.NewRecorder(files, undo.RecordOptions{Tool: "run", Summary: summary, Observe: true})}
 	go b.endQuietBursts()
 	return b
@@ -65,10 +66,14 @@ func (b *burstRecorder) endQuietBursts() {
 func (b *burstRecorder) endBurst(isDue func() bool) {
 	b.between(func() {
 		b.mu.Lock()
-		defer b.mu.Unlock()
-		if b.begun.IsZero() || !isDue() {
+		isDue := !b.begun.IsZero() && isDue()
+		b.mu.Unlock()
+		if !isDue {
 			return
 		}
+		b.ending()
+		b.mu.Lock()
+		defer b.mu.Unlock()
 		ended, next := b.recorder.Split()
 		b.addResult(ended)
 		b.recorder, b.begun = next, time.Time{}

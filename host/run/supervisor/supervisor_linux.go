@@ -127,6 +127,9 @@ func (s *supervisor) watchChanges(iso *isolation.Starter, files *workspace.Works
 		out.NoHistory = "tools.undo.enabled is off, or the program could write to its own history"
 	}
 	s.monitor = files.NewChangeMonitor(options)
+	if s.bursts != nil {
+		s.bursts.ending = s.monitor.RestoreHarmfulFiles
+	}
 	profile.Notice = s.monitor.BeforeChange
 	return func() {
 		protected := s.monitor.FinishMonitor()

@@ -138,8 +138,8 @@ func findFaultyFile(faults []configFault) string {
 func findHookFaults(cfg *config.Config) []configFault {
 	var wrong []configFault
 	for _, m := range host.CheckHooks(cfg) {
-		wrong = append(wrong, newConfigFault(&config.Error{Origin: findOrigin(cfg.Settings(), m.Key), Key: m.Key,
-			Problem: m.Problem, Cure: m.Remedy}))
+		m.Origin = findOrigin(cfg.Settings(), m.Key)
+		wrong = append(wrong, newConfigFault(m))
 	}
 	return wrong
 }
@@ -213,7 +213,7 @@ func findUnknownTools(cfg *config.Config, id string, sess *session.Session, tool
 		return nil // it has been said
 	}
 	var idle []configFault
-	for _, pattern := range sess.Policy().ToolRules().Patterns() {
+	for _, pattern := range sess.Policy().ToolPatterns() {
 		if slices.ContainsFunc(names, func(name string) bool {
 			ok,
 				err := path.Match(pattern, name)

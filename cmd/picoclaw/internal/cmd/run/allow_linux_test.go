@@ -2,11 +2,7 @@ package run_test
 
 import (
 	"fmt"
-	"io"
-	"net/http"
 	"net/http/httptest"
-	"net/url"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -18,21 +14,14 @@ import (
 func TestAllowHostDuringRun(t *testing.T) {
 	t.Parallel()
 	p := newProject(t)
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "reached\n") }))
-	t.Cleanup(server.Close)
-	at, err := url.Parse(server.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	host := "api.test:" + at.Port()
+	port := p.serve(httptest.NewServer)
+	host := "api.test" + port
 	config := `{"network": {"allow": ["other.test"], "deny": ["denied.test"], "hosts": {"api.test": ["127.0.0.1"], "denied.test": ["127.0.0.1"]}}}`
-	if err := os.WriteFile(filepath.Join(p.home, "config.json"), []byte(config), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	p.writeConfig(config)
 	get := func(host string) string { return "curl -sS --max-time 20 http://" + host + "/ || echo refused; " }
 	script := get(host) + fmt.Sprintf(`echo %[1]s > %[2]s/runs/$(basename %[2]s/runs/*)/allow && echo GOT; for run in %[2]s/runs/*; do
 		%[3]s run allow $(basename $run) %[1]s && echo GOT; done; echo ready; wait go; `, host, p.home, hosttest.ProgramPath("bin/picoclaw")) +
-		get(host) + get("denied.test:"+at.Port())
+		get(host) + get("denied.test"+port)
 	cmd, out := p.start(script)
 	hosttest.WaitUntil(t, "the program runs", func() bool { return strings.Contains(out.String(), "ready") })
 	runs, err := filepath.Glob(filepath.Join(p.home, "runs", "2*"))
@@ -49,7 +38,7 @@ func TestAllowHostDuringRun(t *testing.T) {
 		}
 	}
 	p.picoclaw("run", "allow", id, host).mustRun(t)
-	p.picoclaw("run", "allow", id, "denied.test:"+at.Port()).mustRun(t)
+	p.picoclaw("run", "allow", id, "denied.test"+port).mustRun(t)
 	p.write("go", "")
 	if err := cmd.Wait(); err != nil {
 		t.Errorf("%v %s", err, out.String())

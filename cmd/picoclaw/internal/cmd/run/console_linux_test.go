@@ -66,6 +66,15 @@ func TestConsoleUndoesRun(t *testing.T) {
 	if len(csrf) != 2 || !strings.Contains(page, "2 bursts of changes") || p.read("old") != "first\nsecond\n" {
 		t.Fatalf("the page for %v: %s", form, page)
 	}
+	cmd, _ := p.start("wait go")
+	hosttest.WaitUntil(t, "the console lists the running program", func() bool {
+		agents := read(browser.Get(base.JoinPath("../agents").String()))
+		return strings.Contains(agents, "Running programs") && strings.Contains(agents, p.dir)
+	})
+	p.write("go", "")
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
+	}
 	form.Set("csrf", csrf[1])
 	page = read(browser.PostForm(base.JoinPath("../undo").String(), form))
 	if _, err := os.Lstat(filepath.Join(p.dir, "new")); p.read("old") != "before" || err == nil {

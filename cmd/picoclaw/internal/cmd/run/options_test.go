@@ -3,6 +3,7 @@ package run
 import (
 	"testing"
 
+	"github.com/picoclaw/picoclaw/cmd/internal/cli"
 	"github.com/picoclaw/picoclaw/cmd/internal/clitest"
 )
 
@@ -13,6 +14,12 @@ func TestNewCmdRun(t *testing.T) {
 				program: []string{"claude", "-p", "--show"}}},
 		clitest.OptionsCase[Options]{Line: "make --always-make", Want: Options{program: []string{"make", "--always-make"}}},
 		clitest.OptionsCase[Options]{Line: "--show", Usage: "name the program to run"})
+	clitest.CheckParsedOptions(t, NewCmdStatus,
+		clitest.OptionsCase[cli.CommonOptions]{Line: "--output json", Want: cli.CommonOptions{Output: cli.JSON}},
+		clitest.OptionsCase[cli.CommonOptions]{Line: "a", Usage: "takes no argument"})
+	clitest.CheckParsedOptions(t, NewCmdTrust,
+		clitest.OptionsCase[TrustOptions]{Line: "--project p --yes --remove", Want: TrustOptions{project: "p", yes: true, remove: true}},
+		clitest.OptionsCase[TrustOptions]{Line: "a", Usage: "takes no argument"})
 	clitest.CheckParsedOptions(t, NewCmdAllow,
 		clitest.OptionsCase[AllowOptions]{Line: "r a.test:80", Want: AllowOptions{run: "r", host: "a.test:80"}},
 		clitest.OptionsCase[AllowOptions]{Line: "r", Usage: "want the ID of a run"})

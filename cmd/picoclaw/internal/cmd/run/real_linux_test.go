@@ -27,7 +27,8 @@ import (
 )
 
 // agentPackages are the programs of model makers that are really run, by npm package and version.
-var agentPackages = []string{"@anthropic-ai/claude-code@2.1.330", "@openai/codex@0.171.0", "@google/gemini-cli@0.61.0"}
+var agentPackages = []string{"@anthropic-ai/claude-code@2.1.330", "@openai/codex@0.171.0", "@google/gemini-cli@0.61.0",
+	"opencode-ai@1.18.33"}
 
 // agentPrograms installs the programs and returns their directory.
 func agentPrograms(t *testing.T) string {
@@ -42,7 +43,7 @@ func agentPrograms(t *testing.T) string {
 	// Its package links the program by a script, which is not run.
 	for name, target := range map[string]string{
 		"claude": "../node_modules/@anthropic-ai/claude-code-linux-x64/claude", "codex": "../node_modules/.bin/codex",
-		"gemini": "../node_modules/.bin/gemini",
+		"gemini": "../node_modules/.bin/gemini", "opencode": "../node_modules/opencode-linux-x64/bin/opencode",
 	} {
 		if err := os.MkdirAll(bin, 0o755); err != nil {
 			t.Fatal(err)
@@ -173,6 +174,10 @@ func TestRealAgentsCompleteTask(t *testing.T) {
 			[]string{`run_shell_command {"command":"git push origin main"}`, `write_file {"file_path":"PROJECT/hello.txt","content":"hello"}`,
 				`run_shell_command {"command":"echo shell > shell.txt"}`},
 			[]string{"-p", "write hello", "--yolo", "-m", "gemini-2.5-pro"}, "run_shell_command"},
+		"opencode": {"ANTHROPIC_API_KEY", "OPENCODE_DISABLE_MODELS_FETCH=%s",
+			[]string{`bash {"command":"git push origin main","description":"push"}`, `write {"filePath":"PROJECT/hello.txt","content":"hello"}`,
+				`bash {"command":"echo shell > shell.txt","description":"write"}`},
+			[]string{"run", "-m", "anthropic/claude-sonnet-4-5", "write hello"}, "bash"},
 		"codex": {"CODEX_API_KEY", "UNUSED=%s",
 			[]string{codexCall(`text(await tools.exec_command({cmd: "git push origin main"}))`), codexCall("await tools.apply_patch(`*** Begin Patch\n*** Add File: hello.txt\n+hello\n*** End Patch\n`)"),
 				codexCall(`text(await tools.exec_command({cmd: "echo shell > shell.txt"}))`)},
@@ -189,8 +194,8 @@ func TestRealAgentsCompleteTask(t *testing.T) {
 			for i := range c.args {
 				c.args[i] = strings.ReplaceAll(c.args[i], "PORT", api.port)
 			}
-			host := map[string]string{"claude": "api.anthropic.com", "codex": "api.openai.com", "gemini": "generativelanguage.googleapis.com"}[name]
-			header := map[string]string{"claude": `"x-api-key", "value": "{{secret}}"`, "codex": `"Authorization", "value": "Bearer {{secret}}"`,
+			host := map[string]string{"claude": "api.anthropic.com", "opencode": "api.anthropic.com", "codex": "api.openai.com", "gemini": "generativelanguage.googleapis.com"}[name]
+			header := map[string]string{"claude": `"x-api-key", "value": "{{secret}}"`, "opencode": `"x-api-key", "value": "{{secret}}"`, "codex": `"Authorization", "value": "Bearer {{secret}}"`,
 				"gemini": `"x-goog-api-key", "value": "{{secret}}"`}[name]
 			config := fmt.Sprintf(`{"network": {"allow": ["%[1]s:%[2]s"], "hosts": {"%[1]s": ["127.0.0.1"]}}, "secrets": {"%[3]s": {"from": {"env": "%[3]s"},
 				"hosts": ["%[1]s:%[2]s"], "as": {"header": %[4]s}}}, "isolation": {"enabled": true}}`, host, api.port, c.variable, header)
@@ -200,8 +205,12 @@ func TestRealAgentsCompleteTask(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
+			if name == "opencode" {
+				writeHomeFile(t, p, bin, name, ".config/opencode/config.json",
+					`{"provider": {"anthropic": {"options": {"baseURL": "https://api.anthropic.com:`+api.port+`/v1"}}}}`)
+			}
 			if name == "gemini" { // another base means another way to sign in, unless its settings name one
-				writeHomeFile(t, p, bin, ".gemini/settings.json", `{"security": {"auth": {"selectedType": "gemini-api-key"}}}`)
+				writeHomeFile(t, p, bin, name, ".gemini/settings.json", `{"security": {"auth": {"selectedType": "gemini-api-key"}}}`)
 			}
 			cmd := p.picoclaw(append([]string{"run", "--env", fmt.Sprintf(c.base, api.port), "--", name}, c.args...)...)
 			cmd.Env = append(cmd.Env, "PATH="+bin+":"+os.Getenv("PATH"), "SSL_CERT_FILE="+roots, c.variable+"="+key)
@@ -233,15 +242,15 @@ func TestRealAgentsCompleteTask(t *testing.T) {
 	}
 }
 
-// writeHomeFile writes to the home that gemini has in the project, which a first run makes.
-func writeHomeFile(t *testing.T, p *project, bin, name, text string) {
+// writeHomeFile writes to the home that a program has in the project, which a first run makes.
+func writeHomeFile(t *testing.T, p *project, bin, program, name, text string) {
 	t.Helper()
-	cmd := p.picoclaw("run", "--", "gemini", "--version")
-	cmd.Env = append(cmd.Env, "PATH="+bin+":"+os.Getenv("PATH"), "GEMINI_API_KEY=no-key-for-this")
+	cmd := p.picoclaw("run", "--", program, "--version")
+	cmd.Env = append(cmd.Env, "PATH="+bin+":"+os.Getenv("PATH"), "GEMINI_API_KEY=no-key-for-this", "ANTHROPIC_API_KEY=no-key-for-this")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v %s", err, out)
 	}
-	homes, err := filepath.Glob(filepath.Join(p.home, "runtime-user-env", "run-gemini-*"))
+	homes, err := filepath.Glob(filepath.Join(p.home, "runtime-user-env", "run-"+program+"-*"))
 	if err != nil || len(homes) != 1 {
 		t.Fatalf("%v %v", homes, err)
 	}

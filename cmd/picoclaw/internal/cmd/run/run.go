@@ -61,29 +61,28 @@ func (o *Options) runProgram(ctx context.Context) error {
 		return cli.UsageErrorf("--show creates no work tree; use it in the directory of the work tree")
 	}
 	userHome, _ := os.UserHomeDir()
-	current, err := os.Getwd()
-	if err != nil {
-		return cli.FailedError(err)
-	}
-	project, dir, err := run.FindProjectDir(o.project, current)
+	home, project, dir, err := findProject(o.Factory, o.project)
 	if err == nil && o.workTree != "" {
-		project, dir, err = o.openWorkTree(project, dir)
+		if project, dir, err = o.openWorkTree(project, dir); err == nil {
+			err = run.CheckProjectDir(project, userHome, home)
+		}
+		err = cli.FailedError(err)
 	}
-	if err != nil {
-		return cli.FailedError(err)
-	}
-	home, err := o.FindHome()
 	if err != nil {
 		return err
-	}
-	if err = run.CheckProjectDir(project, userHome, home); err != nil {
-		return cli.FailedError(err)
 	}
 	env, err := parseEnvFlags(o.env)
 	if err != nil {
 		return err
 	}
-	o.project, o.Workspace, o.Isolated = project, project, true
+	settings, notice, err := run.LoadTrustedProject(home, project)
+	if err != nil {
+		return cli.StartError(err)
+	}
+	if notice != "" {
+		fmt.Fprintln(o.Err, "picoclaw:", terminal.CleanLine(notice))
+	}
+	o.project, o.Workspace, o.Isolated, o.Project = project, project, true, settings
 	s, h, done, err := hosts.OpenSession(o.Factory, o.agent, session.Program)
 	if err != nil {
 		return err

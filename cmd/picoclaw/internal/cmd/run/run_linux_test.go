@@ -3,6 +3,10 @@ package run_test
 import (
 	"bytes"
 	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -69,6 +73,26 @@ func (p *project) run(script string, flags ...string) (stdout, stderr string, co
 		p.t.Fatal(err)
 	}
 	return out.String(), errors.String(), cmd.ProcessState.ExitCode()
+}
+
+// writeConfig writes the configuration.
+func (p *project) writeConfig(text string) {
+	p.t.Helper()
+	if err := os.WriteFile(filepath.Join(p.home, "config.json"), []byte(text), 0o600); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// serve starts a server on the loopback interface that answers "reached", and returns its port with a colon before it.
+func (p *project) serve(start func(http.Handler) *httptest.Server) string {
+	p.t.Helper()
+	server := start(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "reached\n") }))
+	p.t.Cleanup(server.Close)
+	_, port, err := net.SplitHostPort(server.Listener.Addr().String())
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return ":" + port
 }
 
 func (p *project) read(name string) string {
