@@ -94,8 +94,8 @@ func AllClients() []ClientProgram {
 	plain := []string{"mcpServers"}
 	return []ClientProgram{
 		{ID: "claude-code", Title: "Claude Code", keys: plain, entry: typedEntry, Program: "claude", HookClient: "claude",
-			hooks: listSettingLocation{".claude/settings.local.json", []string{"hooks", "PreToolUse"}}, hookMatcher: "*", hookTimeout: 60,
-			denied:   listSettingLocation{".claude/settings.local.json", []string{"permissions", "deny"}},
+			hooks: listSettingLocation{".claude/settings.local.json", "hooks.PreToolUse"}, hookMatcher: "*", hookTimeout: 60,
+			denied:   listSettingLocation{".claude/settings.local.json", "permissions.deny"},
 			ownTools: []any{"Bash", "Edit", "MultiEdit", "NotebookEdit", "Write"},
 			Note:     "Claude Code writes to this file: close it first.",
 			file: func(p UserEnvironment) []string {
@@ -115,7 +115,7 @@ func AllClients() []ClientProgram {
 				return []string{p.pathBelowVariable("CODEX_HOME", p.homePath(".codex"), "config.toml")}
 			}},
 		{ID: "gemini", Title: "Gemini CLI", keys: plain, entry: plainEntry, Program: "gemini", HookClient: "gemini",
-			hooks: listSettingLocation{".gemini/settings.json", []string{"hooks", "BeforeTool"}}, hookMatcher: ".*", hookTimeout: 60_000,
+			hooks: listSettingLocation{".gemini/settings.json", "hooks.BeforeTool"}, hookMatcher: ".*", hookTimeout: 60_000,
 			file: func(p UserEnvironment) []string { return []string{p.homePath(".gemini", "settings.json")} }},
 		{ID: "opencode", Title: "OpenCode", Program: "opencode", keys: []string{"mcp"}, entry: openCodeEntry,
 			file: func(p UserEnvironment) []string {

@@ -96,18 +96,44 @@ func TestJSONThatIsNotEdited(t *testing.T) {
 	}
 }
 
+func TestListAppend(t *testing.T) {
+	for _, edit := range []struct{ key, before, after string }{
+		{"permissions.deny", `{"permissions": {"deny": [ "Bash", /* mine */ "X" ]}}`,
+			`{"permissions": {"deny": [ "Bash", /* mine */ "X","Edit" ]}}`},
+		{"permissions.deny", `{"permissions": {"deny": null}}`, `{"permissions": {"deny": ["Bash","Edit"]}}`},
+		{"agents[1].deny", `{"agents": [{}, {"deny": [ "Edit" ]}]} // end`, `{"agents": [{}, {"deny": [ "Edit","Bash" ]}]} // end`},
+		{"deny", "\ufeff{\"a\": 1}", "\ufeff{\"a\": 1, \"deny\": [\"Bash\",\"Edit\"]}"},
+		{"deny", `{"deny": ["Edit","Bash",]}`, `{"deny": ["Edit","Bash",]}`},
+	} {
+		where := strings.Split(keyIndex().ReplaceAllString(edit.key, ".$1"), ".")
+		got, err := appendToJSONList([]byte(edit.before), where, []any{"Bash", "Edit"})
+		if diff := cmp.Diff(edit.after, string(got)); err != nil || diff != "" {
+			t.Errorf("%s (%v):\n%s", edit.before, err, diff)
+		}
+	}
+	for text, want := range map[string]string{
+		`{"deny": 1}`:              "deny is not a list",
+		`{"deny": [], "deny": []}`: `"deny" is twice in the file's content`,
+		`[]`:                       "the file's content is not an object",
+	} {
+		if _, err := appendToJSONList([]byte(text), []string{"deny"}, []any{"x"}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: the error is %v", text, err)
+		}
+	}
+}
+
 func TestTOML(t *testing.T) {
 	c := client(t, "codex")
-	entry := "[mcp_servers.picoclaw]\ncommand = \"/opt/picoclaw\"\nargs = [\"mcp\"]\n"
+	entry := "[mcp_servers.picoclaw]\ncommand = '/opt/picoclaw'\nargs = ['mcp']\n"
 	for _, edit := range []struct{ name, before, after string }{
 		{"nothing", "", entry},
 		{"other settings", "# mine\nmodel = \"x\"\n\n[mcp_servers.other]\ncommand = 'y' # keep",
 			"# mine\nmodel = \"x\"\n\n[mcp_servers.other]\ncommand = 'y' # keep\n\n" + entry},
 		{"an entry of an older place",
 			"[mcp_servers.picoclaw] # mine\n# where it is\ncommand = '/old'   # keep\nstartup_timeout_sec = 20\nargs = [\n  \"mcp\", # the verb\n]\n\n[mcp_servers.picoclaw.env]\nA = \"b\"\n[z]\n",
-			"[mcp_servers.picoclaw] # mine\n# where it is\ncommand = \"/opt/picoclaw\"   # keep\nstartup_timeout_sec = 20\nargs = [\n  \"mcp\", # the verb\n]\n\n[mcp_servers.picoclaw.env]\nA = \"b\"\n[z]\n"},
+			"[mcp_servers.picoclaw] # mine\n# where it is\ncommand = '/opt/picoclaw'   # keep\nstartup_timeout_sec = 20\nargs = [\n  \"mcp\", # the verb\n]\n\n[mcp_servers.picoclaw.env]\nA = \"b\"\n[z]\n"},
 		{"half an entry", "[mcp_servers.\"picoclaw\"]\nargs = [\"x\"]\n\n# about z\n[z]\na = 1\n",
-			"[mcp_servers.\"picoclaw\"]\ncommand = \"/opt/picoclaw\"\nargs = [\"mcp\"]\n\n# about z\n[z]\na = 1\n"},
+			"[mcp_servers.\"picoclaw\"]\ncommand = '/opt/picoclaw'\nargs = ['mcp']\n\n# about z\n[z]\na = 1\n"},
 		{"lines that end as on Windows", "a = 1\r\n", "a = 1\r\n\r\n" + strings.ReplaceAll(entry, "\n", "\r\n")},
 	} {
 		got, err := c.AddServerToText([]byte(edit.before), server)
@@ -123,11 +149,10 @@ func TestTOML(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"mcp_servers = { other = {} }\n":                "mcp_servers is not written as [mcp_servers.picoclaw]",
-		"mcp_servers.picoclaw.command = 'x'\n":          "mcp_servers.picoclaw.command is not written as",
-		"[mcp_servers]\npicoclaw = { command = 'x' }\n": "mcp_servers.picoclaw is not written as",
-		"[[mcp_servers.picoclaw]]\n":                    "is a list of tables",
-		"[mcp_servers.picoclaw.env]\nA = 'b'\n":         "has tables below it and none of its own",
+		"mcp_servers = { other = {} }\n":                "not written as [mcp_servers.picoclaw]",
+		"mcp_servers.picoclaw.command = 'x'\n":          "not written as",
+		"[mcp_servers]\npicoclaw = { command = 'x' }\n": "not written as",
+		"[[mcp_servers.picoclaw]]\n":                    "not written as",
 		"a = \n":                                        "the file is not TOML",
 	} {
 		if _, err := c.AddServerToText([]byte(text), server); err == nil || !strings.Contains(err.Error(), want) {
@@ -141,7 +166,7 @@ func TestEntriesOfAllClients(t *testing.T) {
 		Env: map[string]string{"PICOCLAW_HOME": "/h", "A": "1"}}
 	for id, want := range map[string]string{
 		"vscode":   "{\n  \"servers\": {\n    \"picoclaw\": {\n      \"type\": \"stdio\",\n      \"command\": \"/a \\\"b\\\"\\\\c\",\n      \"args\": [\"mcp\", \"--agent\", \"x\"],\n      \"env\": {\n        \"A\": \"1\",\n        \"PICOCLAW_HOME\": \"/h\"\n      }\n    }\n  }\n}\n",
-		"codex":    "[mcp_servers.picoclaw]\ncommand = \"/a \\\"b\\\"\\\\c\"\nargs = [\"mcp\", \"--agent\", \"x\"]\nenv = { A = \"1\", PICOCLAW_HOME = \"/h\" }\n",
+		"codex":    "[mcp_servers.picoclaw]\ncommand = '/a \"b\"\\c'\nargs = ['mcp', '--agent', 'x']\nenv = {A = '1', PICOCLAW_HOME = '/h'}\n",
 		"opencode": "{\n  \"mcp\": {\n    \"picoclaw\": {\n      \"type\": \"local\",\n      \"command\": [\"/a \\\"b\\\"\\\\c\", \"mcp\", \"--agent\", \"x\"],\n      \"enabled\": true,\n      \"environment\": {\n        \"A\": \"1\",\n        \"PICOCLAW_HOME\": \"/h\"\n      }\n    }\n  }\n}\n",
 	} {
 		got, err := client(t, id).SettingsSnippet(s)

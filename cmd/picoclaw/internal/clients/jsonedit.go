@@ -3,8 +3,11 @@ package clients
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/tailscale/hujson"
@@ -46,26 +49,17 @@ func setJSONValue(text []byte, where []string, value any) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	at := &root
-	for i, name := range where {
-		object, ok := at.Value.(*hujson.Object)
-		if !ok {
-			return nil, fmt.Errorf("%s is not an object; %w", describeKey(where[:i]), errNotEditable)
-		}
-		next, err := findMember(object, name, where[:i])
-		if err != nil {
-			return nil, err
-		}
-		if next == nil {
-			e := jsonEditor{text: text, root: &root}
-			return e.insertMember(at, object, name, wrapInObjects(where[i+1:], value))
-		}
-		at = next
+	at, found, err := findValue(&root, where)
+	if err != nil {
+		return nil, err
+	}
+	e := jsonEditor{text: text, root: &root}
+	if found < len(where) {
+		return e.insertMember(at, at.Value.(*hujson.Object), where[found], wrapInObjects(where[found+1:], value))
 	}
 	if isSameValue(at, value) {
 		return text, nil
 	}
-	e := jsonEditor{text: text, root: &root}
 	return e.replaceRange(at.StartOffset, at.EndOffset, e.formatValue(value, e.lineIndent(at.StartOffset))), nil
 }
 
@@ -108,20 +102,38 @@ func describeKey(where []string) string {
 	return strings.Join(where, ".")
 }
 
-// findMember returns the value of an object's member; nil if there is none. A name that occurs twice is an error.
-func findMember(object *hujson.Object, name string, where []string) (*hujson.Value, error) {
-	var found *hujson.Value
-	for i := range object.Members {
-		m := &object.Members[i]
-		if m.Name.Value.(hujson.Literal).String() != name {
-			continue
+// findValue returns the value at a key and the number of its names; if one is missing, the object that lacks it and the
+// number of names before. A name that occurs twice is an error. The names of list elements are their indexes.
+func findValue(root *hujson.Value, where []string) (at *hujson.Value, found int, err error) {
+	at = root
+	for i, name := range where {
+		var next *hujson.Value
+		switch v := at.Value.(type) {
+		case *hujson.Object:
+			for j := range v.Members {
+				m := &v.Members[j]
+				if m.Name.Value.(hujson.Literal).String() != name {
+					continue
+				}
+				if next != nil {
+					return nil, 0, fmt.Errorf("%q is twice in %s; %w", name, describeKey(where[:i]), errNotEditable)
+				}
+				next = &m.Value
+			}
+			if next == nil {
+				return at, i, nil
+			}
+		case *hujson.Array:
+			if n, err := strconv.Atoi(name); err == nil && n >= 0 && n < len(v.Elements) {
+				next = &v.Elements[n]
+			}
 		}
-		if found != nil {
-			return nil, fmt.Errorf("%q is twice in %s; %w", name, describeKey(where), errNotEditable)
+		if next == nil {
+			return nil, 0, fmt.Errorf("%s is not an object; %w", describeKey(where[:i]), errNotEditable)
 		}
-		found = &m.Value
+		at = next
 	}
-	return found, nil
+	return at, len(where), nil
 }
 
 // wrapInObjects wraps a value in an object for each name, the last name innermost.
@@ -147,44 +159,51 @@ func isSameValue(at *hujson.Value, value any) bool {
 // keyIndex matches the index of a list element in a key, such as [0] in agents.list[0].tools.
 var keyIndex = lazyregexp.New(`\[(\d+)\]`)
 
-// PlanListAppend plans to append a string to a list in picoclaw's configuration or another JSON file with comments.
-// The key is dotted, such as agents.list[0].tools.exec.custom_allow_patterns.
-func PlanListAppend(path, key, element string) (*FileChange, error) {
+// PlanListAppend plans to append values to a list in picoclaw's configuration or another JSON file with comments, except
+// those already in it. The key is dotted, such as agents.list[0].tools.exec.custom_allow_patterns.
+func PlanListAppend(path, key string, values ...any) (*FileChange, error) {
 	change, err := newFileChange(path)
 	if err != nil {
 		return nil, err
 	}
-	if change.after, err = appendListElement(change.before, key, element); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+	where := strings.Split(keyIndex().ReplaceAllString(key, ".$1"), ".")
+	if change.after, err = appendToJSONList(change.before, where, values); err != nil {
+		return nil, fmt.Errorf("%s: %w", change.Path, err)
 	}
 	return change, nil
 }
 
-// appendListElement returns the text of a file with a string appended to the list at key.
-func appendListElement(text []byte, key, element string) ([]byte, error) {
-	where := strings.Split(keyIndex().ReplaceAllString(key, ".$1"), ".")
-	if len(text) > 0 {
-		root, err := parseJSONC(text)
+// appendToJSONList returns the text of a file with values appended to the list at a key, except those already in it.
+func appendToJSONList(text []byte, where []string, values []any) ([]byte, error) {
+	if len(text) > maxSettingsBytes {
+		return nil, fmt.Errorf("the file is larger than %d bytes", maxSettingsBytes)
+	}
+	return editJSONBody(text, func(body []byte) ([]byte, error) {
+		root, err := parseJSONC(body)
 		if err != nil {
 			return nil, err
 		}
-		list := root.Find("/" + strings.Join(where, "/"))
-		if list != nil {
-			if _, is := list.Value.(*hujson.Array); !is {
-				return nil, fmt.Errorf("%s is not a list; %w", key, errNotEditable)
+		list, found, err := findValue(&root, where)
+		if err != nil {
+			return nil, err
+		}
+		if found < len(where) || isSameValue(list, nil) {
+			return setJSONValue(body, where, values)
+		}
+		array, ok := list.Value.(*hujson.Array)
+		if !ok {
+			return nil, fmt.Errorf("%s is not a list; %w", describeKey(where), errNotEditable)
+		}
+		for _, value := range values {
+			if slices.ContainsFunc(array.Elements, func(e hujson.Value) bool { return isSameValue(&e, value) }) {
+				continue
 			}
-			patch, err := json.Marshal([]map[string]string{
-				{"op": "add", "path": "/" + strings.Join(where, "/") + "/-", "value": element}})
-			if err != nil {
-				return nil, err
-			}
-			if err := root.Patch(patch); err != nil {
+			patch, err := json.Marshal([]map[string]any{{"op": "add", "path": "/" + strings.Join(where, "/") + "/-", "value": value}})
+			if err = errors.Join(err, root.Patch(patch)); err != nil {
 				return nil, fmt.Errorf("%w; %w", err, errNotEditable)
 			}
-			packed := root.Pack()
-			return packed[:len(packed)-1], nil // without the line end that was added
 		}
-	}
-	last := len(where) - 1
-	return setJSONFields(text, where[:last], []entryField{{where[last], []string{element}}})
+		packed := root.Pack()
+		return packed[:len(packed)-1], nil // without the line end that was added
+	})
 }

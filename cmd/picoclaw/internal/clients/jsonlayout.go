@@ -18,9 +18,7 @@ type jsonEditor struct {
 
 // replaceRange returns the text with a range of bytes replaced.
 func (e *jsonEditor) replaceRange(from, to int, with string) []byte {
-	out := make([]byte, 0, len(e.text)+len(with))
-	out = append(append(out, e.text[:from]...), with...)
-	return append(out, e.text[to:]...)
+	return slices.Concat(e.text[:from], []byte(with), e.text[to:])
 }
 
 // insertMember adds a member at the end of an object.

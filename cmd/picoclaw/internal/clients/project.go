@@ -1,19 +1,15 @@
 package clients
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
-
-	"github.com/tailscale/hujson"
 )
 
 // listSettingLocation is the location of a list in the settings that a client keeps in each project.
 type listSettingLocation struct {
 	file string // relative to the project
-	keys []string
+	key  string // dotted
 }
 
 // errNoSetting is the cause of errors about a client without the needed setting.
@@ -44,67 +40,5 @@ func (c ClientProgram) CanDenyTools() bool { return c.denied.file != "" }
 
 // planAppend plans to append values to the list.
 func (l listSettingLocation) planAppend(project string, values ...any) (*FileChange, error) {
-	change, err := newFileChange(filepath.Join(project, l.file))
-	if err != nil {
-		return nil, err
-	}
-	if change.after, err = appendToJSONList(change.before, l.keys, values); err != nil {
-		return nil, fmt.Errorf("%s: %w", change.Path, err)
-	}
-	return change, nil
-}
-
-// appendToJSONList returns the text of a file with values appended to the list at a key, except those already in it.
-func appendToJSONList(text []byte, where []string, values []any) ([]byte, error) {
-	if len(text) > maxSettingsBytes {
-		return nil, fmt.Errorf("the file is larger than %d bytes", maxSettingsBytes)
-	}
-	return editJSONBody(text, func(body []byte) ([]byte, error) {
-		list, err := readJSONList(body, where)
-		if err != nil {
-			return nil, err
-		}
-		for _, value := range values {
-			if list, err = appendIfMissing(list, value); err != nil {
-				return nil, err
-			}
-		}
-		return setJSONValue(body, where, list)
-	})
-}
-
-func appendIfMissing(list []any, value any) ([]any, error) {
-	want, err := json.Marshal(value)
-	for _, one := range list {
-		if have, failed := json.Marshal(one); failed == nil && bytes.Equal(have, want) {
-			return list, err
-		}
-	}
-	return append(list, value), err
-}
-
-// readJSONList returns the list at a key; nil if the key is missing.
-func readJSONList(text []byte, where []string) (list []any, err error) {
-	if err = checkNestingDepth(text); err != nil {
-		return nil, err
-	}
-	standard, err := hujson.Standardize(append(text[:len(text):len(text)], '\n'))
-	if err != nil {
-		return nil, fmt.Errorf("the file is not JSON: %w; %w", err, errNotEditable)
-	}
-	at := json.RawMessage(standard)
-	for i, name := range where {
-		var object map[string]json.RawMessage
-		if json.Unmarshal(at, &object) != nil {
-			return nil, fmt.Errorf("%s is not an object; %w", describeKey(where[:i]), errNotEditable)
-		}
-		if object[name] == nil {
-			return nil, nil
-		}
-		at = object[name]
-	}
-	if json.Unmarshal(at, &list) != nil {
-		return nil, fmt.Errorf("%s is not a list; %w", describeKey(where), errNotEditable)
-	}
-	return list, nil
+	return PlanListAppend(filepath.Join(project, l.file), l.key, values...)
 }

@@ -134,7 +134,7 @@ func (o *Options) runTask(ctx context.Context, c *host.Conversation) error {
 // runConversation lets a user talk to the agent.
 func (o *Options) runConversation(ctx context.Context, c *host.Conversation, history string) error {
 	out := terminal.NewWriter(o.Out)
-	o.lines = prompt.NewLineReader(o.In, o.Out, history, func(string) prompt.Completions { return prompt.Completions{} })
+	o.lines = prompt.NewLineReader(o.In, o.Out, history)
 	defer o.lines.RestoreTerminal()
 	// Ctrl-C is for the turn that runs; what ends the program is the end of the input, or of the terminal.
 	ctx, stop := signal.NotifyContext(context.WithoutCancel(ctx), syscall.SIGTERM, syscall.SIGHUP)

@@ -111,13 +111,20 @@ func TestAgentConversation(t *testing.T) {
 	if _, err := os.Stat(made); err != nil {
 		t.Error("it was not made although the answer was yes")
 	}
-	c.TypeKeys("wait\r")
+	c.TypeKeys("garbage\x03wait\r") // Ctrl-C clears the line
 	hosttest.WaitUntil(t, "the model is asked", func() bool { return len(server.Requests()) == 5 })
 	c.TypeKeys("\x03") // once: the terminal drops with it what is on its way to be seen
 	c.Expect(`the turn was ended`)
 	c.Expect(`main> `) // until then Ctrl-D is not ours
 	c.TypeKeys("\x04")
 	c.WaitForSuccess()
+
+	again := clitest.StartPicoclawTerminal(t, in.Dir, []string{"PICOCLAW_ISOLATION_ENABLED=false"}, "agent")
+	again.Expect("main> ")
+	again.TypeKeys("\x1b[A\x1b[A\x1b[A") // lines before, without answers
+	again.Expect("wait(.|\n)*make it all the same(.|\n)*make it")
+	again.TypeKeys("\x03\x04")
+	again.WaitForSuccess()
 }
 
 // Hooks are asked about turns, too: what a person says, when it is to end, and what goes to the model.

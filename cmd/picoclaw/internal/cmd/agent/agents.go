@@ -95,14 +95,7 @@ type agentPlugin struct {
 	Enabled bool                 `json:"enabled"`
 	Grants  pluginpb.Grant       `json:"grants"` // in effect
 	From    string               `json:"from"`   // origin of the grants
-	Tools   []agentTool          `json:"tools"`
-}
-
-type agentTool struct {
-	Name    string `json:"name"`
-	Enabled bool   `json:"enabled"`
-	Rule    string `json:"rule,omitempty"`
-	Reason  string `json:"reason,omitempty"`
+	Tools   []session.ToolStatus `json:"tools"`
 }
 
 func NewCmdAgentsShow(f *cli.Factory, runF func(*cli.CommonOptions) error) *cobra.Command {
@@ -150,13 +143,9 @@ func showAgent(o *cli.CommonOptions) error {
 }
 
 func newAgentPlugin(cfg *config.Config, h session.PluginStatus) agentPlugin {
-	p := agentPlugin{
-		ID: h.Plugin, Version: h.Version, Kind: h.Kind, Enabled: h.Enabled, Grants: h.Grants, From: grantOrigin(cfg, h),
+	return agentPlugin{
+		ID: h.Plugin, Version: h.Version, Kind: h.Kind, Enabled: h.Enabled, Grants: h.Grants, From: grantOrigin(cfg, h), Tools: h.Tools,
 	}
-	for _, t := range h.Tools {
-		p.Tools = append(p.Tools, agentTool(t))
-	}
-	return p
 }
 
 // grantOrigin returns where a plugin's grants come from: a place in the configuration, or the installation.

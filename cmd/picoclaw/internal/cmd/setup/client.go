@@ -77,11 +77,7 @@ func (o *InitOptions) projectDir() (string, error) {
 	if o.Workspace != "" {
 		return filepath.Abs(o.Workspace)
 	}
-	current, err := os.Getwd()
-	if err != nil {
-		return "", err
-	}
-	project, _, err := run.FindProjectDir("", current)
+	project, _, err := run.FindProjectDir("", "")
 	return project, err
 }
 
