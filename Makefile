@@ -91,7 +91,7 @@ demo: build ## Play a short agent session on a copy of this repository
 	.ci/demo
 
 docs: build ## Write what follows from the program in docs/: configuration, tools, commands, the recorded session
-	@home=$$(mktemp -d) && trap 'rm -rf "$$home"' EXIT && env -i HOME="$$home" bin/picoclaw docs docs
+	$(GO) run ./cmd/picoclaw/internal/reference bin docs
 	$(GO) run ./docs/internal/record -programs bin -o docs/session.svg
 
 pictures: build ## Make the pictures of the console in docs/pictures

@@ -1,4 +1,4 @@
-package reference
+package main
 
 import (
 	"fmt"
@@ -31,8 +31,8 @@ var commonFlags = []struct{ name, usage, text string }{
 	{"output", "text or json", "- `--output json`: print JSON instead of text\n"},
 }
 
-// CommandsPage returns the documentation page about all commands.
-func CommandsPage(root *cobra.Command) string {
+// commandsPage returns the documentation page about all commands.
+func commandsPage(root *cobra.Command) string {
 	var all []*cobra.Command
 	var collect func(cmd *cobra.Command)
 	collect = func(cmd *cobra.Command) {

@@ -1,4 +1,4 @@
-package reference
+package main
 
 import (
 	"encoding/json"
@@ -14,6 +14,8 @@ The configuration is ` + "`<home>/config.json`" + ` (JSON with comments and trai
 or ` + "`PICOCLAW_CONFIG`" + ` names another file. Environment variables override the file, and flags override variables. Most
 keys have a variable, such as ` + "`PICOCLAW_LOG_LEVEL`" + ` for ` + "`log.level`" + `. In variables, lists are JSON or separated by commas,
 and objects are JSON.
+
+A project can set some keys to narrow the policy of ` + "`picoclaw run`" + ` (run.md).
 
 picoclaw does not start while the file has a mistake. ` + "`picoclaw config check`" + ` reports mistakes with line and remedy.
 ` + "`picoclaw config show`" + ` prints values and their sources, ` + "`picoclaw config schema`" + ` a JSON Schema for editors.
@@ -45,8 +47,8 @@ func sectionTitle(key string) string {
 	return ""
 }
 
-// ConfigurationPage returns the documentation page about the keys of the configuration.
-func ConfigurationPage(keys []config.KeySpec) string {
+// configurationPage returns the documentation page about the keys of the configuration.
+func configurationPage(keys []config.KeySpec) string {
 	own := map[string]bool{} // the agents' own versions of keys
 	for _, key := range keys {
 		if key.PerAgent {
@@ -137,6 +139,9 @@ func describeKeyType(key config.KeySpec) string {
 	switch {
 	case len(key.Values) > 0:
 		one := strings.Join(key.Values, "|")
+		if len(one) > 80 { // lines break at spaces only
+			one = strings.Join(key.Values, ", ")
+		}
 		if key.Type == config.StringsType {
 			return "list of " + one
 		}

@@ -1,7 +1,4 @@
-// Package reference writes the generated pages of the documentation: configuration keys, tools and commands.
-//
-// It must not contain facts that the program does not have.
-package reference
+package main
 
 import (
 	"strings"

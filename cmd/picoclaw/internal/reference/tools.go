@@ -1,4 +1,4 @@
-package reference
+package main
 
 import (
 	"encoding/json"
@@ -24,8 +24,8 @@ means an absent optional argument. A string is converted to the one type that th
 result says so.
 `
 
-// ToolsPage returns the documentation page about tools.
-func ToolsPage(tools []session.Tool) (string, error) {
+// toolsPage returns the documentation page about tools.
+func toolsPage(tools []session.Tool) (string, error) {
 	var b strings.Builder
 	b.WriteString(generatedNotice + toolsIntro)
 	plugin := ""

@@ -18,7 +18,6 @@ import (
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/cmd/config"
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/cmd/console"
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/cmd/cron"
-	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/cmd/docs"
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/cmd/doctor"
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/cmd/fleet"
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/cmd/gateway"
@@ -47,16 +46,15 @@ func NewRootCommand(f *cli.Factory) *cobra.Command {
 			root.AddCommand(cmd)
 		}
 	}
-	add("agent", "Agent commands:", run.NewCmdRun(f, nil), hook.NewCmdHook(f, nil), agent.NewCmdAgent(f, nil), mcp.NewCmdMCP(f, nil), gateway.NewCmdGateway(f, nil),
-		fleet.NewCmdWorker(f, nil), call.NewCmdCall(f, nil), call.NewCmdBatch(f, nil), call.NewCmdTools(f, nil),
-		call.NewCmdREPL(f, nil))
+	add("agent", "Agent commands:", run.NewCmdRun(f, nil), run.NewCmdTrust(f, nil), hook.NewCmdHook(f, nil), agent.NewCmdAgent(f, nil), mcp.NewCmdMCP(f, nil), gateway.NewCmdGateway(f, nil),
+		fleet.NewCmdWorker(f, nil), call.NewCmdCall(f, nil), call.NewCmdBatch(f, nil), call.NewCmdTools(f, nil))
 	add("operator", "Policy and audit commands:", call.NewCmdExplain(f, nil), approvals.NewCmdApprovals(f, nil),
 		console.NewCmdConsole(f, nil), audit.NewCmdAudit(f, nil), undo.NewCmdHistory(f, nil), undo.NewCmdUndo(f, nil),
-		cron.NewCmdCron(f), stop.NewCmdStop(f, nil), stop.NewCmdStart(f, nil), hub.NewCmdHub(f), fleet.NewCmdFleet(f))
+		cron.NewCmdCron(f), run.NewCmdStatus(f, nil), stop.NewCmdStop(f, nil), stop.NewCmdStart(f, nil), hub.NewCmdHub(f), fleet.NewCmdFleet(f))
 	examine := func(ctx context.Context) error { return doctor.ReportProtections(ctx, f) }
 	add("setup", "Setup commands:", setup.NewCmdInit(f, examine, nil), doctor.NewCmdDoctor(f, nil), config.NewCmdConfig(f),
 		agent.NewCmdAgents(f, nil), plugin.NewCmdPlugin(f), completion.NewCmdCompletion(f, nil), versioncmd.NewCmdVersion(f, nil))
-	root.AddCommand(docs.NewCmdDocs(f, nil), doctor.NewCmdSelfTest(f, nil), run.NewCmdSupervisor(f, nil))
+	root.AddCommand(doctor.NewCmdSelfTest(f, nil), run.NewCmdSupervisor(f, nil))
 	addHelp(root)
 	disableFileCompletion(root)
 	return root
@@ -101,7 +99,7 @@ func completeSubcommands(root *cobra.Command, words []string) ([]cobra.Completio
 }
 
 // fileArgumentCommands are the paths of the commands that take a file or directory as argument.
-var fileArgumentCommands = []string{"picoclaw plugin install", "picoclaw plugin check", "picoclaw docs"}
+var fileArgumentCommands = []string{"picoclaw plugin install", "picoclaw plugin check"}
 
 // disableFileCompletion keeps shells from proposing file names, their default, for commands without file arguments.
 func disableFileCompletion(cmd *cobra.Command) {
