@@ -34,11 +34,13 @@ type Factory struct {
 	ConfigFile, Workspace, LogLevel, LogFormat string
 
 	Isolated bool // overrides isolation.enabled with true
+
+	Project *config.Project // narrows the configuration; nil for none
 }
 
 // LoadConfig loads the configuration; --workspace replaces the workspace of agent.
 func (f *Factory) LoadConfig(agent string) (*config.Config, error) {
-	cfg, faults := config.LoadWithAllErrors(config.LoadOptions{File: f.ConfigFile, Workspace: f.Workspace, Agent: agent, Isolated: f.Isolated})
+	cfg, faults := config.LoadWithAllErrors(config.LoadOptions{File: f.ConfigFile, Workspace: f.Workspace, Agent: agent, Isolated: f.Isolated, Project: f.Project})
 	switch len(faults) {
 	case 0:
 		return cfg, nil

@@ -2,7 +2,9 @@ package cli
 
 import (
 	"errors"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -156,4 +158,18 @@ func (f *Factory) CompleteAgents(*cobra.Command, []string, string) (ids []cobra.
 func FirstSentence(doc string) string {
 	first, _, _ := strings.Cut(doc, ". ")
 	return strings.TrimSuffix(first, ".")
+}
+
+// ParseDuration parses the duration in a flag, also in days.
+func ParseDuration(flag, text string) (time.Duration, error) {
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		if n, err := strconv.ParseUint(days, 10, 16); err == nil {
+			return time.Duration(n) * 24 * time.Hour, nil
+		}
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d < 0 {
+		return 0, UsageErrorf("%s %q: want a duration, such as 90s, 20m, 6h or 2d", flag, text)
+	}
+	return d, nil
 }

@@ -24,7 +24,6 @@ type Progress struct {
 	mu          sync.Mutex
 	done, total float64
 	message     string
-	paused      int // how many questions are open
 	shown       bool
 }
 
@@ -40,19 +39,6 @@ func (p *Progress) Update(done, total float64, message string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.done, p.total, p.message = done, total, message
-}
-
-// Pause hides the line until resume is called, while a person answers a question. Pauses may overlap.
-func (p *Progress) Pause() (resume func()) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.paused++
-	p.clearLine()
-	return sync.OnceFunc(func() {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		p.paused--
-	})
 }
 
 // clearLine erases the line. The caller holds the lock.
@@ -91,14 +77,11 @@ func (p *Progress) redrawLoop() {
 	}
 }
 
-// drawLine draws the line unless the display is paused.
+// drawLine draws the line.
 func (p *Progress) drawLine() {
 	width := cmp.Or(p.out.Width(), 80)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.paused > 0 {
-		return
-	}
 	line := formatProgress(p.done, p.total, p.message, time.Since(p.began))
 	fmt.Fprint(p.out, "\r"+Shorten(CleanLine(line), width-1)+"\x1b[K")
 	p.shown = true

@@ -1,4 +1,4 @@
-// Package prompt reads lines from a terminal, with history and completion, or from another stream.
+// Package prompt reads lines from a terminal, with history, or from another stream.
 //
 // It must not know the meaning of the lines.
 package prompt
@@ -17,26 +17,18 @@ import (
 	"github.com/picoclaw/picoclaw/internal/atomicfile"
 )
 
-// Completions are the completions of a line's last word.
-type Completions struct {
-	Last  string   // the word at its end
-	Words []string // possible completions of Last
-	Whole bool     // a proposal is a whole word: a space follows it
-}
-
-// LineReader reads lines from a terminal with history and completion, or from another stream.
+// LineReader reads lines from a terminal with history, or from another stream.
 type LineReader struct {
-	plain    *bufio.Reader  // for other streams than a terminal
-	fd       int            // of the terminal
-	screen   *term.Terminal // nil for other streams
-	before   *term.State    // of the terminal, while it is raw
-	history  *lineHistory
-	complete func(line string) Completions
+	plain   *bufio.Reader  // for other streams than a terminal
+	fd      int            // of the terminal
+	screen  *term.Terminal // nil for other streams
+	before  *term.State    // of the terminal, while it is raw
+	history *lineHistory
 }
 
-// NewLineReader returns a reader. History and completion work only if in and out are terminals.
-func NewLineReader(in io.Reader, out io.Writer, historyFile string, complete func(line string) Completions) *LineReader {
-	r := &LineReader{complete: complete}
+// NewLineReader returns a reader. The history works only if in and out are terminals.
+func NewLineReader(in io.Reader, out io.Writer, historyFile string) *LineReader {
+	r := &LineReader{}
 	stdin, isFile := in.(*os.File)
 	stdout, too := out.(interface {
 		io.Writer
@@ -53,7 +45,6 @@ func NewLineReader(in io.Reader, out io.Writer, historyFile string, complete fun
 		io.Writer
 	}{&ctrlCTranslator{from: stdin}, stdout}, "")
 	r.screen.History = r.history
-	r.screen.AutoCompleteCallback = r.completeOnTab
 	return r
 }
 
@@ -119,42 +110,6 @@ func (r *LineReader) RestoreTerminal() {
 	}
 }
 
-// completeOnTab completes the word before the cursor when the Tab key is pressed, or lists the completions.
-func (r *LineReader) completeOnTab(line string, at int, key rune) (string, int, bool) {
-	if key != '\t' {
-		return "", 0, false
-	}
-	found := r.complete(line[:at])
-	var fits []string
-	for _, word := range found.Words {
-		if strings.HasPrefix(word, found.Last) {
-			fits = append(fits, word)
-		}
-	}
-	if len(fits) == 0 {
-		return line, at, true
-	}
-	more := strings.TrimPrefix(commonPrefix(fits), found.Last)
-	if len(fits) == 1 && found.Whole {
-		more += " "
-	}
-	if more == "" && len(fits) > 1 {
-		_, _ = r.screen.Write([]byte(strings.Join(fits, "  ") + "\n"))
-	}
-	return line[:at] + more + line[at:], at + len(more), true
-}
-
-// commonPrefix returns the longest prefix that all words have.
-func commonPrefix(words []string) string {
-	prefix := words[0]
-	for _, word := range words[1:] {
-		for !strings.HasPrefix(word, prefix) {
-			prefix = prefix[:len(prefix)-1]
-		}
-	}
-	return strings.ToValidUTF8(prefix, "")
-}
-
 // ctrlCTranslator passes typed keys on, with Ctrl-C replaced by Ctrl-E Ctrl-U, which clear the line. The terminal
 // package would treat Ctrl-C as the end of the input.
 type ctrlCTranslator struct {
@@ -179,76 +134,6 @@ func (k *ctrlCTranslator) Read(p []byte) (int, error) {
 	n := copy(p, k.waiting)
 	k.waiting = k.waiting[n:]
 	return n, nil
-}
-
-// SplitLine splits a line into words at white space, with the quotes and backslashes of a shell but no other shell
-// syntax. A word that begins with { extends to the end of the line, because it is JSON.
-func SplitLine(line string) ([]string, error) {
-	s := wordSplitter{}
-	s.splitLine(line)
-	if s.quote != 0 || s.escaped {
-		return nil, errors.New("the line has an unclosed quote or a final backslash")
-	}
-	if s.begun {
-		s.words = append(s.words, s.word.String())
-	}
-	return s.words, nil
-}
-
-// SplitIncompleteLine splits a line into its words and an incomplete last word. ok is false if that word has quotes.
-func SplitIncompleteLine(line string) (before []string, last string, ok bool) {
-	s := wordSplitter{}
-	s.splitLine(line)
-	return s.words, s.word.String(), !s.quoted
-}
-
-type wordSplitter struct {
-	words   []string
-	word    strings.Builder
-	begun   bool // there is a word, although it may be empty
-	quote   rune // that is open
-	escaped bool
-	quoted  bool // the word has quotes or backslashes in it
-	raw     bool // the rest is one word, as it stands
-}
-
-func (s *wordSplitter) splitLine(line string) {
-	for _, r := range line {
-		switch {
-		case s.raw:
-			s.word.WriteRune(r)
-		case s.escaped:
-			if s.quote == '"' && !strings.ContainsRune(`"\$`+"`", r) {
-				s.word.WriteRune('\\')
-			}
-			s.word.WriteRune(r)
-			s.escaped = false
-		case r == '\\' && s.quote != '\'':
-			s.escaped, s.begun, s.quoted = true, true, true
-		case s.quote != 0:
-			if r == s.quote {
-				s.quote = 0
-			} else {
-				s.word.WriteRune(r)
-			}
-		case r == '"' || r == '\'':
-			s.quote, s.begun, s.quoted = r, true, true
-		case r == ' ' || r == '\t' || r == '\r' || r == '\n':
-			s.endWord()
-		default:
-			s.raw = r == '{' && !s.begun && len(s.words) > 0
-			s.begun = true
-			s.word.WriteRune(r)
-		}
-	}
-}
-
-func (s *wordSplitter) endWord() {
-	if s.begun {
-		s.words = append(s.words, s.word.String())
-	}
-	s.word.Reset()
-	s.begun, s.quoted = false, false
 }
 
 // maxHistoryLines is the number of lines that remain when the history is shortened.

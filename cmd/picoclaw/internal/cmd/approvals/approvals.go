@@ -2,6 +2,7 @@
 package approvals
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"github.com/picoclaw/picoclaw/cmd/internal/terminal"
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/results"
 	"github.com/picoclaw/picoclaw/host/approvals"
+	"github.com/picoclaw/picoclaw/host/gateway"
 )
 
 // Options are the options that the commands of `picoclaw approvals` share.
@@ -20,6 +22,8 @@ type Options struct {
 	*cli.Factory
 	id     string // of a call
 	output cli.OutputFormat
+	always bool   // of allow
+	reason string // of deny
 }
 
 func NewCmdApprovals(f *cli.Factory, runF func(*Options) error) *cobra.Command {
@@ -37,7 +41,7 @@ func NewCmdList(f *cli.Factory, runF func(*Options) error) *cobra.Command {
 		Short: "List approval requests",
 	}
 	f.AddOutputFlag(cmd, &v.output)
-	return cli.SetRun(cmd, v, (*Options).listRequests, runF)
+	return cli.SetRunContext(cmd, v, (*Options).listRequests, runF)
 }
 
 func NewCmdShow(f *cli.Factory, runF func(*Options) error) *cobra.Command {
@@ -51,24 +55,18 @@ func NewCmdShow(f *cli.Factory, runF func(*Options) error) *cobra.Command {
 	return cli.SetRun(cmd, v, (*Options).showRequest, runF)
 }
 
-// AllowOptions are the options of `picoclaw approvals allow`.
-type AllowOptions struct {
-	Options
-	always bool
-}
-
-func NewCmdAllow(f *cli.Factory, runF func(*AllowOptions) error) *cobra.Command {
-	v := &AllowOptions{Options: Options{Factory: f}}
+func NewCmdAllow(f *cli.Factory, runF func(*Options) error) *cobra.Command {
+	v := &Options{Factory: f}
 	cmd := &cobra.Command{
 		Use:   "allow ID",
 		Short: "Approve a call once",
 	}
 	v.addIDArgument(cmd)
 	cmd.Flags().BoolVar(&v.always, "always", false, "propose the setting that allows such calls")
-	return cli.SetRun(cmd, v, (*AllowOptions).runAllow, runF)
+	return cli.SetRun(cmd, v, (*Options).runAllow, runF)
 }
 
-func (v *AllowOptions) runAllow() error {
+func (v *Options) runAllow() error {
 	w, err := v.answerRequest(approvals.Answer{Yes: true})
 	if err != nil || !v.always {
 		return err
@@ -76,24 +74,18 @@ func (v *AllowOptions) runAllow() error {
 	return v.proposeAllowPattern(w)
 }
 
-// DenyOptions are the options of `picoclaw approvals deny`.
-type DenyOptions struct {
-	Options
-	reason string
-}
-
-func NewCmdDeny(f *cli.Factory, runF func(*DenyOptions) error) *cobra.Command {
-	v := &DenyOptions{Options: Options{Factory: f}}
+func NewCmdDeny(f *cli.Factory, runF func(*Options) error) *cobra.Command {
+	v := &Options{Factory: f}
 	cmd := &cobra.Command{
 		Use:   "deny ID",
 		Short: "Deny a call",
 	}
 	v.addIDArgument(cmd)
 	cmd.Flags().StringVar(&v.reason, "why", "", "`reason` shown to the agent")
-	return cli.SetRun(cmd, v, (*DenyOptions).runDeny, runF)
+	return cli.SetRun(cmd, v, (*Options).runDeny, runF)
 }
 
-func (v *DenyOptions) runDeny() error {
+func (v *Options) runDeny() error {
 	_, err := v.answerRequest(approvals.Answer{Why: v.reason})
 	return err
 }
@@ -103,11 +95,19 @@ func (v *Options) addIDArgument(cmd *cobra.Command) {
 	cmd.ValidArgsFunction = cli.NewFirstArgumentCompleter(v.completeIDs)
 }
 
-// listRequests lists the approval requests.
-func (v *Options) listRequests() error {
-	all, err := v.readRequests()
+// listRequests lists the approval requests. It reports a gateway that would not read the answers.
+func (v *Options) listRequests(ctx context.Context) error {
+	home, err := v.FindHome()
 	if err != nil {
 		return err
+	}
+	all, err := approvals.ListWaitingCalls(home)
+	if err != nil {
+		return cli.FailedError(err)
+	}
+	var paused *gateway.UnresponsiveError
+	if _, gatewayErr := gateway.NewClient(home).FetchStatus(ctx); errors.As(gatewayErr, &paused) {
+		fmt.Fprintln(v.Err, "picoclaw:", paused)
 	}
 	if v.output == cli.JSON {
 		if all == nil {
@@ -124,15 +124,6 @@ func (v *Options) listRequests() error {
 		table.AddRow(w.ID, w.Agent, w.Origin, timeUntilRefusal(w), terminal.Shorten(w.Tool+" "+formatArguments(w), 80))
 	}
 	return table.Write(terminal.NewWriter(v.Out))
-}
-
-func (v *Options) readRequests() ([]*approvals.WaitingCall, error) {
-	home, err := v.FindHome()
-	if err != nil {
-		return nil, err
-	}
-	all, err := approvals.ListWaitingCalls(home)
-	return all, cli.FailedError(err)
 }
 
 // timeUntilRefusal returns the time after which a request is refused without an answer.
@@ -200,7 +191,11 @@ func (v *Options) answerRequest(a approvals.Answer) (*approvals.WaitingCall, err
 
 // completeIDs proposes approval requests.
 func (v *Options) completeIDs() (completeIDs []cobra.Completion) {
-	all, _ := v.readRequests()
+	home, err := v.FindHome()
+	if err != nil {
+		return nil
+	}
+	all, _ := approvals.ListWaitingCalls(home)
 	for _, w := range all {
 		completeIDs = append(completeIDs, cobra.CompletionWithDesc(w.ID, terminal.Shorten(w.Tool+" "+formatArguments(w), 60)))
 	}

@@ -15,9 +15,9 @@ func TestNewCmdApprovals(t *testing.T) {
 		clitest.OptionsCase[Options]{Line: "5kq2mzra", Want: Options{id: "5kq2mzra", output: cli.Text}},
 		clitest.OptionsCase[Options]{Line: "", Usage: "show takes the id of one call"})
 	clitest.CheckParsedOptions(t, NewCmdAllow,
-		clitest.OptionsCase[AllowOptions]{Line: "a --always", Want: AllowOptions{Options: Options{id: "a"}, always: true}},
-		clitest.OptionsCase[AllowOptions]{Line: "a b", Usage: "allow takes the id of one call"})
+		clitest.OptionsCase[Options]{Line: "a --always", Want: Options{id: "a", always: true}},
+		clitest.OptionsCase[Options]{Line: "a b", Usage: "allow takes the id of one call"})
 	clitest.CheckParsedOptions(t, NewCmdDeny,
-		clitest.OptionsCase[DenyOptions]{Line: "a --why later", Want: DenyOptions{Options: Options{id: "a"}, reason: "later"}},
-		clitest.OptionsCase[DenyOptions]{Line: "", Usage: "deny takes the id of one call"})
+		clitest.OptionsCase[Options]{Line: "a --why later", Want: Options{id: "a", reason: "later"}},
+		clitest.OptionsCase[Options]{Line: "", Usage: "deny takes the id of one call"})
 }

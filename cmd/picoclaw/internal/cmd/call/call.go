@@ -1,4 +1,4 @@
-// Package call has the commands that call tools or decide on calls: call, batch, tools, explain and repl.
+// Package call has the commands that call tools or decide on calls: call, batch, tools and explain.
 package call
 
 import (
@@ -76,7 +76,7 @@ func (o *Options) runCall(ctx context.Context) error {
 	if err := ready(); err != nil {
 		return cli.StartError(err)
 	}
-	return results.ShowResult(o.Factory, o.tool, callWithProgress(o.Factory, ctx, s, o.tool, raw, nil), o.output)
+	return results.ShowResult(o.Factory, o.tool, callWithProgress(o.Factory, ctx, s, o.tool, raw), o.output)
 }
 
 // openToolCaller opens a session, in the fleet if --fleet is set. Call ready before the first call, done at the end.
@@ -110,18 +110,11 @@ func (o *Options) openToolCaller(ctx context.Context) (s toolCaller, ready func(
 	return s, func() error { return nil }, f.Close, nil
 }
 
-// callWithProgress calls a tool and shows its progress on a terminal. ask asks the user for approval, and may be nil.
-func callWithProgress(f *cli.Factory, ctx context.Context, s toolCaller, tool string, raw json.RawMessage,
-	ask session.ApprovalAsker) *session.Result {
+// callWithProgress calls a tool and shows its progress on a terminal.
+func callWithProgress(f *cli.Factory, ctx context.Context, s toolCaller, tool string, raw json.RawMessage) *session.Result {
 	out := terminal.NewWriter(f.Err)
 	progress := terminal.StartProgress(out, tool)
 	defer progress.Stop()
-	if ask != nil {
-		ctx = session.WithApprovalAsker(ctx, func(ctx context.Context, q session.ApprovalQuestion) bool {
-			defer progress.Pause()()
-			return ask(ctx, q)
-		})
-	}
 	if !out.IsTerminal() {
 		return s.Call(ctx, tool, raw, nil)
 	}

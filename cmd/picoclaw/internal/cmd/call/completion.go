@@ -36,6 +36,16 @@ func completeCall(f *cli.Factory) cobra.CompletionFunc {
 	}
 }
 
+// completeTool proposes a tool.
+func completeTool(f *cli.Factory) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return completeCall(f)(cmd, nil, word)
+	}
+}
+
 // completeWord proposes completions of word after the earlier words of a call. space is false if more text must follow.
 func completeWord(s *session.Session, before []string, word string) (words []cobra.Completion, space bool) {
 	if len(before) == 0 {

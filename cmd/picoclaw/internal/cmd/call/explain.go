@@ -100,22 +100,13 @@ type decisionExplanation struct {
 	Softened []string `json:"softened,omitempty"`
 
 	// Details of a refused command.
-	File    string      `json:"file,omitempty"`    // configuration file with the rule
-	Tier    string      `json:"tier,omitempty"`    // whether a custom allow pattern lifts the rule: soft or hard
-	Command string      `json:"command,omitempty"` // the simple command that decided, as custom patterns see it
-	Argv    []string    `json:"argv,omitempty"`
-	Span    *reasonSpan `json:"span,omitempty"`
-	Safer   string      `json:"safer,omitempty"`
-	Setting string      `json:"setting,omitempty"`
-}
-
-// reasonSpan is the position of the reason in the command: bytes start to end, line and column of the start.
-type reasonSpan struct {
-	Start  int    `json:"start"`
-	End    int    `json:"end"`
-	Line   int    `json:"line"`
-	Column int    `json:"column"`
-	Text   string `json:"text"`
+	File    string             `json:"file,omitempty"`    // configuration file with the rule
+	Tier    string             `json:"tier,omitempty"`    // whether a custom allow pattern lifts the rule: soft or hard
+	Command string             `json:"command,omitempty"` // the simple command that decided, as custom patterns see it
+	Argv    []string           `json:"argv,omitempty"`
+	Span    *guard.CommandSpan `json:"span,omitempty"` // of the reason in the command
+	Safer   string             `json:"safer,omitempty"`
+	Setting string             `json:"setting,omitempty"`
 }
 
 // newExplanation describes a decision; a call that cannot be parsed is denied.
@@ -124,12 +115,8 @@ func newExplanation(d guard.Decision, e *session.Error) decisionExplanation {
 		rule := cmp.Or(e.Rule, e.Code)
 		return decisionExplanation{Decision: guard.Deny.String(), Rule: rule, Reason: e.Message, Hint: e.Hint}
 	}
-	out := decisionExplanation{Decision: d.Verdict.String(), Rule: d.Rule, Reason: d.Reason, Hint: d.Hint,
-		Softened: d.Softened, File: d.File, Tier: d.Tier, Command: d.CanonicalCommand(), Argv: d.Argv, Safer: d.Safer, Setting: d.Setting}
-	if s := d.Span; s != nil {
-		out.Span = &reasonSpan{Start: s.Start, End: s.End, Line: s.Line, Column: s.Column, Text: s.Text}
-	}
-	return out
+	return decisionExplanation{Decision: d.Verdict.String(), Rule: d.Rule, Reason: d.Reason, Hint: d.Hint, Softened: d.Softened,
+		File: d.File, Tier: d.Tier, Command: d.CanonicalCommand(), Argv: d.Argv, Span: d.Span, Safer: d.Safer, Setting: d.Setting}
 }
 
 func explainBatch(f *cli.Factory) error {

@@ -38,10 +38,9 @@ func TestNewCmdBatch(t *testing.T) {
 		clitest.OptionsCase[BatchOptions]{Line: "calls.jsonl", Usage: "takes no argument"})
 }
 
-func TestNewCmdToolsAndREPL(t *testing.T) {
+func TestNewCmdTools(t *testing.T) {
 	clitest.CheckParsedOptions(t, NewCmdTools,
-		clitest.OptionsCase[cli.CommonOptions]{Line: "--agent a --output json", Want: cli.CommonOptions{Agent: "a", Output: cli.JSON}})
-	clitest.CheckParsedOptions(t, NewCmdREPL,
-		clitest.OptionsCase[REPLOptions]{Line: "--agent a", Want: REPLOptions{agent: "a"}},
-		clitest.OptionsCase[REPLOptions]{Line: "exec", Usage: "takes no argument"})
+		clitest.OptionsCase[cli.CommonOptions]{Line: "--agent a --output json", Want: cli.CommonOptions{Agent: "a", Output: cli.JSON}},
+		clitest.OptionsCase[cli.CommonOptions]{Line: "exec", Want: cli.CommonOptions{Argument: "exec", Output: cli.Text}},
+		clitest.OptionsCase[cli.CommonOptions]{Line: "exec grep", Usage: "takes one tool"})
 }

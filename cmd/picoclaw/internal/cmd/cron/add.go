@@ -3,8 +3,6 @@ package cron
 import (
 	"errors"
 	"fmt"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -94,16 +92,16 @@ func (v *AddOptions) parseJobFlags(now time.Time) (err error) {
 		at, err = parseFutureTime(v.at, now)
 		*s = schedule.Schedule{Kind: schedule.At, AtMs: at.UnixMilli()}
 	case "--in":
-		span, err = parseDuration("--in", v.in)
+		span, err = cli.ParseDuration("--in", v.in)
 		*s = schedule.Schedule{Kind: schedule.At, AtMs: now.Add(span).UnixMilli()}
 	case "--every":
-		span, err = parseDuration("--every", v.every)
+		span, err = cli.ParseDuration("--every", v.every)
 		*s = schedule.Schedule{Kind: schedule.Every, EveryMs: span.Milliseconds()}
 	case "--cron":
 		*s = schedule.Schedule{Kind: schedule.Cron, Expr: v.expr, TZ: v.tz}
 	}
 	if err == nil && v.timeout != "" {
-		span, err = parseDuration("--timeout", v.timeout)
+		span, err = cli.ParseDuration("--timeout", v.timeout)
 		ms := span.Milliseconds()
 		v.spec.TimeoutMs = &ms
 	}
@@ -147,18 +145,4 @@ func parseFutureTime(text string, now time.Time) (time.Time, error) {
 		return at, nil
 	}
 	return time.Time{}, cli.UsageErrorf("--at %q: want 15:04, 2006-01-02 15:04, or 2006-01-02T15:04:05Z", text)
-}
-
-// parseDuration parses a duration, also in days.
-func parseDuration(flag, text string) (time.Duration, error) {
-	if days, ok := strings.CutSuffix(text, "d"); ok {
-		if n, err := strconv.ParseUint(days, 10, 16); err == nil {
-			return time.Duration(n) * 24 * time.Hour, nil
-		}
-	}
-	d, err := time.ParseDuration(text)
-	if err != nil || d < 0 {
-		return 0, cli.UsageErrorf("%s %q: want a duration, such as 90s, 20m, 6h or 2d", flag, text)
-	}
-	return d, nil
 }

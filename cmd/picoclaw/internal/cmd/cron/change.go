@@ -2,6 +2,7 @@ package cron
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -96,10 +97,7 @@ func (v *Options) printJobDetails(j schedule.Job) {
 	if j.RunsIfMissed() {
 		missed = "run once"
 	}
-	within := ""
-	if j.Scope != nil {
-		within = strings.Join(append([]string{j.Scope.Workspace}, j.Scope.Paths...), " ")
-	}
+	within := strings.TrimSpace(strings.Join(slices.Concat([]string{j.Scope.Workspace}, j.Scope.Paths, slices.Concat(j.Scope.Tools...)), " "))
 	fmt.Fprintf(out, "%s (%s)\n", out.Paint(terminal.Bold, terminal.CleanLine(j.Name)), j.ID)
 	for _, line := range []struct{ name, text string }{
 		{"agent", v.agentConfig.ID}, {"when", j.Schedule.String()}, {"next run", describeNextRun(j, time.Now())}, {"message", j.Payload.Message},

@@ -32,13 +32,13 @@ var ways = map[string]func(text []byte) []byte{
 	},
 	"missing":   nil,
 	"directory": nil,
+	"fifo":      nil,
 }
 
 // undetected are missing files that nothing tells from those that a user or picoclaw has removed.
 var undetected = []struct{ file, command, why string }{
 	{"logs/audit-", "audit verify", "audit.max_files removes files, too; there is a note"},
 	{"sessions/main/kept.jsonl", "agent sessions", "it lists the files that are there; to go on with the session fails"},
-	{"files.json", "", "it is made anew from the files that are there"},
 }
 
 func isUndetected(file, way, command string) bool {
@@ -52,27 +52,35 @@ var volatile = regexp.MustCompile(`\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d\S*|\bin \d+
 
 // Each file of a home is broken in turn. Every command then answers as before, or names the file.
 func TestBrokenFilesAreNamed(t *testing.T) {
-	made := usedHome(t)
+	trusted := t.TempDir()
+	home := usedHome(t, trusted)
 	checks := [][]string{{"audit", "verify"}, {"call", "grep", "pattern=x"}, {"call", "--agent", "other", "list_dir", "path=."},
 		{"call", "exec", "command=true"}, {"cron", "list"}, {"cron", "log"}, {"gateway", "token"}, {"mcp", "--http", "127.0.0.1:0"},
-		{"agent", "sessions"}, {"agent", "-s", "kept", "-m", "again"}, {"history"}, {"undo", "--dry-run"}}
-	baseline := copyHome(t, made)
+		{"agent", "sessions"}, {"agent", "-s", "kept", "-m", "again"}, {"history"}, {"undo", "--dry-run"},
+		{"trust", "--project", trusted, "--yes"}}
+	saved := hosttest.TempDir(t)
+	if err := copyTree(home.Dir, saved); err != nil {
+		t.Fatal(err)
+	}
+	restoreHome(t, home, saved)
 	want := map[string]string{}
 	for _, args := range checks {
-		want[strings.Join(args, " ")] = answer(t, baseline, args)
+		want[strings.Join(args, " ")] = answer(t, home, args)
 	}
-	for _, file := range stateFiles(t, made.Dir) {
-		text, err := os.ReadFile(filepath.Join(made.Dir, file))
+	for _, file := range stateFiles(t, saved) {
+		text, err := os.ReadFile(filepath.Join(saved, file))
 		if err != nil {
 			t.Fatal(err)
 		}
 		for way, broken := range ways {
-			home := copyHome(t, made)
+			restoreHome(t, home, saved)
 			path := filepath.Join(home.Dir, file)
 			err := os.Remove(path)
 			switch {
 			case way == "directory":
 				err = errors.Join(err, os.Mkdir(path, 0o700))
+			case way == "fifo":
+				err = errors.Join(err, syscall.Mkfifo(path, 0o600))
 			case broken != nil:
 				err = errors.Join(err, os.WriteFile(path, broken(text), 0o600))
 			}
@@ -85,16 +93,17 @@ func TestBrokenFilesAreNamed(t *testing.T) {
 					t.Errorf("%s %s: %v: %s\nbefore: %s", file, way, args, got, before)
 				}
 			}
-			if err := os.RemoveAll(home.Dir); err != nil {
-				t.Fatal(err)
-			}
 		}
 	}
 }
 
-// usedHome returns a home in which each kind of state has been written.
-func usedHome(t *testing.T) clitest.Home {
+// usedHome returns a home in which each kind of state has been written. It trusts the settings of a project.
+func usedHome(t *testing.T, project string) clitest.Home {
 	home := clitest.NewHome(t)
+	err := os.MkdirAll(filepath.Join(project, ".picoclaw"), 0o700)
+	if err = errors.Join(err, os.WriteFile(filepath.Join(project, ".picoclaw", "config.json"), []byte("{}"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
 	home.UseFakeModel(t, `, "audit": {"max_size": 1500}, "agents": {"agents": [{"id": "main"}, {"id": "other"}]},
 		"isolation": {"enabled": false}, "tools": {"disabled": ["exec"]}`, slices.Repeat([]modeltest.ScriptedReply{{Text: "done"}}, 1000)...)
 	for _, args := range [][]string{
@@ -102,6 +111,7 @@ func usedHome(t *testing.T) clitest.Home {
 		{"call", "read_file", "path=a"}, {"call", "exec", "command=true"}, {"call", "write_file", "path=b", "content=b"},
 		{"cron", "add", "once", "--every", "1s", "--message", "hello"}, {"plugin", "disable", "grep"},
 		{"stop", "--agent", "other", "--why", "it loops"}, {"gateway", "token"}, {"agent", "-s", "kept", "-m", "hello"},
+		{"trust", "--project", project, "--yes"},
 	} {
 		home.Run(t, args...) // exec is refused
 	}
@@ -144,13 +154,12 @@ func answer(t *testing.T, home clitest.Home, args []string) string {
 	return volatile.ReplaceAllString(strings.ReplaceAll(out, home.Dir, "HOME"), "…")
 }
 
-// copyHome copies a home.
-func copyHome(t *testing.T, from clitest.Home) clitest.Home {
-	home := clitest.NewHome(t)
-	if err := copyTree(from.Dir, home.Dir); err != nil {
+// restoreHome makes a home as its copy is. The home keeps its path, which undo's history depends on.
+func restoreHome(t *testing.T, home clitest.Home, saved string) {
+	t.Helper()
+	if err := errors.Join(os.RemoveAll(home.Dir), copyTree(saved, home.Dir)); err != nil {
 		t.Fatal(err)
 	}
-	return home
 }
 
 // names reports whether an answer names a file: undo archives by their id, and the audit log by the file in which its

@@ -5,71 +5,12 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/picoclaw/picoclaw/cmd/internal/clitest"
 	"github.com/picoclaw/picoclaw/host/hosttest"
 )
-
-func TestTerminalTyping(t *testing.T) {
-	t.Parallel()
-	home := hosttest.TempDir(t)
-	c := clitest.StartPicoclawTerminal(t, home, nil, "repl")
-	c.Expect(`main> `)
-	c.TypeKeys("wri\tpa\tnotes.md co\thi\r") // Tab completes the tool and its arguments
-	c.Expect(`File written: notes.md`)
-	c.TypeKeys("read_file path=no\t\r")
-	c.Expect("path=notes.md(.|\n)*hi\r\n")
-	c.TypeKeys("\x1b[A\r") // the line before
-	c.Expect("hi\r\n")
-	c.TypeKeys("garbage\x03exec command='echo a b'\r") // Ctrl-C clears what is typed
-	c.Expect(`(\n|\x1b\[K)a b\r\n`)                    // a slow call shows its progress first
-	c.TypeKeys("rd_file\r")
-	c.Expect(`did you mean "rm|did you mean "read_file"`)
-	c.TypeKeys("exec command='sleep 60'\r")
-	hosttest.WaitUntil(t, "the command runs", func() bool {
-		return slices.Contains(clitest.CommandLines(clitest.DescendantProcesses(c.Cmd.Process.Pid)), "sleep 60 ")
-	})
-	c.TypeKeys("\x03") // ends the call, not the program
-	c.Expect("(cancelled|canceled)")
-	c.TypeKeys(" exec command='echo private'\r")
-	c.Expect(`(\n|\x1b\[K)private\r\n`)
-	c.TypeKeys("exec command='TOKEN=hunter2 true'\rhelp read_file\r")
-	c.Expect("ARGUMENT.*TYPE")
-	c.TypeKeys(`python` + "\x15" + "exec command='touch made'" + "\r")
-	c.Expect("make this call \\[y/N\\] ")
-	c.TypeKeys("y\r")
-	hosttest.WaitUntil(t, "what was allowed is done", func() bool {
-		_, err := os.Stat(filepath.Join(home, "workspace",
-			"made"))
-		return err == nil
-	})
-	c.Expect("main> ") // until then Ctrl-D is not ours
-	c.TypeKeys("\x04")
-	c.WaitForSuccess()
-
-	kept, err := os.ReadFile(filepath.Join(home, "repl_history"))
-	if err != nil || !strings.HasPrefix(string(kept),
-		"write_file path=notes.md content=hi\nread_file path=notes.md\nexec ") ||
-		regexp.MustCompile(`private|hunter2|garbage|(?m)^y$`).Match(kept) {
-		t.Errorf("the history is %q (%v)", kept, err)
-	}
-	if info, err := os.Stat(filepath.Join(home, "repl_history")); err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("the history's mode is %v (%v)", info.Mode(), err)
-	}
-	if log, err := os.ReadFile(filepath.Join(home, "logs", "audit.jsonl")); err != nil || !strings.Contains(string(log),
-		`"decision":"ask","answer":"yes"`) {
-		t.Errorf("the audit log is %s (%v)", log, err)
-	}
-	again := clitest.StartPicoclawTerminal(t, home, nil, "repl")
-	again.Expect("main> ")
-	again.TypeKeys("\x1b[A\x1b[A") // what was typed yesterday
-	again.Expect("help read_file")
-	again.TypeKeys("\x03\x04")
-	again.WaitForSuccess()
-}
 
 // Who waits sees what goes on, in a line that is gone afterwards.
 func TestProgressIsShown(t *testing.T) {
