@@ -8,10 +8,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"maps"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -36,11 +39,11 @@ type mcpEndpoints struct {
 	log          hclog.Logger
 
 	mu        sync.Mutex
-	endpoints map[string]*mcpEndpoint // by agent, or agent, "/" and directory
+	endpoints map[string]*mcpEndpoint // by agent, and "/" with a directory, and "#" with a token's id
 }
 
-// maxDirEndpoints limits the endpoints for directories of workspaces.
-const maxDirEndpoints = 64
+// maxRestrictedEndpoints limits the endpoints for directories of workspaces and for restricted tokens.
+const maxRestrictedEndpoints = 64
 
 // agentMCPSession is an agent's session that MCP clients use.
 type agentMCPSession struct {
@@ -52,37 +55,60 @@ type agentMCPSession struct {
 	changes      func(context.Context) <-chan struct{}
 }
 
-// spawnDirectorySession returns a session that is restricted to a directory of the workspace of d.
-func spawnDirectorySession(d *agentMCPSession, dir string) (*agentMCPSession, error) {
-	local, ok := d.session.(*session.Session)
+// restrictSession returns the session of d with the restriction of a token, if not nil, and restricted to a directory of
+// the agent's workspace, if not empty.
+func restrictSession(d *agentMCPSession, token *ClientToken, dir string) (_ *agentMCPSession, err error) {
+	s, ok := d.session.(*session.Session)
 	if !ok {
 		return nil, errUnknownAgent // on another machine
 	}
-	narrowed, err := local.SpawnSession(session.MCP, policy.PathRestriction{Workspace: dir, Paths: []string{dir}})
+	workspace := s.Policy().WorkspacePath()
+	if token != nil {
+		s, err = s.RestoreSession(session.MCP, token.Within)
+	}
+	if err == nil && dir != "" {
+		s, err = s.SpawnSession(session.MCP, policy.NewRestriction(filepath.Join(workspace, dir), nil))
+	}
 	if err != nil {
 		return nil, errors.Join(errUnknownAgent, err)
 	}
-	return &agentMCPSession{narrowed, mcp.ModelInstructions(narrowed.Policy()), d.changes}, nil
+	return &agentMCPSession{s, mcp.ModelInstructions(s.Policy()), d.changes}, nil
 }
 
 // errUnknownAgent means that the gateway does not serve an agent.
 var errUnknownAgent = errors.New("no agent of this name is served here")
 
-// mcpEndpoint serves MCP for one agent, or for a directory of its workspace.
+// mcpEndpoint serves MCP for one agent, or for a directory of its workspace or a restricted token.
 type mcpEndpoint struct {
 	server *mcp.Server
 	http.Handler
 	cancel context.CancelFunc
 }
 
-// endpointForAgent returns the endpoint of an agent, or of a directory of its workspace. The first call creates it.
-func (d *mcpEndpoints) endpointForAgent(ctx context.Context, agent, dir string) (*mcpEndpoint, error) {
-	key := agent
+// close ends all sessions.
+func (e *mcpEndpoint) close(ctx context.Context) {
+	e.cancel()
+	e.server.EndAllSessions(ctx)
+}
+
+// endpointForAgent returns the endpoint of an agent, for a directory of its workspace, if not empty, and for a restricted
+// token, if not nil. The first call creates it. A restricted token has the text sent.
+func (d *mcpEndpoints) endpointForAgent(ctx context.Context, agent, dir string, token *ClientToken, sent string) (*mcpEndpoint, error) {
+	key, readToken := agent, func() (string, error) { return d.token(agent) }
 	if dir != "" {
 		key += "/" + dir
 	}
+	if token != nil {
+		key += "#" + token.ID
+		readToken = func() (string, error) {
+			if findClientToken(d.home.Path, agent, sent) == nil {
+				return "", fs.ErrNotExist
+			}
+			return sent, nil
+		}
+	}
 	d.mu.Lock()
-	known, full := d.endpoints[key], dir != "" && len(d.endpoints) >= maxDirEndpoints
+	known, full := d.endpoints[key], key != agent && len(d.endpoints) >= maxRestrictedEndpoints
 	d.mu.Unlock()
 	if known != nil {
 		return known, nil
@@ -91,13 +117,13 @@ func (d *mcpEndpoints) endpointForAgent(ctx context.Context, agent, dir string) 
 		return nil, errTooManyPaths
 	}
 	opened, err := d.open(ctx, agent)
-	if err == nil && dir != "" {
-		opened, err = spawnDirectorySession(opened, dir)
+	if err == nil && key != agent {
+		opened, err = restrictSession(opened, token, dir)
 	}
 	if err != nil {
 		return nil, err
 	}
-	token, err := d.token(agent)
+	text, err := readToken()
 	if err != nil {
 		return nil, err
 	}
@@ -107,8 +133,7 @@ func (d *mcpEndpoints) endpointForAgent(ctx context.Context, agent, dir string) 
 			return nil, err
 		}
 	}
-	handler, err := server.NewHTTPHandler(mcp.HTTPOptions{Token: token, Hosts: d.allowedHosts,
-		ReadToken: func() (string, error) { return d.token(agent) }})
+	handler, err := server.NewHTTPHandler(mcp.HTTPOptions{Token: text, Hosts: d.allowedHosts, ReadToken: readToken})
 	if err != nil {
 		return nil, err
 	}
@@ -119,8 +144,32 @@ func (d *mcpEndpoints) endpointForAgent(ctx context.Context, agent, dir string) 
 	}
 	life, end := context.WithCancel(context.Background())
 	go server.FollowToolChanges(life, opened.changes(life))
-	d.endpoints[key] = &mcpEndpoint{server, handler, end}
-	return d.endpoints[key], nil
+	created := &mcpEndpoint{server, handler, end}
+	d.endpoints[key] = created
+	if token != nil {
+		go d.closeWithToken(life, key, created, readToken)
+	}
+	return created, nil
+}
+
+// tokenInterval is the interval of checks whether a restricted token is still valid.
+const tokenInterval = time.Second
+
+// closeWithToken closes an endpoint when its restricted token has expired or is revoked.
+func (d *mcpEndpoints) closeWithToken(life context.Context, key string, e *mcpEndpoint, readToken func() (string, error)) {
+	tick := time.NewTicker(tokenInterval)
+	defer tick.Stop()
+	for _, err := readToken(); err == nil; _, err = readToken() {
+		select {
+		case <-tick.C:
+		case <-life.Done():
+			return
+		}
+	}
+	d.mu.Lock()
+	delete(d.endpoints, key)
+	d.mu.Unlock()
+	e.close(context.Background())
 }
 
 // countSessions returns the number of open MCP sessions.
@@ -136,11 +185,10 @@ func (d *mcpEndpoints) countSessions() (sessions int) {
 // closeEndpoints ends all sessions.
 func (d *mcpEndpoints) closeEndpoints(ctx context.Context) {
 	d.mu.Lock()
-	all := d.endpoints
+	all := slices.Collect(maps.Values(d.endpoints))
 	d.mu.Unlock()
-	for _, s := range all {
-		s.cancel()
-		s.server.EndAllSessions(ctx)
+	for _, e := range all {
+		e.close(ctx)
 	}
 }
 
@@ -156,8 +204,9 @@ func (d *mcpEndpoints) HasSession(sess string) bool {
 	return false
 }
 
-// errTooManyPaths means that maxDirEndpoints is reached.
-var errTooManyPaths = fmt.Errorf("the clients of this gateway use %d directories in URLs; reload it to forget them", maxDirEndpoints)
+// errTooManyPaths means that maxRestrictedEndpoints is reached.
+var errTooManyPaths = fmt.Errorf("the clients of this gateway use %d directories in URLs and restricted tokens; reload it to forget them",
+	maxRestrictedEndpoints)
 
 // ServeHTTP serves MCP for the agent in the path, such as /mcp/main, or for the first agent at /mcp. At /mcp/main/docs
 // it restricts the session to the directory docs of the agent's workspace.
@@ -168,10 +217,12 @@ func (d *mcpEndpoints) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		r = r.Clone(r.Context())
 		r.URL.Path = mcp.Path
 	}
-	s, err := d.endpointForAgent(r.Context(), agent, "")
-	if err == nil && dir != "" {
-		if token, tokenErr := d.token(agent); tokenErr == nil && mcp.HasBearerToken(r, token) {
-			s, err = d.endpointForAgent(r.Context(), agent, dir)
+	s, err := d.endpointForAgent(r.Context(), agent, "", nil, "") // refuses invalid tokens
+	if err == nil {
+		sent := mcp.BearerToken(r)
+		restricted := findClientToken(d.home.Path, agent, sent)
+		if own, tokenErr := d.token(agent); restricted != nil || dir != "" && tokenErr == nil && mcp.HasBearerToken(r, own) {
+			s, err = d.endpointForAgent(r.Context(), agent, dir, restricted, sent)
 		}
 	}
 	if errors.Is(err, errUnknownAgent) || errors.Is(err, errTooManyPaths) {

@@ -12,10 +12,10 @@ import (
 )
 
 // CheckHooks returns all mistakes in the configuration of hooks.
-func CheckHooks(cfg *config.Config) []*hooks.OptionMistake {
+func CheckHooks(cfg *config.Config) []*config.Error {
 	o, err := hookOptions(cfg)
 	if err != nil {
-		return []*hooks.OptionMistake{{Key: "hooks", Problem: err.Error()}}
+		return []*config.Error{{Key: "hooks", Problem: err.Error()}}
 	}
 	return hooks.CheckOptions(o)
 }

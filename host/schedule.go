@@ -207,13 +207,11 @@ func (a *Runtime) runJob(ctx context.Context, id string, j schedule.Job, turns c
 // openJobSession opens a session for a job, with the restrictions of the session that added the job.
 func (a *Runtime) openJobSession(id string, origin session.Origin, j schedule.Job) (*session.Session, error) {
 	s, err := a.OpenSession(id, origin)
-	narrowing := crontool.JobPathRestriction(j)
-	if err != nil || j.Scope == nil {
+	if err != nil || reflect.ValueOf(j.Scope).IsZero() {
 		return s, err
 	}
-	s, err = s.SpawnSession(origin, narrowing)
-	if err == nil && !reflect.DeepEqual(s.Policy().PathRestriction(), narrowing) {
-		err = errors.New("a directory that confines the job leads elsewhere than when it was added; remove the job")
+	if s, err = s.RestoreSession(origin, j.Scope); err != nil {
+		err = fmt.Errorf("the job's restrictions can't be kept: %w; remove the job", err)
 	}
 	return s, err
 }

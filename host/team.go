@@ -57,7 +57,7 @@ func (a *Runtime) openTaskAgent(ctx context.Context, t agent.ChildTask) (*agent.
 	var s *session.Session
 	var err error
 	if t.Agent == "" || t.Agent == t.Parent.Policy().AgentID() {
-		s, err = t.Parent.SpawnSession(session.Subagent, policy.PathRestriction{})
+		s, err = t.Parent.SpawnSession(session.Subagent, policy.Restriction{})
 	} else {
 		s, err = t.Parent.DelegateSession(t.Agent)
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/picoclaw/picoclaw/host/killswitch"
+	"github.com/picoclaw/picoclaw/host/run"
 	"github.com/picoclaw/picoclaw/host/store"
 )
 
@@ -15,6 +16,7 @@ import (
 type agentsView struct {
 	All    *killswitch.Stop // stops all agents; nil for none
 	Agents []agentRow
+	Runs   []run.RunRecord
 }
 
 // agentRow is an agent with its stop, if it is stopped.
@@ -32,7 +34,10 @@ func (c *Console) showAgents(*authenticatedRequest) (any, error) {
 		return nil, err
 	}
 	stopped := killswitch.ReadStops(c.options.Home)
-	var view agentsView
+	view := agentsView{}
+	if view.Runs, err = run.ListRunning(c.options.Home); err != nil {
+		return nil, err
+	}
 	if stop := stopped.StopOfAgent(""); stop != nil && stop.Agent == "" {
 		view.All = stop
 	}

@@ -268,7 +268,7 @@ func (e *examination) checkStopAndStateFiles() {
 	if stop := killswitch.ReadStopOfAgent(home, e.Policy.AgentID()); stop != nil {
 		e.report.addFinding("agent", Off, stop.String(), "`"+stop.CommandToResume()+"`")
 	}
-	for _, name := range []string{"stopped.json", "stopped.reserve", "files.json", "picoclaw.lock", "logs/audit.jsonl"} {
+	for _, name := range []string{"stopped.json", "stopped.reserve", "trusted.json", "files.json", "picoclaw.lock", "logs/audit.jsonl"} {
 		path := filepath.Join(home, name)
 		if info, err := os.Lstat(path); err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o022 != 0 {
 			e.report.addFinding("state files", Off, fmt.Sprintf("other users can change %s (mode %04o)", path, info.Mode().Perm()), "chmod 600 "+path)

@@ -10,20 +10,14 @@ import (
 func TestCheckNamesAllMistakes(t *testing.T) {
 	var o HookOptions
 	if err := json.Unmarshal([]byte(`{
-		"on_error": "opn", "defaults": {"observer_timeout_ms": -1},
-		"PreToolUse": [{"matcher": "(?!x)", "hooks": [{"type": "prompt", "command": " ", "timeout": -1, "onFailure": "ask",
-			"workspace": "all", "read": ["x"], "secrets": ["KEY"], "env": {"A=B": ""}}]}, {}],
-		"processes": {"p": {"transport": "http", "dir": "x", "intercept": ["before-tool"], "observe": ["agent.turn"]}, "q": {"command": ["x"]}}
+		"PreToolUse": [{"matcher": "(?!x)", "hooks": [{"command": " ", "secrets": ["KEY"], "env": {"A=B": ""}}]}, {}],
+		"processes": {"p": {"intercept": ["before_tool"]}, "q": {"command": ["x"]}}
 	}`), &o); err != nil {
 		t.Fatal(err)
 	}
 	want := []string{
-		"hooks.PreToolUse[0].hooks[0].command", "hooks.PreToolUse[0].hooks[0].env", "hooks.PreToolUse[0].hooks[0].onFailure",
-		"hooks.PreToolUse[0].hooks[0].read[0]", "hooks.PreToolUse[0].hooks[0].secrets", "hooks.PreToolUse[0].hooks[0].timeout",
-		"hooks.PreToolUse[0].hooks[0].type", "hooks.PreToolUse[0].hooks[0].workspace", "hooks.PreToolUse[0].matcher",
-		"hooks.PreToolUse[1].hooks", "hooks.defaults.observer_timeout_ms", "hooks.on_error", "hooks.processes.p.command",
-		"hooks.processes.p.dir", "hooks.processes.p.intercept[0]", "hooks.processes.p.observe[0]",
-		"hooks.processes.p.transport", "hooks.processes.q",
+		"hooks.PreToolUse[0].hooks[0].command", "hooks.PreToolUse[0].hooks[0].env", "hooks.PreToolUse[0].hooks[0].secrets",
+		"hooks.PreToolUse[0].matcher", "hooks.PreToolUse[1].hooks", "hooks.processes.p.command", "hooks.processes.q",
 	}
 	var got []string
 	for _, m := range CheckOptions(o) {
@@ -35,7 +29,7 @@ func TestCheckNamesAllMistakes(t *testing.T) {
 	if _, err := NewHooks(o, nil); err == nil {
 		t.Error("hooks were made of mistakes")
 	}
-	if text := CheckOptions(o)[11].Error(); text != `hooks.on_error: "opn" is not known; did you mean "open"?; it is one of closed, open` {
+	if text := CheckOptions(o)[0].Error(); text != `hooks.PreToolUse[0].hooks[0].command: is empty; name the command to run` {
 		t.Error(text)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -16,23 +15,12 @@ import (
 	"github.com/hashicorp/go-hclog"
 )
 
-// interceptPoints are the points of a call or model message at which process hooks can intercept.
-var interceptPoints = []string{"before_tool", "after_tool", "approve_tool", "before_llm", "after_llm"}
-
 // eventKinds maps events to the names that observing processes get. They are the names of upstream PicoClaw.
 var eventKinds = map[HookEvent]string{
 	UserPromptSubmit: "agent.turn.start", Stop: "agent.turn.end", SubagentStop: "agent.subturn.end",
 	SessionStart: "agent.session.start", SessionEnd: "agent.session.end",
 	Notification: "agent.notification",
 	BeforeModel:  "agent.llm.request", AfterModel: "agent.llm.response",
-}
-
-// observableKinds returns the valid values of "observe".
-func observableKinds() []string {
-	names := slices.Collect(maps.Values(eventKinds))
-	names = append(names, "*", "agent.tool.exec_start", "agent.tool.exec_end", "agent.tool.exec_skipped")
-	slices.Sort(names)
-	return names
 }
 
 // processHook is a long-running hook program. It has one child process for each agent and workspace.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/picoclaw/picoclaw/host/policy"
 	"github.com/picoclaw/picoclaw/internal/atomicfile"
 	"github.com/picoclaw/picoclaw/internal/smallfile"
 )
@@ -55,11 +56,11 @@ type Job struct {
 	UpdatedAtMs    int64      `json:"updatedAtMs"`
 	DeleteAfterRun bool       `json:"deleteAfterRun"` // only for jobs that run once
 
-	// Scope restricts the job like the session that added it; nil for no restriction beyond the agent's policy.
-	Scope     *JobScope      `json:"within,omitzero"`
-	Missed    string         `json:"missed,omitzero"`    // once or skip; if empty, the schedule decides
-	TimeoutMs *int64         `json:"timeoutMs,omitzero"` // timeout of a run; 0 for none, nil for the configured one
-	Unknown   jsontext.Value `json:",embed"`
+	// Scope restricts the job like the session that added it.
+	Scope     policy.Restriction `json:"within,omitzero"`
+	Missed    string             `json:"missed,omitzero"`    // once or skip; if empty, the schedule decides
+	TimeoutMs *int64             `json:"timeoutMs,omitzero"` // timeout of a run; 0 for none, nil for the configured one
+	Unknown   jsontext.Value     `json:",embed"`
 }
 
 // JobPayload is the work of a job: a command, or a message that starts a turn of the agent.
@@ -70,12 +71,6 @@ type JobPayload struct {
 	Channel string         `json:"channel,omitzero"`
 	To      string         `json:"to,omitzero"`
 	Unknown jsontext.Value `json:",embed"`
-}
-
-// JobScope restricts a job to a part of its agent's policy.
-type JobScope struct {
-	Workspace string   `json:"workspace,omitzero"`
-	Paths     []string `json:"paths,omitzero"`
 }
 
 // JobState is the progress of a job. Times are Unix milliseconds; 0 means none.

@@ -19,6 +19,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/picoclaw/picoclaw/host/redact"
+	"github.com/picoclaw/picoclaw/internal/smallfile"
 	"github.com/picoclaw/picoclaw/internal/statefiles"
 )
 
@@ -292,14 +293,14 @@ func (s *Store) RecentRuns(job string, limit int) ([]RunRecord, error) {
 	var runs []RunRecord
 	broken := statefiles.CheckNotMissing(s.home, current)
 	for _, path := range []string{rotated, current} {
-		f, err := os.Open(path)
+		text, err := smallfile.Read(path, 64<<20)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
 		if err != nil {
 			return nil, err
 		}
-		lines := bufio.NewScanner(f)
+		lines := bufio.NewScanner(bytes.NewReader(text))
 		lines.Buffer(nil, maxLine)
 		for lines.Scan() {
 			var r RunRecord
@@ -309,7 +310,7 @@ func (s *Store) RecentRuns(job string, limit int) ([]RunRecord, error) {
 				runs = append(runs, r)
 			}
 		}
-		if err := errors.Join(lines.Err(), f.Close()); err != nil {
+		if err := lines.Err(); err != nil {
 			return nil, fmt.Errorf("read %s: %w", path, err)
 		}
 	}

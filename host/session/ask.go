@@ -142,7 +142,7 @@ type ApprovalQueue interface {
 
 // canWaitForApproval reports whether [ApprovalQueue] holds this session's calls if the client can't ask.
 func (s *Session) canWaitForApproval() bool {
-	return s.host.approvals != nil && s.host.approvals.MustHoldCallsOf(s.origin)
+	return s.host.options.Approvals != nil && s.host.options.Approvals.MustHoldCallsOf(s.origin)
 }
 
 // approvalResult is the outcome of an approval request.
@@ -197,7 +197,7 @@ func (s *Session) requestApproval(ctx context.Context, q ApprovalQuestion) appro
 	}
 	defer pausable.Pause(ctx)()
 	began := time.Now()
-	a, err := s.host.approvals.WaitForApproval(ctx, s, approvals.Call{
+	a, err := s.host.options.Approvals.WaitForApproval(ctx, s, approvals.Call{
 		Tool: q.Tool, Arguments: arguments, Agent: s.policy.AgentID(), Session: s.id, Origin: string(s.origin),
 		Rule: q.Decision.Rule, Reason: q.Decision.Reason, Setting: q.Decision.Setting,
 	})

@@ -135,8 +135,8 @@ func (s *Session) logCallBegin(a *auditWriter, r audit.Record) *Result {
 func (s *Session) logCallEnd(r audit.Record, result *Result, ran bool) *Result {
 	s.host.logger.Debug("call", "agent", r.Agent, "origin", r.Origin, "tool", r.Tool, "args", r.Args, "decision", r.Decision,
 		"rule", r.Rule, "ms", r.Millis)
-	if s.host.onCallEnd != nil {
-		s.host.onCallEnd(r, result)
+	if s.host.options.OnCallEnd != nil {
+		s.host.options.OnCallEnd(r, result)
 	}
 	m, err := s.host.initRuntime()
 	if err != nil {

@@ -72,7 +72,7 @@ func (h *Host) isToolOfferedTo(t *catalog.Tool, agent string) bool {
 	if t.Plugin.Kind != catalog.BuiltinPlugin {
 		return true
 	}
-	for _, p := range h.builtin {
+	for _, p := range h.options.Builtin {
 		if p.ID == t.Plugin.Manifest.ID {
 			return p.OfferedTo == nil || p.OfferedTo(agent)
 		}
@@ -85,9 +85,9 @@ func (h *Host) findBuiltinTool(t *catalog.Tool) *BuiltinTool {
 	if t.Plugin.Kind != catalog.BuiltinPlugin {
 		return nil
 	}
-	for i := range h.builtin {
-		for j := range h.builtin[i].Tools {
-			if one := &h.builtin[i].Tools[j]; h.builtin[i].ID == t.Plugin.Manifest.ID && one.Spec.Name == t.Spec.Name {
+	for i := range h.options.Builtin {
+		for j := range h.options.Builtin[i].Tools {
+			if one := &h.options.Builtin[i].Tools[j]; h.options.Builtin[i].ID == t.Plugin.Manifest.ID && one.Spec.Name == t.Spec.Name {
 				return one
 			}
 		}

@@ -79,7 +79,7 @@ func TestBuiltinToolsAreCheckedAndLogged(t *testing.T) {
 		r.Err.Code != pluginpb.CodeInvalidArgument {
 		t.Errorf("an argument that the tool does not take: %+v", r)
 	}
-	child, err := s.SpawnSession(session.Subagent, policy.PathRestriction{})
+	child, err := s.SpawnSession(session.Subagent, policy.Restriction{})
 	if err != nil {
 		t.Fatal(err)
 	}

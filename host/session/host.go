@@ -65,19 +65,11 @@ type HostOptions struct {
 // Host owns the configuration, the plugin processes and the audit log. It may be used concurrently. OpenHost starts
 // nothing: the isolation layer and plugins start at the first call.
 type Host struct {
-	config    *config.Config
-	logger    hclog.Logger
-	selfTest  []string
-	pluginDir string
-	builtin   []BuiltinPlugin
-	hooks     Hooks                       // may be nil
-	approvals ApprovalQueue               // may be nil
-	onCallEnd func(audit.Record, *Result) // may be nil
-	tracer    Tracer                      // may be nil
-	witness   func(context.Context, []byte) error
-	store     *store.Store // nil without a home
-	stops     stopWatcher
-	shares    *quota.UsageLedger
+	options HostOptions
+	logger  hclog.Logger
+	store   *store.Store // nil without a home
+	stops   stopWatcher
+	shares  *quota.UsageLedger
 
 	pluginView atomic.Pointer[pluginSnapshot] // current plugins
 	reloadMu   sync.Mutex                     // held while plugins are reloaded
@@ -102,16 +94,13 @@ type callDependencies struct {
 // OpenHost reads the plugins and returns a host. It starts no processes.
 func OpenHost(o HostOptions) (*Host, error) {
 	o.Logger = cmp.Or(o.Logger, hclog.NewNullLogger())
-	dir := o.PluginDir
-	if dir == "" {
+	if o.PluginDir == "" {
 		var err error
-		if dir, err = bundledPluginDir(); err != nil {
+		if o.PluginDir, err = bundledPluginDir(); err != nil {
 			return nil, err
 		}
 	}
-	h := &Host{config: o.Config, pluginDir: dir, logger: o.Logger, selfTest: o.SelfTest,
-		builtin: o.Builtin, hooks: o.Hooks, approvals: o.Approvals, onCallEnd: o.OnCallEnd, tracer: o.Tracer, witness: o.Witness,
-		shares: cmp.Or(o.QuotaLedger, &quota.UsageLedger{}), networks: map[string]*sandboxNetwork{}}
+	h := &Host{options: o, logger: o.Logger, shares: cmp.Or(o.QuotaLedger, &quota.UsageLedger{}), networks: map[string]*sandboxNetwork{}}
 	h.stops.home, h.stops.work, h.withdrawn.tools = o.Config.Home().Path, map[*stoppableWork]bool{}, map[string]bool{}
 	if !o.Config.Home().Fallback {
 		h.store = store.NewStore(o.Config.Home().Path)
@@ -145,14 +134,14 @@ func (h *Host) PrepareForCalls() error {
 }
 
 func (h *Host) newCallRuntime() (*callDependencies, error) {
-	home := h.config.Home().Path
+	home := h.options.Config.Home().Path
 	m := &callDependencies{}
-	agent, err := h.config.ResolveAgent("")
+	agent, err := h.options.Config.ResolveAgent("")
 	if err != nil {
 		return nil, &HostStartError{err}
 	}
 	m.isolation, err = isolation.NewStarter(isolation.Config{
-		Enabled:     h.config.IsolationEnabled(),
+		Enabled:     h.options.Config.IsolationEnabled(),
 		Home:        home,
 		ExposePaths: agent.Isolation.ExposePaths, // same for all agents
 		UseCgroups:  true,
@@ -166,7 +155,7 @@ func (h *Host) newCallRuntime() (*callDependencies, error) {
 	if err = h.createStateFiles(home); err != nil {
 		return nil, errors.Join(&HostStartError{err}, m.isolation.Close())
 	}
-	if m.audit, err = openAuditWriter(h.config, h.logger, h.witness); err != nil {
+	if m.audit, err = openAuditWriter(h.options.Config, h.logger, h.options.Witness); err != nil {
 		return nil, errors.Join(&HostStartError{err}, m.isolation.Close())
 	}
 	if h.stops.host, err = killswitch.RegisterHost(home); err != nil {
@@ -179,8 +168,8 @@ func (h *Host) newCallRuntime() (*callDependencies, error) {
 		CacheDir:  filepath.Join(home, "cache"),
 		Logger:    h.logger,
 	}
-	if h.tracer != nil {
-		plugins.OnStart, plugins.OnEnd = h.tracer.PluginStarted, h.tracer.PluginEnded
+	if h.options.Tracer != nil {
+		plugins.OnStart, plugins.OnEnd = h.options.Tracer.PluginStarted, h.options.Tracer.PluginEnded
 	}
 	m.supervisor, err = supervise.New(plugins)
 	if err != nil {
@@ -205,7 +194,7 @@ func (h *Host) createStateFiles(home string) error {
 	if err := killswitch.CreateStopFile(home); err != nil {
 		return err
 	}
-	if file := h.config.FilePath(); file != "" {
+	if file := h.options.Config.FilePath(); file != "" {
 		if err := statefiles.AddToList(home, file); err != nil {
 			return err
 		}
@@ -223,15 +212,15 @@ func (e *HostStartError) Unwrap() error { return e.err }
 
 // CheckExposedPaths returns an *isolation.ConfigError if isolation.expose_paths prevents calls.
 func (h *Host) CheckExposedPaths() error {
-	agent, err := h.config.ResolveAgent("")
-	if err != nil || !h.config.IsolationEnabled() {
+	agent, err := h.options.Config.ResolveAgent("")
+	if err != nil || !h.options.Config.IsolationEnabled() {
 		return err
 	}
 	return isolation.ValidateExposedPaths(agent.Isolation.ExposePaths)
 }
 
 // Config returns the configuration.
-func (h *Host) Config() *config.Config { return h.config }
+func (h *Host) Config() *config.Config { return h.options.Config }
 
 // Close stops all plugins. Running calls get a few seconds to finish.
 func (h *Host) Close(ctx context.Context) error {

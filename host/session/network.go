@@ -47,6 +47,7 @@ type networkWatchedCall struct {
 	ctx     context.Context //nolint:containedctx // for approval questions
 	session *Session
 	text    string // its arguments in lower case
+	reached []string
 	refused []string
 
 	askMu   sync.Mutex // one question at a time
@@ -203,7 +204,17 @@ func (h *Host) compileNetworkPolicy(n *policy.NetworkRules, workspace string) (*
 		return nil, err
 	}
 	rules.Allow = append(rules.Allow, hosts...)
-	return egress.CompilePolicy(rules)
+	all, err := egress.CompilePolicy(rules)
+	if err != nil || n.Project == nil {
+		return all, err
+	}
+	project := n.Project.PolicyRules
+	project.Hosts = rules.Hosts
+	if project.Allow == nil {
+		project.Allow = slices.Concat(rules.Allow, rules.Ask)
+	}
+	narrower, err := egress.CompilePolicy(project)
+	return all.Intersect(narrower), err
 }
 
 // ExplainHost returns the decision about a connection to host or host:port; the default port is 443.
@@ -220,15 +231,24 @@ func (s *Session) ExplainHost(place string) (guard.Decision, error) {
 		if err != nil {
 			return guard.Decision{}, err
 		}
-		name, port, err := splitHostAndPort(place)
+		target, isRaw := strings.CutPrefix(place, "tcp://")
+		name, port, err := splitHostAndPort(target)
 		if err != nil {
 			return guard.Decision{}, err
 		}
 		d := p.Decide(name, port)
+		entry, isAnyProtocol := "tcp://"+egress.FormatPortEntry(name, port), p.PermitsAnyProtocol(name, port)
+		if isRaw && d.Verdict != egress.Deny && !isAnyProtocol {
+			d = egress.Decision{Verdict: egress.Deny, Reason: fmt.Sprintf("%q allows TLS and HTTP only; %q in network.allow allows "+
+				"any protocol", d.Entry, entry)}
+		}
 		verdicts := map[egress.Verdict]guard.Verdict{egress.Allow: guard.Allow, egress.Ask: guard.Ask, egress.Deny: guard.Deny}
 		out := guard.Decision{Verdict: verdicts[d.Verdict], Rule: cmp.Or(d.Rule, "network.allow"), Reason: d.Reason}
 		if d.Verdict == egress.Allow {
 			out.Reason = fmt.Sprintf("%q allows it", d.Entry)
+			if port != 80 && port != 443 && !isAnyProtocol {
+				out.Reason += fmt.Sprintf(" for TLS and HTTP; %q allows any protocol", entry)
+			}
 		}
 		return out, nil
 	}
@@ -249,7 +269,8 @@ func splitHostAndPort(place string) (string, uint16, error) {
 
 func (n *sandboxNetwork) serveSandboxListeners(l isolation.NetworkListeners) (end func()) {
 	proxy, err := egress.NewProxy(egress.ProxyOptions{
-		Policy: n.policy, Secrets: n.secrets, Authority: n.authority, Report: n.reportConnection, Ask: n.askPersonAboutHost,
+		Policy: n.policy, Secrets: n.secrets, Authority: n.authority, Report: n.reportConnection,
+		Connected: n.noteReachedHost, Ask: n.askPersonAboutHost,
 		Connections: min(maxConnections, l.Room), NameAddresses: netip.MustParsePrefix(isolation.NameAddresses),
 	})
 	if err != nil {
@@ -259,6 +280,18 @@ func (n *sandboxNetwork) serveSandboxListeners(l isolation.NetworkListeners) (en
 	}
 	proxy.StartServing(egress.Listeners{Proxy: l.Proxy, Web: l.Ports, Names: l.Names})
 	return func() { _ = proxy.Close() }
+}
+
+// noteReachedHost adds a host to the running calls that may have connected to it.
+func (n *sandboxNetwork) noteReachedHost(host string, port uint16) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	entry := egress.FormatAllowEntry(host, port)
+	for _, c := range n.callsNamingHost(host) {
+		if len(c.reached) < maxTalliedHosts && !slices.Contains(c.reached, entry) {
+			c.reached = append(c.reached, entry)
+		}
+	}
 }
 
 // reportConnection logs a connection, and adds a refused connection to the results of the calls it may belong to.

@@ -367,7 +367,7 @@ func (c *call) newHookedCall() HookedCall {
 
 // runBeforeHooks runs the hooks before the call. Without hooks, it returns the zero verdict.
 func (c *call) runBeforeHooks(ctx context.Context) HookVerdict {
-	hooks := c.session.host.hooks
+	hooks := c.session.host.options.Hooks
 	if hooks == nil {
 		return HookVerdict{}
 	}
@@ -379,7 +379,7 @@ func (c *call) runBeforeHooks(ctx context.Context) HookVerdict {
 
 // runAfterHooks passes the call's result to the hooks and appends their messages to it.
 func (c *call) runAfterHooks(r *Result) {
-	hooks := c.session.host.hooks
+	hooks := c.session.host.options.Hooks
 	if hooks == nil {
 		return
 	}

@@ -30,13 +30,13 @@ type pluginSnapshot struct {
 }
 
 func (h *Host) pluginSources() catalog.PluginSources {
-	from := catalog.PluginSources{Bundled: h.pluginDir, Store: h.store, Dev: map[string]string{}, Declared: map[string]string{},
-		Builtin: builtinManifests(h.builtin)}
-	for name, server := range h.config.MCPServers() {
+	from := catalog.PluginSources{Bundled: h.options.PluginDir, Store: h.store, Dev: map[string]string{}, Declared: map[string]string{},
+		Builtin: builtinManifests(h.options.Builtin)}
+	for name, server := range h.options.Config.MCPServers() {
 		from.Declared[name] = server.Digest()
 	}
-	for _, id := range h.config.PluginIDs() {
-		if dev := h.config.Plugin(id).Dev; dev != "" {
+	for _, id := range h.options.Config.PluginIDs() {
+		if dev := h.options.Config.Plugin(id).Dev; dev != "" {
 			from.Dev[id] = dev
 		}
 	}
@@ -186,10 +186,10 @@ type PluginStatus struct {
 
 // ToolStatus says whether an agent may call a tool, and which rule disables it.
 type ToolStatus struct {
-	Name    string
-	Enabled bool
-	Rule    string // the rule that disables it
-	Reason  string
+	Name    string `json:"name"`
+	Enabled bool   `json:"enabled"`
+	Rule    string `json:"rule,omitempty"` // the rule that disables it
+	Reason  string `json:"reason,omitempty"`
 }
 
 // PluginStatuses returns the status of every plugin for the session's agent.
@@ -228,7 +228,7 @@ func (s *Session) toolDisabledReason(c *catalog.Catalog, t *catalog.Tool) (rule,
 // CheckPluginConfig checks the operator's settings for an installed plugin against its schema. The error does not name
 // plugins.<id>.config.
 func (h *Host) CheckPluginConfig(id string) error {
-	set := h.config.Plugin(id).Config
+	set := h.options.Config.Plugin(id).Config
 	if len(set) == 0 {
 		return nil
 	}

@@ -51,7 +51,7 @@ func TestConcurrentCallsAreLimited(t *testing.T) {
 	ledger := &quota.UsageLedger{}
 	work, err := session.NewBuiltinTool("work", "Has a subagent work.",
 		func(ctx context.Context, s *session.Session, _ struct{}) (string, error) {
-			child, err := s.SpawnSession(session.Subagent, policy.PathRestriction{})
+			child, err := s.SpawnSession(session.Subagent, policy.Restriction{})
 			if err != nil {
 				return "", err
 			}

@@ -55,14 +55,15 @@ type ProgramRun struct {
 	record  audit.Record
 }
 
-// RefusedConnections returns the reasons for connections refused so far.
-func (r *ProgramRun) RefusedConnections() []string {
+// Hosts returns the first hosts that the program connected to, as entries of network.allow, and the reasons for
+// connections refused so far.
+func (r *ProgramRun) Hosts() (reached, refused []string) {
 	if r.network == nil {
-		return nil
+		return nil, nil
 	}
 	r.network.mu.Lock()
 	defer r.network.mu.Unlock()
-	return slices.Clone(r.calls.refused)
+	return slices.Clone(r.calls.reached), slices.Clone(r.calls.refused)
 }
 
 // AllowHost allows the program another host, written as in network.allow, after an audit entry.
@@ -182,6 +183,9 @@ func (s *Session) instanceSpecForRun(spec ProgramRunSpec) *supervise.InstanceSpe
 func (s *Session) newRunNetwork(spec ProgramRunSpec) (*sandboxNetwork, error) {
 	reached := cmp.Or(s.policy.NetworkRules(), &policy.NetworkRules{})
 	reached.Allow = append(reached.Allow, spec.Hosts...)
+	if reached.Project != nil && reached.Project.Allow != nil {
+		reached.Project.Allow = append(reached.Project.Allow, spec.Hosts...)
+	}
 	n, err := s.host.openSharedNetwork(s, reached, spec.Name, pluginpb.Grant{})
 	if err != nil {
 		return nil, err

@@ -341,11 +341,11 @@ func commandMemoryLimit(l limits.ProcessLimits) int64 {
 // runSandboxSelfTest runs the sandbox self-test once per machine. It returns an error if the test fails, and nil if the
 // test can't run, since the layers still apply.
 func (h *Host) runSandboxSelfTest(iso *isolation.Starter, network bool) error {
-	if len(h.selfTest) == 0 || !iso.Enabled() || !selftest.IsSupported {
+	if len(h.options.SelfTest) == 0 || !iso.Enabled() || !selftest.IsSupported {
 		return nil
 	}
 	o := selftest.Options{
-		Isolation: iso, Network: network, Command: h.selfTest, Dir: filepath.Join(h.config.Home().Path, "cache"),
+		Isolation: iso, Network: network, Command: h.options.SelfTest, Dir: filepath.Join(h.options.Config.Home().Path, "cache"),
 	}
 	report, err := selftest.RunSelfTest(context.Background(), o)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"crypto/rand"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -77,13 +78,13 @@ func (h *Host) OpenPreviewSession(agent string, origin Origin) (*Session, error)
 
 func (h *Host) resolveAgentPolicy(agent string, resolve func(*config.Config, string) (*policy.Policy, error)) (*policy.Policy,
 	error) {
-	ids := h.config.AgentIDs()
+	ids := h.options.Config.AgentIDs()
 	agent = cmp.Or(agent, ids[0])
 	if !slices.Contains(ids, agent) {
 		return nil, fmt.Errorf("there is no agent %q%s; the configuration has %s",
 			agent, suggest.DidYouMean(agent, ids), strings.Join(ids, ", "))
 	}
-	p, err := resolve(h.config, agent)
+	p, err := resolve(h.options.Config, agent)
 	if err != nil {
 		return nil, &HostStartError{err}
 	}
@@ -131,14 +132,14 @@ func (s *Session) Tools() []Tool {
 			short[t.Spec.Name]++
 		}
 	}
-	tools, rules := make([]Tool, 0, len(enabled)), s.policy.ToolRules()
+	tools := make([]Tool, 0, len(enabled))
 	for _, t := range enabled {
 		name := t.Spec.Name
 		if short[name] != 1 || t.Plugin.Manifest.FullNames {
 			name = t.FullName()
 		}
 		tools = append(tools, Tool{Name: name, Plugin: t.Plugin.Manifest.ID, Spec: t.Spec,
-			Deferred: rules.IsDeferred(t.Plugin.Manifest.ID, t.Spec.Name)})
+			Deferred: s.policy.IsToolDeferred(t.Plugin.Manifest.ID, t.Spec.Name)})
 	}
 	return tools
 }
@@ -224,7 +225,7 @@ func (s *Session) unknownToolError(name string) *Error {
 }
 
 // SpawnSession opens a child session with the restrictions of this session and the additional ones.
-func (s *Session) SpawnSession(origin Origin, narrower policy.PathRestriction) (*Session, error) {
+func (s *Session) SpawnSession(origin Origin, narrower policy.Restriction) (*Session, error) {
 	p, err := s.policy.NarrowPolicy(narrower)
 	if err != nil {
 		return nil, fmt.Errorf("a session can only be narrowed: %w", err)
@@ -232,6 +233,16 @@ func (s *Session) SpawnSession(origin Origin, narrower policy.PathRestriction) (
 	child, err := s.host.newSession(p, origin)
 	if err == nil {
 		child.preview, child.parent, child.account = s.preview, s.id, s.account
+	}
+	return child, err
+}
+
+// RestoreSession is like SpawnSession with the restriction of an earlier session. It returns an error if a directory
+// leads elsewhere now.
+func (s *Session) RestoreSession(origin Origin, earlier policy.Restriction) (*Session, error) {
+	child, err := s.SpawnSession(origin, earlier)
+	if err == nil && !reflect.DeepEqual(child.policy.Restriction(), earlier) {
+		return nil, fmt.Errorf("directory %s leads elsewhere than before", strings.Join(append([]string{earlier.Workspace}, earlier.Paths...), ", "))
 	}
 	return child, err
 }

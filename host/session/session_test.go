@@ -71,7 +71,7 @@ func TestSpawnedSessionIsNarrower(t *testing.T) {
 		}
 	}
 	for _, origin := range []session.Origin{session.Subagent, session.Heartbeat, session.Cron} {
-		child, err := parent.SpawnSession(origin, policy.PathRestriction{Workspace: "sub"})
+		child, err := parent.SpawnSession(origin, policy.Restriction{Workspace: "sub"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -91,7 +91,7 @@ func TestSpawnedSessionIsNarrower(t *testing.T) {
 		if strings.Contains(r.Text, "beside\n") && !strings.Contains(r.Text, "No such file") {
 			t.Errorf("%s: the kernel let out %q", origin, r.Text)
 		}
-		if _, err := child.SpawnSession(origin, policy.PathRestriction{Workspace: parent.Policy().WorkspacePath()}); err == nil {
+		if _, err := child.SpawnSession(origin, policy.Restriction{Workspace: parent.Policy().WorkspacePath()}); err == nil {
 			t.Errorf("%s: a grandchild has the grandparent's workspace", origin)
 		}
 	}
@@ -129,7 +129,7 @@ func TestSpawnedSessionKeepsCommandRules(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	child, err := parent.SpawnSession(session.Subagent, policy.PathRestriction{})
+	child, err := parent.SpawnSession(session.Subagent, policy.Restriction{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -227,7 +227,7 @@ func TestDelegateKeepsRestrictions(t *testing.T) {
 			t.Fatal(r.Err)
 		}
 	}
-	narrow, err := wide.SpawnSession(session.MCP, policy.PathRestriction{Workspace: "sub", Paths: []string{"sub"}})
+	narrow, err := wide.SpawnSession(session.MCP, policy.Restriction{Workspace: "sub", Paths: []string{"sub"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -247,7 +247,7 @@ func TestDelegateKeepsRestrictions(t *testing.T) {
 	if other, err := narrow.DelegateSession("far"); err == nil {
 		t.Errorf("an agent elsewhere works in %s", other.Policy().WorkspacePath())
 	}
-	if other, err := wide.DelegateSession("far"); err != nil || other.Policy().PathRestriction().Paths != nil {
+	if other, err := wide.DelegateSession("far"); err != nil || other.Policy().Restriction().Paths != nil {
 		t.Errorf("an agent of a session that is not narrowed: %v", err)
 	}
 }
@@ -261,7 +261,7 @@ func TestNarrowedSessionHidesOtherCommands(t *testing.T) {
 	if r := call(t, wide, "write_file", map[string]any{"path": "sub/a", "content": "a"}); r.Err != nil {
 		t.Fatal(r.Err)
 	}
-	narrow, err := wide.SpawnSession(session.MCP, policy.PathRestriction{Workspace: "sub", Paths: []string{"sub"}})
+	narrow, err := wide.SpawnSession(session.MCP, policy.Restriction{Workspace: "sub", Paths: []string{"sub"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -81,10 +81,10 @@ func TraceParentOf(ctx context.Context) TraceParent {
 }
 
 func (s *Session) traceCall(ctx context.Context, r audit.Record) (_ context.Context, end func(audit.Record, *Result)) {
-	if s.host.tracer == nil {
+	if s.host.options.Tracer == nil {
 		return ctx, func(audit.Record, *Result) {}
 	}
-	return s.host.tracer.TraceCall(ctx, r)
+	return s.host.options.Tracer.TraceCall(ctx, r)
 }
 
 func (s *Session) traceStep(ctx context.Context, step CallStep) (_ context.Context, end func(error)) {
@@ -92,10 +92,10 @@ func (s *Session) traceStep(ctx context.Context, step CallStep) (_ context.Conte
 }
 
 func (s *Session) traceStepSince(ctx context.Context, step CallStep, began time.Time) (_ context.Context, end func(error)) {
-	if s.host.tracer == nil {
+	if s.host.options.Tracer == nil {
 		return ctx, func(error) {}
 	}
-	return s.host.tracer.TraceStep(ctx, step, began)
+	return s.host.options.Tracer.TraceStep(ctx, step, began)
 }
 
 // minStartTrace is the minimum duration of a traced plugin start. Finding a running instance is faster.
@@ -116,8 +116,8 @@ func (s *Session) tracePluginCall(ctx context.Context, req *pluginpb.CallRequest
 		var calling context.Context
 		calling, endStep = s.traceStep(ctx, Calling)
 		t := TraceParentOf(ctx)
-		if s.host.tracer != nil {
-			t = s.host.tracer.TraceContext(calling)
+		if s.host.options.Tracer != nil {
+			t = s.host.options.Tracer.TraceContext(calling)
 		}
 		req.TraceParent, req.TraceState = t.Parent, t.State
 	}

@@ -66,7 +66,7 @@ func TestUndoableDeletionsOfChildAndShell(t *testing.T) {
 			t.Fatal(r.Err)
 		}
 	}
-	child, err := s.SpawnSession(session.Subagent, policy.PathRestriction{Workspace: "sub"})
+	child, err := s.SpawnSession(session.Subagent, policy.Restriction{Workspace: "sub"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -137,13 +137,9 @@ func removeTree(dir string) error {
 
 // ReadManifest returns the verified manifest of a version of a plugin.
 func (s *Store) ReadManifest(id string, v *PluginVersion) (*pluginpb.Manifest, error) {
-	path := filepath.Join(s.VersionDir(id, v.Version), pluginpb.ManifestFile)
-	data, err := readLimitedFile(path, maxManifestBytes)
+	data, err := s.ReadVerifiedFile(id, v, pluginpb.ManifestFile)
 	if err != nil {
-		return nil, fmt.Errorf("plugin %s: %w; install it again, or remove it with `picoclaw plugin remove %s`", id, err, id)
-	}
-	if hashBytes(data) != v.Files[pluginpb.ManifestFile] {
-		return nil, &ChangedFileError{id, pluginpb.ManifestFile}
+		return nil, err
 	}
 	m, err := pluginpb.ParseManifest(data)
 	if err != nil {

@@ -298,45 +298,42 @@ func (p *StagedPackage) unpackArchive(source string, keys SignaturePolicy) error
 	if p.Signer, err = keys.verifySignature(source, f); err != nil {
 		return err
 	}
-	if _, err := f.Seek(0, io.SeekStart); err != nil {
+	if _, err = f.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
 	switch name := strings.ToLower(source); {
 	case strings.HasSuffix(name, ".tar.gz"), strings.HasSuffix(name, ".tgz"):
-		return p.unpackTar(f)
+		err = p.unpackTar(f)
 	case strings.HasSuffix(name, ".zip"):
-		return p.unpackZip(f)
+		err = p.unpackZip(f)
+	default:
+		err = errors.New("it is neither a directory nor an archive (.tar.gz, .tgz or .zip)")
 	}
-	return errors.New("it is neither a directory nor an archive (.tar.gz, .tgz or .zip)")
-}
-
-func (p *StagedPackage) unpackTar(f *os.File) error {
-	var names []string
-	err := forEachTarFile(f, func(h *tar.Header, _ io.Reader) error {
-		if names = append(names, path.Clean(h.Name)); len(names) > maxFiles {
-			return fmt.Errorf("it has more than %d files", maxFiles)
-		}
-		return nil
-	})
 	if err != nil {
 		return err
 	}
-	if _, err := f.Seek(0, io.SeekStart); err != nil {
-		return err
-	}
-	top, w := commonTopDir(names), packageWriter{dir: p.dir}
-	return forEachTarFile(f, func(h *tar.Header, r io.Reader) error {
-		return w.addFile(strings.TrimPrefix(path.Clean(h.Name), top), h.FileInfo().Mode(), r)
-	})
+	return p.removeTopDir()
 }
 
-// forEachTarFile calls do for each file in a compressed tar archive.
-func forEachTarFile(f io.Reader, do func(*tar.Header, io.Reader) error) error {
+// removeTopDir moves the files out of a single top directory.
+func (p *StagedPackage) removeTopDir() error {
+	entries, err := os.ReadDir(p.dir)
+	if err != nil || len(entries) != 1 || !entries[0].IsDir() {
+		return err
+	}
+	aside := p.dir + ".top"
+	if err := os.Rename(filepath.Join(p.dir, entries[0].Name()), aside); err != nil {
+		return err
+	}
+	return errors.Join(os.Remove(p.dir), os.Rename(aside, p.dir))
+}
+
+func (p *StagedPackage) unpackTar(f *os.File) error {
 	z, err := gzip.NewReader(f)
 	if err != nil {
 		return fmt.Errorf("unpack: %w", err)
 	}
-	archive := tar.NewReader(io.LimitReader(z, 2*maxPackageBytes))
+	archive, w := tar.NewReader(io.LimitReader(z, 2*maxPackageBytes)), packageWriter{dir: p.dir}
 	for {
 		h, err := archive.Next()
 		if errors.Is(err, io.EOF) {
@@ -348,7 +345,7 @@ func forEachTarFile(f io.Reader, do func(*tar.Header, io.Reader) error) error {
 		switch h.Typeflag {
 		case tar.TypeDir, tar.TypeXGlobalHeader:
 		case tar.TypeReg:
-			if err := do(h, archive); err != nil {
+			if err := w.addFile(path.Clean(h.Name), h.FileInfo().Mode(), archive); err != nil {
 				return err
 			}
 		default:
@@ -366,13 +363,6 @@ func (p *StagedPackage) unpackZip(f *os.File) error {
 	if err != nil {
 		return fmt.Errorf("unpack: %w", err)
 	}
-	var names []string
-	for _, file := range archive.File {
-		if !file.Mode().IsDir() {
-			names = append(names, path.Clean(file.Name))
-		}
-	}
-	top := commonTopDir(names)
 	w := packageWriter{dir: p.dir}
 	for _, file := range archive.File {
 		switch {
@@ -385,27 +375,10 @@ func (p *StagedPackage) unpackZip(f *os.File) error {
 		if err != nil {
 			return err
 		}
-		err = w.addFile(strings.TrimPrefix(path.Clean(file.Name), top), file.Mode(), r)
+		err = w.addFile(path.Clean(file.Name), file.Mode(), r)
 		if err = errors.Join(err, r.Close()); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// commonTopDir returns the top directory that contains all names, with a slash; empty for none.
-func commonTopDir(names []string) string {
-	if len(names) == 0 {
-		return ""
-	}
-	top, _, ok := strings.Cut(names[0], "/")
-	if !ok {
-		return ""
-	}
-	for _, name := range names {
-		if !strings.HasPrefix(name, top+"/") {
-			return ""
-		}
-	}
-	return top + "/"
 }

@@ -123,7 +123,7 @@ func copyVerifiedFile(root *os.Root, name, to, want string) error {
 func (s *Store) ReadVerifiedFile(id string, v *PluginVersion, name string) ([]byte, error) {
 	data, err := readLimitedFile(filepath.Join(s.VersionDir(id, v.Version), filepath.FromSlash(name)), maxManifestBytes)
 	if err != nil {
-		return nil, fmt.Errorf("plugin %s: %w; install it again", id, err)
+		return nil, fmt.Errorf("plugin %s: %w; install it again, or remove it with `picoclaw plugin remove %s`", id, err, id)
 	}
 	if hashBytes(data) != v.Files[name] {
 		return nil, &ChangedFileError{id, name}

@@ -16,6 +16,8 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"github.com/picoclaw/picoclaw/internal/smallfile"
 )
 
 // A plugin with maxCrashes crashes within crashWindow is not started until the user resets it.
@@ -67,7 +69,7 @@ func (c *crashStore) crashFilePath(plugin string) string { return filepath.Join(
 // readCrashRecord reads the file with a plugin's crashes. An unreadable file counts as no crashes.
 func (c *crashStore) readCrashRecord(plugin string) crashRecord {
 	var n crashRecord
-	data, err := os.ReadFile(c.crashFilePath(plugin))
+	data, err := smallfile.Read(c.crashFilePath(plugin), 1<<20)
 	if err == nil && json.Unmarshal(data, &n) != nil {
 		n = crashRecord{} // an incomplete file must not prevent a start
 	}

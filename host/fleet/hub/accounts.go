@@ -12,6 +12,7 @@ import (
 	"github.com/picoclaw/picoclaw/host/fleet/identity"
 	"github.com/picoclaw/picoclaw/host/fleet/subject"
 	"github.com/picoclaw/picoclaw/internal/atomicfile"
+	"github.com/picoclaw/picoclaw/internal/smallfile"
 )
 
 // What an account may use.
@@ -26,7 +27,7 @@ const (
 // key reads the key of the operator, of the account system, of a tenant's account (tenant-NAME), or of its account for
 // stored data (store-NAME).
 func (h *Hub) key(name string) (nkeys.KeyPair, error) {
-	seed, err := os.ReadFile(h.path("keys", name))
+	seed, err := smallfile.Read(h.path("keys", name), 1<<10)
 	if err != nil {
 		return nil, h.damaged(err)
 	}
@@ -155,7 +156,7 @@ func (h *Hub) writeAccounts(r *Register) error {
 // checkRevocations checks that an account still revokes each key that it revokes on disk: an older register does not.
 func (h *Hub) checkRevocations(public, token string) error {
 	file := h.path("accounts", public+".jwt")
-	before, err := os.ReadFile(file)
+	before, err := smallfile.Read(file, 1<<20)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}

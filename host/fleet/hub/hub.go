@@ -25,6 +25,7 @@ import (
 	"github.com/picoclaw/picoclaw/host/fleet/storage"
 	"github.com/picoclaw/picoclaw/internal/atomicfile"
 	"github.com/picoclaw/picoclaw/internal/filelock"
+	"github.com/picoclaw/picoclaw/internal/smallfile"
 )
 
 // DefaultListen is where a hub listens unless it is told otherwise: for this machine alone.
@@ -318,7 +319,7 @@ func (h *Hub) address() string {
 		unlock()
 		return ""
 	}
-	text, _ := os.ReadFile(h.path("address"))
+	text, _ := smallfile.Read(h.path("address"), 1<<10)
 	return string(text)
 }
 

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"os"
 	"regexp"
 	"slices"
 	"time"
@@ -14,6 +13,7 @@ import (
 	"github.com/picoclaw/picoclaw/host/config"
 	"github.com/picoclaw/picoclaw/host/fleet/identity"
 	"github.com/picoclaw/picoclaw/internal/filelock"
+	"github.com/picoclaw/picoclaw/internal/smallfile"
 )
 
 // Register is who was let in.
@@ -85,7 +85,7 @@ func Read(dir string) (*Register, error) { return (&Hub{dir: dir}).Register() }
 
 // Register returns who was let in.
 func (h *Hub) Register() (*Register, error) {
-	data, err := os.ReadFile(h.path("register.json"))
+	data, err := smallfile.Read(h.path("register.json"), 64<<20)
 	if errors.Is(err, fs.ErrNotExist) && h.isNew() {
 		return &Register{Listen: DefaultListen, Tenants: map[string]*Tenant{DefaultTenant: {}}}, nil
 	}

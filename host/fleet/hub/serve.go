@@ -27,6 +27,7 @@ import (
 	"github.com/picoclaw/picoclaw/internal/authority"
 	"github.com/picoclaw/picoclaw/internal/filelock"
 	"github.com/picoclaw/picoclaw/internal/lazyregexp"
+	"github.com/picoclaw/picoclaw/internal/smallfile"
 )
 
 const (
@@ -251,7 +252,7 @@ const (
 
 // authority reads the certificate authority.
 func (h *Hub) authority() (*authority.CertificateAuthority, error) {
-	data, err := os.ReadFile(h.path("authority.pem"))
+	data, err := smallfile.Read(h.path("authority.pem"), 1<<20)
 	if err != nil {
 		return nil, h.damaged(err)
 	}

@@ -13,7 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/picoclaw/picoclaw/host/policy"
 	"github.com/picoclaw/picoclaw/host/schedule"
 	"github.com/picoclaw/picoclaw/host/session"
 	"github.com/picoclaw/picoclaw/sdk/guard"
@@ -75,8 +74,8 @@ type cronTool struct{ Options }
 // runCronAction carries out the action of a call.
 func (t cronTool) runCronAction(_ context.Context, s *session.Session, in cronArguments) (string, error) {
 	agent := s.Policy().AgentID()
-	narrowing, now := s.Policy().PathRestriction(), time.Now()
-	store := t.Store(agent).FilteredView(func(j schedule.Job) bool { return narrowing.Includes(JobPathRestriction(j)) })
+	narrowing, now := s.Policy().Restriction(), time.Now()
+	store := t.Store(agent).FilteredView(func(j schedule.Job) bool { return narrowing.Includes(j.Scope) })
 	if in.Command != "" {
 		if !t.AllowCommand(agent) {
 			return "", CommandsDisabledError()
@@ -96,11 +95,8 @@ func (t cronTool) runCronAction(_ context.Context, s *session.Session, in cronAr
 			return "", invalidArgumentError(errors.New("a schedule is missing: set at_seconds, every_seconds or cron_expr"))
 		}
 		name, _, _ := strings.Cut(cmp.Or(in.Name, in.Message, in.Command), "\n")
-		j := schedule.Job{Name: shortenName(name), Schedule: when,
+		j := schedule.Job{Name: shortenName(name), Schedule: when, Scope: narrowing,
 			Payload: schedule.JobPayload{Message: in.Message, Command: in.Command}}
-		if narrowing.Workspace != "" || narrowing.Paths != nil {
-			j.Scope = &schedule.JobScope{Workspace: narrowing.Workspace, Paths: narrowing.Paths}
-		}
 		j, err := store.AddJob(j, now)
 		return formatResult("added", j, err)
 	case "list":
@@ -127,14 +123,6 @@ func (t cronTool) runCronAction(_ context.Context, s *session.Session, in cronAr
 	}
 	j, err := store.UpdateJob(in.JobID, now, func(j *schedule.Job) { j.Enabled = on })
 	return formatResult(in.Action+"d", j, err)
-}
-
-// JobPathRestriction returns the policy restrictions under which a job runs.
-func JobPathRestriction(j schedule.Job) policy.PathRestriction {
-	if j.Scope == nil {
-		return policy.PathRestriction{}
-	}
-	return policy.PathRestriction{Workspace: j.Scope.Workspace, Paths: j.Scope.Paths}
 }
 
 // updateJob changes the properties of a job for which there are arguments.
