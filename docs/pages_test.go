@@ -12,6 +12,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/picoclaw/picoclaw/host/hosttest"
 )
 
 // Links and pictures on the pages lead to files that there are, and the index names every page.
@@ -143,7 +145,11 @@ func TestTheCodeOnThePagesIsCompiled(t *testing.T) {
 // The reference pages follow from the program. One that does not say what the program does is stale.
 func TestReferencePagesAreFresh(t *testing.T) {
 	made := t.TempDir()
-	cmd := exec.Command(filepath.Join(programs, "picoclaw"), "docs", made)
+	program := filepath.Join(t.TempDir(), "reference")
+	if err := hosttest.BuildProgram(program, "../cmd/picoclaw/internal/reference"); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(program, programs, made)
 	cmd.Env = []string{"HOME=" + t.TempDir()}
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
