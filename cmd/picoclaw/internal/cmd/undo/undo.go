@@ -155,9 +155,20 @@ func (v *commonOptions) callToolAndShowResult(ctx context.Context, arguments map
 		if err != nil {
 			return err
 		}
-		failed = cmp.Or(failed, results.ShowResult(v.Factory, v.tool, s.Call(ctx, v.tool, raw, nil), v.output))
+		result := s.Call(ctx, v.tool, raw, nil)
+		shown := results.ShowResult(v.Factory, v.tool, result, v.output)
+		failed = cmp.Or(failed, cli.ReportedFailure(leftPathsUnchanged(result), shown))
 	}
 	return failed
+}
+
+// leftPathsUnchanged reports whether an undo left paths as they are, because others changed them.
+func leftPathsUnchanged(r *session.Result) bool {
+	var out struct {
+		DryRun    bool              `json:"dry_run"`
+		Conflicts []json.RawMessage `json:"conflicts"`
+	}
+	return json.Unmarshal(r.Structured, &out) == nil && len(out.Conflicts) > 0 && !out.DryRun
 }
 
 // listCalls returns the arguments of the calls to make: one call, or one for each operation of a run that is to be undone.
