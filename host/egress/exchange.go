@@ -186,8 +186,11 @@ func (p *Proxy) forwardRequest(w http.ResponseWriter, r *http.Request, t target,
 		return
 	}
 	x := &httpExchange{target: t, scheme: scheme, decision: d}
-	var err error
-	if x.redactor, err = injectSecrets(p.secrets, t, r, scheme == "https"); err != nil {
+	secrets, err := fetchSecrets(r.Context(), p.secrets, t)
+	if err == nil {
+		x.redactor, err = injectSecrets(secrets, t, r, scheme == "https")
+	}
+	if err != nil {
 		refused := newRefusalError("%v", err)
 		p.reportRefusal(t, r.Method, refused.Decision)
 		writeHTTPRefusal(w, http.StatusForbidden, refused)

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"maps"
 	"net/netip"
+	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"golang.org/x/net/http/httpguts"
@@ -193,6 +195,17 @@ func FormatAllowEntry(host string, port uint16) string {
 		port = 0
 	}
 	return FormatPortEntry(host, port)
+}
+
+// FormatURLEntry returns the entry for the host and port of a URL, and whether the URL requires TLS.
+func FormatURLEntry(text string) (entry string, isTLS bool, err error) {
+	u, err := url.Parse(text)
+	if err != nil {
+		return "", false, err
+	}
+	isTLS = u.Scheme == "https"
+	port, err := strconv.ParseUint(cmp.Or(u.Port(), map[bool]string{false: "80", true: "443"}[isTLS]), 10, 16)
+	return FormatPortEntry(u.Hostname(), uint16(port)), isTLS, err
 }
 
 // FormatPortEntry returns the entry of an allow list for a name or address and one port; 0 means the ports 80 and 443.

@@ -2,6 +2,7 @@ package egress
 
 import (
 	"bytes"
+	"context"
 	"crypto/rand"
 	"encoding/base64"
 	"errors"
@@ -24,6 +25,11 @@ type Secret struct {
 	Hosts       []string // entries as in Rules; without a port, 443 only
 	Header      string   // as Authorization
 	Template    string   // as "Bearer {{secret}}"
+
+	// Fetch returns the current value, for one that changes. Programs then get no placeholder, and Value is unused.
+	Fetch func(context.Context) (string, error) `json:"-"`
+	// Plain sends the value without TLS too, for servers on this machine.
+	Plain bool
 }
 
 // String returns the name, so that no log contains the value.
@@ -34,7 +40,7 @@ func (s Secret) GoString() string { return s.Name }
 
 // Validate checks the fields of a secret except its value, which may be unknown.
 func (s Secret) Validate() error {
-	s.Value, s.Placeholder = strings.Repeat("v", minSecretLen), strings.Repeat("p", minSecretLen)
+	s.Value, s.Placeholder = dummyValue, dummyPlaceholder
 	_, err := compileSecret(s)
 	return errors.Unwrap(err) // the caller knows the name
 }
@@ -44,6 +50,9 @@ const valueMarker = "{{secret}}"
 
 // minSecretLen is the minimum length of a secret in bytes. Shorter values occur in responses by chance.
 const minSecretLen = 8
+
+// dummyValue and dummyPlaceholder stand for those of a value that is unknown until a request.
+const dummyValue, dummyPlaceholder = "value___", "dummy___"
 
 // NewPlaceholder returns a random placeholder of a given length.
 func NewPlaceholder(length int) string {
@@ -65,7 +74,11 @@ type compiledSecret struct {
 
 // compileSecret validates a secret and parses its hosts.
 func compileSecret(s Secret) (compiledSecret, error) {
-	b := compiledSecret{Secret: s}
+	var b compiledSecret
+	if s.Fetch != nil {
+		s.Value, s.Placeholder = dummyValue, dummyPlaceholder
+	}
+	b.Secret = s
 	invalid := func(format string, args ...any) (compiledSecret, error) {
 		return b, fmt.Errorf("secret %q: %w", s.Name, fmt.Errorf(format, args...))
 	}
@@ -100,6 +113,28 @@ func compileSecret(s Secret) (compiledSecret, error) {
 	return b, nil
 }
 
+// fetchSecrets returns the secrets for a request to a target, with the current values.
+func fetchSecrets(ctx context.Context, all []compiledSecret, t target) ([]compiledSecret, error) {
+	out := slices.DeleteFunc(slices.Clone(all), func(s compiledSecret) bool { return s.Fetch != nil && !s.appliesToTarget(t) })
+	for i := range out {
+		s := &out[i]
+		if s.Fetch == nil {
+			continue
+		}
+		value, err := s.Fetch(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("network: refused a request to %s: %w", t.displayName(), err)
+		}
+		s.Value, s.Placeholder, s.Fetch = value, NewPlaceholder(len(value)), nil
+		checked, err := compileSecret(s.Secret)
+		if err != nil {
+			return nil, fmt.Errorf("network: refused a request to %s: %w", t.displayName(), err)
+		}
+		*s = checked
+	}
+	return out, nil
+}
+
 // appliesToTarget reports whether a secret may be sent to a target.
 func (b *compiledSecret) appliesToTarget(t target) bool {
 	return slices.ContainsFunc(b.entries, func(e hostPattern) bool {
@@ -123,8 +158,8 @@ func injectSecrets(secrets []compiledSecret, t target, r *http.Request, secure b
 	var red redactor
 	for i := range secrets {
 		s := &secrets[i]
-		applies := secure && s.appliesToTarget(t)
-		if !secure && s.matchesHost(t) {
+		applies := (secure || s.Plain) && s.appliesToTarget(t)
+		if !secure && !s.Plain && s.matchesHost(t) {
 			return red, fmt.Errorf("network: refused a request to %s without TLS, as the secret %s is bound to it; use https",
 				t.displayName(), s.Name)
 		}
@@ -143,7 +178,7 @@ func injectSecrets(secrets []compiledSecret, t target, r *http.Request, secure b
 	done := map[string]bool{}
 	for i := range secrets {
 		s := &secrets[i]
-		if !secure || !s.appliesToTarget(t) || done[s.Header] {
+		if !secure && !s.Plain || !s.appliesToTarget(t) || done[s.Header] {
 			continue
 		}
 		values, found := r.Header[s.Header]

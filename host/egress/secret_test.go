@@ -3,7 +3,9 @@ package egress
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -26,7 +28,7 @@ func TestNewPlaceholder(t *testing.T) {
 
 // token is a secret for some hosts.
 func token(hosts ...string) Secret {
-	return Secret{"TOKEN", dummy, value, hosts, "Authorization", "Bearer {{secret}}"}
+	return Secret{Name: "TOKEN", Placeholder: dummy, Value: value, Hosts: hosts, Header: "Authorization", Template: "Bearer {{secret}}"}
 }
 
 func TestPrintedProxyHidesSecrets(t *testing.T) {
@@ -274,4 +276,49 @@ func TestRedactLong(t *testing.T) {
 	if err != nil || string(got) != "<"+dummy+">" {
 		t.Error(len(got), err)
 	}
+}
+
+// A value that changes is fetched for each request to its hosts, and for no other.
+func TestFetchedSecretIsInjected(t *testing.T) {
+	s := newServers(t)
+	show := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "got "+r.Header.Get("Authorization")) })
+	bound, other, plain := s.start("a.test", show), s.start("b.test", show), s.startPlain(show)
+	var values []string
+	got := make(chan string, 1)
+	fetched := func(host string, plain bool) Secret {
+		return Secret{Name: "LOGIN", Hosts: []string{host}, Header: "Authorization", Template: "Bearer {{secret}}", Plain: plain,
+			Fetch: func(context.Context) (string, error) {
+				if len(values) == 0 {
+					return "", errors.New("it has expired")
+				}
+				value := values[0]
+				values = values[1:]
+				got <- value
+				return value, nil
+			}}
+	}
+	w := s.serve(ProxyOptions{
+		Policy:  compile(t, PolicyRules{Hosts: local("a.test", "b.test"), Allow: []string{"a.test:" + bound, "b.test:" + other, "a.test:" + plain}}),
+		Secrets: []Secret{fetched("a.test:"+bound, false), fetched("a.test:"+plain, true)},
+	})
+	values = []string{"first-value", "a-longer-second-value", "third-value"}
+	for range 2 {
+		resp, body := w.do(w.client(), request(t, "GET", "https://a.test:"+bound))
+		value := <-got
+		if want := len("got Bearer " + value); resp.StatusCode != http.StatusOK || len(body) != want || strings.Contains(body, value) {
+			t.Errorf("%d %s", resp.StatusCode, body)
+		}
+	}
+	if resp, body := w.do(w.client(), request(t, "GET", "https://b.test:"+other)); resp.StatusCode != http.StatusOK || body != "got " {
+		t.Errorf("%d %s", resp.StatusCode, body)
+	}
+	resp, body := w.do(w.client(), request(t, "GET", "http://a.test:"+plain))
+	if value := <-got; resp.StatusCode != http.StatusOK || len(body) != len("got Bearer "+value) {
+		t.Errorf("%d %s", resp.StatusCode, body)
+	}
+	resp, body = w.do(w.client(), request(t, "GET", "https://a.test:"+bound))
+	if resp.StatusCode != http.StatusForbidden || !strings.Contains(body, "it has expired") {
+		t.Errorf("%d %s", resp.StatusCode, body)
+	}
+	w.refusal()
 }

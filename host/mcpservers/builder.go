@@ -274,7 +274,9 @@ func (m *PackageBuilder) probeServer(ctx context.Context, dir, id string, s *Ser
 		}
 	}
 	a := session.OperatorProgram{ReadWrite: []string{scratch}, ReadOnly: []string{m.Program}, Hosts: s.allowedHosts(), Secrets: s.Secrets}
-	if s.URL == "" {
+	if s.URL != "" {
+		a.Login = id
+	} else {
 		input.Data = filepath.Join(dir, store.DataDir)
 		a.ReadOnly = append(a.ReadOnly, input.Data)
 	}

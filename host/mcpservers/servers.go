@@ -16,7 +16,6 @@ import (
 	"maps"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/aymanbagabas/go-udiff"
@@ -101,12 +100,11 @@ func (s *ServerSpec) allowedHosts() []string {
 	if s.URL == "" {
 		return s.Network
 	}
-	u, err := url.Parse(s.URL)
+	entry, _, err := egress.FormatURLEntry(s.URL)
 	if err != nil {
 		return nil
 	}
-	port, _ := strconv.ParseUint(cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[u.Scheme]), 10, 16)
-	return append([]string{egress.FormatPortEntry(u.Hostname(), uint16(port))}, s.Network...)
+	return append([]string{entry}, s.Network...)
 }
 
 // buildGrants returns the permissions of the server. programs are the programs that its command needs.

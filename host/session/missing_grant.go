@@ -65,6 +65,9 @@ func (r *Result) addMissingGrantHints(p *catalog.Plugin, refused []string) {
 				lacksHost("localhost:PORT")
 			}
 		}
+		if isRemote := !grants.Exec; isRemote && len(grants.Secrets) == 0 && strings.Contains(text, "Unauthorized") {
+			notes = append(notes, fmt.Sprintf("login: none, or refused; `picoclaw mcp login %s`", id))
+		}
 		for _, found := range noProgram().FindAllStringSubmatch(text, maxRefusals) {
 			program := found[slices.IndexFunc(found[1:], func(s string) bool { return s != "" })+1]
 			if len(grants.Programs) > 0 && !slices.Contains(grants.Programs, program) && FindSystemProgram(program) != "" {

@@ -102,7 +102,9 @@ func (n *sandboxNetwork) attachToProfile(profile *isolation.Profile) (env []stri
 		}
 	}
 	for _, secret := range n.secrets {
-		env = append(env, secret.Name+"="+secret.Placeholder)
+		if secret.Fetch == nil {
+			env = append(env, secret.Name+"="+secret.Placeholder)
+		}
 	}
 	return env, nil
 }
@@ -181,7 +183,7 @@ func (h *Host) openSharedNetwork(s *Session, reached *policy.NetworkRules, plugi
 		}
 		n.policy = n.policy.Intersect(granted)
 	}
-	if n.secrets, err = fetchGrantedSecrets(s.policy.Secrets(), grants.Secrets); err != nil {
+	if n.secrets, err = s.fetchNetworkSecrets(grants.Secrets, plugin); err != nil {
 		return nil, err
 	}
 	if len(n.secrets) > 0 || len(reached.Methods) > 0 {

@@ -75,6 +75,7 @@ type OperatorProgram struct {
 	Hosts               []string // allowed hosts, as in network.allow; no network if empty
 	HostsFrom           []string // programs whose configured hosts are allowed too, as in network.from
 	Secrets             []string // operator secrets the proxy inserts; the program never sees them
+	Login               string   // name of the MCP server with whose login the proxy signs in; empty for none
 }
 
 // RunOperatorProgram runs a program in a sandbox until it exits or ctx is done, even if the configuration turns
@@ -187,7 +188,7 @@ func (s *Session) newOperatorProgramNetwork(a OperatorProgram) (*sandboxNetwork,
 	if n.policy, err = s.host.compileNetworkPolicy(&rules, ""); err != nil {
 		return nil, fmt.Errorf("the hosts of %s: %w", a.Name, err)
 	}
-	if n.secrets, err = fetchGrantedSecrets(s.policy.Secrets(), a.Secrets); err != nil {
+	if n.secrets, err = s.fetchNetworkSecrets(a.Secrets, a.Login); err != nil {
 		return nil, err
 	}
 	if len(n.secrets) > 0 {

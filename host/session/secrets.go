@@ -12,6 +12,7 @@ import (
 
 	"github.com/picoclaw/picoclaw/host/config"
 	"github.com/picoclaw/picoclaw/host/egress"
+	"github.com/picoclaw/picoclaw/host/login"
 	"github.com/picoclaw/picoclaw/sdk/pluginpb"
 )
 
@@ -36,6 +37,28 @@ func fetchGrantedSecrets(all map[string]config.Secret, granted []string) ([]egre
 		})
 	}
 	return out, nil
+}
+
+// fetchNetworkSecrets returns the secrets that a network's proxy inserts: the granted ones, and the login at the MCP
+// server with this name, if any.
+func (s *Session) fetchNetworkSecrets(granted []string, server string) ([]egress.Secret, error) {
+	out, err := fetchGrantedSecrets(s.policy.Secrets(), granted)
+	if err != nil || server == "" {
+		return out, err
+	}
+	home := s.policy.HomePath()
+	l, err := login.FindLogin(home, server)
+	if err != nil || l == nil {
+		return out, err
+	}
+	entry, isTLS, err := egress.FormatURLEntry(l.Server)
+	if err != nil {
+		return nil, fmt.Errorf("the login at the server %s: %w", server, err)
+	}
+	return append(out, egress.Secret{
+		Name: "login at " + server, Hosts: []string{entry}, Header: "Authorization", Template: "Bearer {{secret}}", Plain: !isTLS,
+		Fetch: func(ctx context.Context) (string, error) { return login.FetchAccessToken(ctx, home, server) },
+	}), nil
 }
 
 // FetchSecret reads the value of an operator's secret from its source, a variable, a file or a program, for the host's

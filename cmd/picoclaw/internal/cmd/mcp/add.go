@@ -17,6 +17,7 @@ import (
 	"github.com/picoclaw/picoclaw/cmd/internal/terminal"
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/hosts"
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/install"
+	"github.com/picoclaw/picoclaw/host/login"
 	"github.com/picoclaw/picoclaw/host/mcpservers"
 	"github.com/picoclaw/picoclaw/host/session"
 	"github.com/picoclaw/picoclaw/host/store"
@@ -32,6 +33,7 @@ type sharedServerOptions struct {
 	declaredDigest string // digest of the configured server; empty if it is not in the configuration
 
 	env, headers, claims []string // as on the command line
+	login                loginFlags
 }
 
 // AddOptions are the options of `picoclaw mcp add`.
@@ -55,6 +57,7 @@ func NewCmdAdd(f *cli.Factory, runF func(*AddOptions) error) *cobra.Command {
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
 	o.addSpecFlags(cmd)
+	o.login.addFlags(cmd)
 	return cli.SetRunContext(cmd, o, (*AddOptions).addServer, runF)
 }
 
@@ -128,8 +131,38 @@ func (o *sharedServerOptions) parseServerSpec() error {
 	return nil
 }
 
-// installServer builds the package and installs it, or updates the plugin in pin.
+// installServer signs in to a server at a URL that requests it, and installs the server or updates the plugin in pin.
 func (o *sharedServerOptions) installServer(ctx context.Context, s *install.PluginInventory, name string, pin *store.InstalledPlugin) error {
+	signedIn, err := o.signInIfRequested(ctx, s, name)
+	if err == nil {
+		err = o.buildAndInstallServer(ctx, s, name, pin)
+	}
+	if err != nil && signedIn {
+		_, removeErr := login.RemoveLogin(s.Config.Home().Path, name)
+		err = errors.Join(err, removeErr)
+	}
+	return err
+}
+
+// signInIfRequested signs in to a server at a URL if the server requests it, and there is neither a login nor a header
+// with credentials. It reports whether there is a new login.
+func (o *sharedServerOptions) signInIfRequested(ctx context.Context, s *install.PluginInventory, name string) (bool, error) {
+	hasCredentials := func(header string) bool { return strings.EqualFold(header, "Authorization") }
+	if o.spec.URL == "" || slices.ContainsFunc(slices.Collect(maps.Keys(o.spec.Headers)), hasCredentials) {
+		return false, nil
+	}
+	if known, err := login.FindLogin(s.Config.Home().Path, name); err != nil || known != nil {
+		return false, cli.FailedError(err)
+	}
+	requested, err := o.login.signIn(ctx, o.Factory, s, name, o.spec.URL)
+	if !requested {
+		return false, nil // the inspection reports a server that can't be reached
+	}
+	return err == nil, err
+}
+
+// buildAndInstallServer builds the package and installs it, or updates the plugin in pin.
+func (o *sharedServerOptions) buildAndInstallServer(ctx context.Context, s *install.PluginInventory, name string, pin *store.InstalledPlugin) error {
 	if err := s.CheckStoreOutsideWorkspaces(); err != nil {
 		return cli.FailedError(err)
 	}

@@ -45,7 +45,7 @@ func NewCmdMCP(f *cli.Factory, runF func(*Options) error) *cobra.Command {
 	cmd.Flags().StringVar(&o.socket, "connect", "", "join standard input and output with a session that is served at this `socket`")
 	_ = cmd.Flags().MarkHidden("connect") // it is what programs that picoclaw starts are given
 	cmd.AddCommand(NewCmdAdd(f, nil), NewCmdImport(f, nil), NewCmdList(f, nil), NewCmdShow(f, nil), NewCmdUpdate(f, nil),
-		NewCmdGrant(f, false, nil), NewCmdGrant(f, true, nil), NewCmdTrust(f, nil), NewCmdRemove(f, nil))
+		NewCmdGrant(f, false, nil), NewCmdGrant(f, true, nil), NewCmdTrust(f, nil), NewCmdRemove(f, nil), NewCmdLogin(f, nil), NewCmdLogout(f, nil))
 	return cli.SetRunContext(cmd, o, (*Options).runMCP, runF)
 }
 

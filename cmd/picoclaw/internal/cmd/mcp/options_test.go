@@ -22,7 +22,7 @@ func TestNewCmdMCP(t *testing.T) {
 func TestNewCmdAdd(t *testing.T) {
 	clitest.CheckParsedOptions(t, NewCmdAdd,
 		clitest.OptionsCase[AddOptions]{Line: "a --env K=v --network h --yes -- npx p",
-			Want: AddOptions{sharedServerOptions{Options: install.Options{Output: cli.Text, Yes: true}, name: "a", env: []string{"K=v"},
+			Want: AddOptions{sharedServerOptions: sharedServerOptions{Options: install.Options{Output: cli.Text, Yes: true}, name: "a", env: []string{"K=v"},
 				spec: mcpservers.ServerSpec{Command: []string{"npx", "p"}, Workspace: "none", Network: []string{"h"}, Env: map[string]string{"K": "v"}}}}},
 		clitest.OptionsCase[AddOptions]{Line: "", Usage: "name the server"},
 		clitest.OptionsCase[AddOptions]{Line: "-- npx p", Usage: "in front of --"},

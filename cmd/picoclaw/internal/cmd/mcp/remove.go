@@ -11,6 +11,7 @@ import (
 
 	"github.com/picoclaw/picoclaw/cmd/internal/cli"
 	"github.com/picoclaw/picoclaw/cmd/picoclaw/internal/install"
+	"github.com/picoclaw/picoclaw/host/login"
 	"github.com/picoclaw/picoclaw/host/session"
 	"github.com/picoclaw/picoclaw/isolation"
 )
@@ -68,7 +69,8 @@ func (o *RemoveOptions) removeServer() error {
 			return cli.FailedError(fmt.Errorf("the server %s is removed, but not its state: %w; delete the state", o.name, err))
 		}
 	}
-	if err := clearQuarantine(s, o.name); err != nil {
+	_, err = login.RemoveLogin(s.Config.Home().Path, o.name)
+	if err = errors.Join(err, clearQuarantine(s, o.name)); err != nil {
 		return cli.FailedError(err)
 	}
 	return o.PrintTextOrJSON(o.Output, install.InstallResult{ID: o.name, Previous: pin.Version}, text)
