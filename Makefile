@@ -56,7 +56,7 @@ test: format ## Run the tests, in minutes: RACE=1 with the race detector where p
 	fi
 
 # Packages of tests and documentation: they build programs, make homes, play models and collectors, and play the docs' examples.
-TESTSUPPORT := -e '^cmd/internal/clitest/' -e '^docs/internal/' -e '^internal/measure/' -e '^host/hosttest/' -e 'modeltest/' -e 'collectortest/'
+TESTSUPPORT := -e '^cmd/internal/clitest/' -e '^docs/internal/' -e '^internal/measure/' -e '^host/hosttest/' -e 'modeltest/' -e 'collectortest/' -e 'logintest/'
 
 lines: ## Count the lines of Go per package, without tests and their support, generated code and testdata
 	@git ls-files '*.go' | grep -v -e '_test\.go$$' -e '\.pb\.go$$' -e '/testdata/' $(TESTSUPPORT) | xargs wc -l | grep -v ' total$$' | \
