@@ -35,11 +35,19 @@ type mcpEndpoints struct {
 	defaultAgent string   // the agent that is served where none is named
 	home         config.Home
 	token        func(agent string) (string, error)
+	access       *accessTokens // nil without an authorization server
 	open         func(ctx context.Context, agent string) (*agentMCPSession, error)
 	log          hclog.Logger
 
 	mu        sync.Mutex
 	endpoints map[string]*mcpEndpoint // by agent, and "/" with a directory, and "#" with a token's id
+}
+
+// newMCPEndpoints returns endpoints that open sessions once their field open is set.
+func newMCPEndpoints(c *config.Config, version string, token func(string) (string, error), log hclog.Logger) (*mcpEndpoints, error) {
+	access, err := newAccessTokens(c)
+	return &mcpEndpoints{version: version, allowedHosts: c.Gateway().AllowHosts, defaultAgent: c.AgentIDs()[0], home: c.Home(),
+		token: token, access: access, log: log, endpoints: map[string]*mcpEndpoint{}}, err
 }
 
 // maxRestrictedEndpoints limits the endpoints for directories of workspaces and for restricted tokens.
@@ -133,7 +141,8 @@ func (d *mcpEndpoints) endpointForAgent(ctx context.Context, agent, dir string, 
 			return nil, err
 		}
 	}
-	handler, err := server.NewHTTPHandler(mcp.HTTPOptions{Token: text, Hosts: d.allowedHosts, ReadToken: readToken})
+	handler, err := server.NewHTTPHandler(mcp.HTTPOptions{Token: text, Hosts: d.allowedHosts, ReadToken: readToken,
+		ResourceMetadata: d.access.metadataURL(mcp.Path + "/" + agent)})
 	if err != nil {
 		return nil, err
 	}
@@ -211,6 +220,14 @@ var errTooManyPaths = fmt.Errorf("the clients of this gateway use %d directories
 // ServeHTTP serves MCP for the agent in the path, such as /mcp/main, or for the first agent at /mcp. At /mcp/main/docs
 // it restricts the session to the directory docs of the agent's workspace.
 func (d *mcpEndpoints) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if path, ok := strings.CutPrefix(r.URL.Path, ResourceMetadataPath); ok {
+		if d.access == nil {
+			http.NotFound(w, r)
+			return
+		}
+		d.access.serveMetadata(w, path)
+		return
+	}
 	agent, dir := d.defaultAgent, ""
 	if below, named := strings.CutPrefix(strings.TrimSuffix(r.URL.Path, "/"), mcp.Path+"/"); named {
 		agent, dir, _ = strings.Cut(below, "/")
@@ -220,6 +237,11 @@ func (d *mcpEndpoints) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s, err := d.endpointForAgent(r.Context(), agent, "", nil, "") // refuses invalid tokens
 	if err == nil {
 		sent := mcp.BearerToken(r)
+		if own, tokenErr := d.token(agent); tokenErr == nil && d.access.acceptsToken(r.Context(), agent, sent) {
+			r = r.Clone(r.Context())
+			r.Header.Set("Authorization", "Bearer "+own)
+			sent = own
+		}
 		restricted := findClientToken(d.home.Path, agent, sent)
 		if own, tokenErr := d.token(agent); restricted != nil || dir != "" && tokenErr == nil && mcp.HasBearerToken(r, own) {
 			s, err = d.endpointForAgent(r.Context(), agent, dir, restricted, sent)

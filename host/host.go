@@ -54,18 +54,20 @@ type Runtime struct {
 	ctx         context.Context // done at Close
 	cancel      context.CancelFunc
 
-	mcpEndpoints // HTTP handlers for MCP clients, one for each agent and directory
+	*mcpEndpoints // HTTP handlers for MCP clients, one for each agent and directory
 }
 
 // OpenRuntime creates a runtime. It starts only the processes that [session.Open] starts.
 func OpenRuntime(o Options) (*Runtime, error) {
 	o.Logger = cmp.Or(o.Logger, hclog.NewNullLogger())
-	a := &Runtime{options: o, config: o.Config, mcpEndpoints: mcpEndpoints{version: o.Version, token: o.Token,
-		allowedHosts: o.Config.Gateway().AllowHosts, defaultAgent: o.Config.AgentIDs()[0], home: o.Config.Home(), log: o.Logger, endpoints: map[string]*mcpEndpoint{}}}
+	endpoints, err := newMCPEndpoints(o.Config, o.Version, o.Token, o.Logger)
+	if err != nil {
+		return nil, err
+	}
+	a := &Runtime{options: o, config: o.Config, mcpEndpoints: endpoints}
 	a.open = a.openMCPSession
 	a.ctx, a.cancel = context.WithCancel(context.Background())
 	a.modelErrors = sync.OnceValue(a.checkModels)
-	var err error
 	if a.hooks, err = NewHooks(o.Config, o.Logger); err != nil {
 		return nil, err
 	}

@@ -21,7 +21,7 @@ type RemoteAgentServer struct {
 	fleet   *fleet.Fleet
 	client  *fleet.Client
 	running atomic.Int64
-	mcpEndpoints
+	*mcpEndpoints
 }
 
 // RemoteAgentOptions configure [RemoteAgentServer].
@@ -35,12 +35,15 @@ type RemoteAgentOptions struct {
 
 // ServeRemoteAgents connects to a fleet and serves its agents.
 func ServeRemoteAgents(o RemoteAgentOptions) (*RemoteAgentServer, error) {
+	endpoints, err := newMCPEndpoints(o.Config, o.Version, o.Token, o.Logger)
+	if err != nil {
+		return nil, err
+	}
 	client, err := fleet.NewClient(o.Fleet)
 	if err != nil {
 		return nil, err
 	}
-	r := &RemoteAgentServer{fleet: o.Fleet, client: client, mcpEndpoints: mcpEndpoints{version: o.Version, token: o.Token,
-		allowedHosts: o.Config.Gateway().AllowHosts, defaultAgent: o.Config.AgentIDs()[0], home: o.Config.Home(), log: o.Logger, endpoints: map[string]*mcpEndpoint{}}}
+	r := &RemoteAgentServer{fleet: o.Fleet, client: client, mcpEndpoints: endpoints}
 	r.open = r.openMCPSession
 	return r, nil
 }

@@ -276,12 +276,21 @@ type Model struct {
 
 // Gateway is the configuration section gateway.
 type Gateway struct {
-	Host         string   `koanf:"host"`
-	Port         int64    `koanf:"port"`
-	AllowHosts   []string `koanf:"allow_hosts"`
-	Console      bool     `koanf:"console"`
-	HotReload    bool     `koanf:"hot_reload"`
-	DrainSeconds int64    `koanf:"drain_seconds"`
+	Host         string       `koanf:"host"`
+	Port         int64        `koanf:"port"`
+	AllowHosts   []string     `koanf:"allow_hosts"`
+	Console      bool         `koanf:"console"`
+	HotReload    bool         `koanf:"hot_reload"`
+	DrainSeconds int64        `koanf:"drain_seconds"`
+	OAuth        GatewayOAuth `koanf:"oauth"`
+}
+
+// GatewayOAuth is the configuration section gateway.oauth.
+type GatewayOAuth struct {
+	Issuer   string              `koanf:"issuer"`
+	JWKS     string              `koanf:"jwks"`
+	Audience string              `koanf:"audience"`
+	Agents   map[string][]string `koanf:"agents"` // subjects and e-mail addresses by agent
 }
 
 // Fleet is the configuration section fleet.

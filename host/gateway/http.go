@@ -39,6 +39,7 @@ func (g *Gateway) httpRoutes() http.Handler {
 	}
 	mux.HandleFunc("/mcp", serve)
 	mux.HandleFunc("/mcp/", serve)
+	mux.HandleFunc("GET /.well-known/oauth-protected-resource/mcp/", serve)
 	if g.options.Console != nil {
 		mux.Handle(ConsolePath, g.options.Console)
 	}

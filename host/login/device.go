@@ -33,7 +33,7 @@ func (o *Options) authorizeDevice(ctx context.Context, challenge *http.Response,
 	if server == nil || deviceURL == "" {
 		return fmt.Errorf("%s offers no device flow; sign in without --device", issuer)
 	}
-	config := &oauth2.Config{ClientID: o.ClientID, ClientSecret: o.ClientSecret, Scopes: resource.ScopesSupported,
+	config := &oauth2.Config{ClientID: o.ClientID, ClientSecret: o.ClientSecret, Scopes: append(resource.ScopesSupported, o.Scopes...),
 		Endpoint: oauth2.Endpoint{DeviceAuthURL: deviceURL, TokenURL: server.TokenEndpoint, AuthStyle: oauth2.AuthStyleInParams}}
 	if config.ClientID == "" {
 		client, registerErr := oauthex.RegisterClient(ctx, server.RegistrationEndpoint, &oauthex.ClientRegistrationMetadata{

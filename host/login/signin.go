@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,8 +23,9 @@ type Options struct {
 	// ClientID and ClientSecret are the credentials of a client that is registered already. Without them, SignIn
 	// registers one.
 	ClientID, ClientSecret string
-	CallbackPort           int  // of this machine, where the browser returns to; 0 for any
-	Device                 bool // use the device flow: the browser may be on another machine
+	CallbackPort           int      // of this machine, where the browser returns to; 0 for any
+	Scopes                 []string // additional ones
+	Device                 bool     // use the device flow: the browser may be on another machine
 	// Show shows the page on which a person signs in, and for the device flow the code to enter there.
 	Show   func(page, code string)
 	Client *http.Client // nil for the default one
@@ -67,29 +69,38 @@ func SignIn(ctx context.Context, home, name, server string, o Options) (requeste
 	return true, err
 }
 
-// initializeRequest is a client's first request to an MCP server.
-const initializeRequest = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25",` +
-	`"capabilities":{},"clientInfo":{"name":"picoclaw","version":"1"}}}`
+// probes are a client's first requests to an MCP server. Some servers request a login for the second one only.
+var probes = []string{`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25",` +
+	`"capabilities":{},"clientInfo":{"name":"picoclaw","version":"1"}}}`, `{"jsonrpc":"2.0","id":2,"method":"tools/list"}`}
 
 // requestChallenge returns the server's response to a request without a login if it requests one; otherwise nil.
 func requestChallenge(ctx context.Context, server string, client *http.Client) (*http.Response, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, server, strings.NewReader(initializeRequest))
-	if err != nil {
-		return nil, err
+	session := ""
+	for _, probe := range probes {
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, server, strings.NewReader(probe))
+		if err != nil {
+			return nil, err
+		}
+		req.Header.Set("Content-Type", "application/json")
+		req.Header.Set("Accept", "application/json, text/event-stream")
+		if session != "" {
+			req.Header.Set("Mcp-Session-Id", session)
+		}
+		resp, err := client.Do(req)
+		switch {
+		case err != nil:
+			return nil, err
+		case resp.StatusCode == http.StatusUnauthorized && (req.URL.Scheme == "https" || IsLoopback(req.URL.Hostname())):
+			return resp, nil
+		case resp.StatusCode == http.StatusUnauthorized:
+			err = fmt.Errorf("%s requests a login without TLS, where others could read the token; use https", server)
+		}
+		session = resp.Header.Get("Mcp-Session-Id")
+		if err = errors.Join(err, resp.Body.Close()); err != nil {
+			return nil, err
+		}
 	}
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Accept", "application/json, text/event-stream")
-	resp, err := client.Do(req)
-	switch {
-	case err != nil:
-		return nil, err
-	case resp.StatusCode != http.StatusUnauthorized:
-		return nil, resp.Body.Close()
-	case req.URL.Scheme != "https" && !IsLoopback(req.URL.Hostname()):
-		return nil, errors.Join(fmt.Errorf("%s requests a login without TLS, where others could read the token; use https", server),
-			resp.Body.Close())
-	}
-	return resp, nil
+	return nil, nil
 }
 
 // IsLoopback reports whether a host is this machine.
@@ -108,6 +119,7 @@ func (o *Options) authorizeInBrowser(ctx context.Context, challenge *http.Respon
 	redirect := fmt.Sprintf("http://127.0.0.1:%d/callback", l.Addr().(*net.TCPAddr).Port)
 	config := &auth.AuthorizationCodeHandlerConfig{
 		RedirectURL: redirect, RequestRefreshToken: true, Client: o.Client,
+		ScopeFilter: func(found []string) []string { return append(slices.Clone(found), o.Scopes...) },
 		AuthorizationCodeFetcher: func(ctx context.Context, args *auth.AuthorizationArgs) (*auth.AuthorizationResult, error) {
 			return o.awaitCallback(ctx, l, args.URL)
 		},

@@ -16,6 +16,7 @@ import (
 type httpAccessGate struct {
 	hosts     []string
 	readToken func() (string, error)
+	metadata  string // URL for the challenge; may be empty
 	next      http.Handler
 }
 
@@ -31,7 +32,11 @@ func (g *httpAccessGate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case !isSameOrigin(r):
 		g.refuseAndClose(w, http.StatusForbidden, "requests from other origins are not allowed")
 	case !g.hasCurrentToken(r):
-		w.Header().Set("WWW-Authenticate", `Bearer realm="picoclaw"`)
+		challenge := `Bearer realm="picoclaw"`
+		if g.metadata != "" {
+			challenge += `, resource_metadata="` + g.metadata + `"`
+		}
+		w.Header().Set("WWW-Authenticate", challenge)
 		g.refuseAndClose(w, http.StatusUnauthorized,
 			`the token is missing, unknown, expired or revoked; send the header "Authorization: Bearer TOKEN" with the token of this `+
 				"server: its file is named when it starts, and `picoclaw gateway token` shows an agent's")

@@ -39,6 +39,8 @@ type HTTPOptions struct {
 	// token at each request, so that a removed or replaced token is refused.
 	Token     string
 	ReadToken func() (string, error)
+	// ResourceMetadata is the URL of the metadata that name an authorization server (RFC 9728); empty for none.
+	ResourceMetadata string
 	// Hosts are the allowed names in Host headers, without ports, besides localhost and IP addresses. Requests for
 	// other names are refused, to prevent DNS rebinding.
 	Hosts []string
@@ -70,7 +72,7 @@ func (s *Server) NewHTTPHandler(o HTTPOptions) (http.Handler, error) {
 	limiter.stateful = mcp.NewStreamableHTTPHandler(get, &options)
 	options.Stateless, options.PropagateRequestCancellation = true, true
 	limiter.stateless = mcp.NewStreamableHTTPHandler(get, &options)
-	return &httpAccessGate{hosts: o.Hosts, readToken: o.ReadToken, next: limiter}, nil
+	return &httpAccessGate{hosts: o.Hosts, readToken: o.ReadToken, metadata: o.ResourceMetadata, next: limiter}, nil
 }
 
 // sessionLimiter limits HTTP requests and sessions, and routes requests by their protocol version.

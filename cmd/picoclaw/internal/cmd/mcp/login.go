@@ -27,8 +27,9 @@ func (o *loginFlags) addFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&o.options.ClientID, "client-id", "", "`ID` of a client that is registered at the server (default: register one)")
 	flags.StringVar(&o.secretFile, "client-secret-file", "", "`FILE` with the client's secret")
+	flags.StringSliceVar(&o.options.Scopes, "scope", nil, "additional `SCOPES` to request at a login")
 	flags.IntVar(&o.options.CallbackPort, "callback-port", 0, "`PORT` of 127.0.0.1 that the browser returns to (default: any)")
-	flags.BoolVar(&o.options.Device, "device", false, "show a code to enter in a browser on any machine")
+	flags.BoolVar(&o.options.Device, "device", false, "show a login code to enter in a browser on any machine")
 }
 
 // maxSecretBytes limits the file with a client's secret.
