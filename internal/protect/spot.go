@@ -97,8 +97,8 @@ func isCompleteGitDir(has func(string) bool) bool {
 	return has("HEAD") && (has("refs") && has("objects") || has("commondir"))
 }
 
-// repositoryDirs are the directories at the top of repositories: git's, Mercurial's, Jujutsu's and Sapling's.
-var repositoryDirs = []string{GitDir, ".hg", ".jj", ".sl"}
+// repositoryDirs are the directories and files at the top of repositories of version control systems, in lower case.
+var repositoryDirs = []string{GitDir, ".hg", ".jj", ".sl", "_darcs", ".pijul", ".svn", ".bzr", ".fslckout", "_fossil_"}
 
 // IsRepository reports whether a directory is the top of a repository.
 func IsRepository(dir string) bool { return slices.ContainsFunc(repositoryDirs, newExistsFunc(dir)) }

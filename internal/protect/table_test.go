@@ -295,3 +295,16 @@ func TestNameThatCompletesGitDirIsMatched(t *testing.T) {
 		}
 	}
 }
+
+func TestRepositoriesOfAllSystems(t *testing.T) {
+	t.Parallel()
+	for _, name := range repositoryDirs {
+		dir := tree(t, "sub/"+name+"/", "plain/other/")
+		r := rulesOf(t, dir)
+		for place, want := range map[string]bool{"sub/.envrc": true, "plain/.envrc": false, ".envrc": true} {
+			if _, ok := r.Match(filepath.Join(dir, place)); ok != want {
+				t.Errorf("%s: %s is protected: %v", name, place, ok)
+			}
+		}
+	}
+}
