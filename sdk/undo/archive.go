@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -178,9 +179,13 @@ func hasValidChecksum(data []byte) bool {
 		bytes.Equal(appendChecksum(slices.Clone(data[:end])), data)
 }
 
+// minSummary is the length in bytes to which texts in a trailer are cut.
+const minSummary = 256
+
 // marshalTrailer returns a trailer as JSON, padded to the fixed size. If the JSON is too long, it drops names of changed
-// paths first, then lost changes, then parts of the summary.
+// paths first, then the end of the summary, and last the names of changes that undo does not restore.
 func marshalTrailer(short archiveTrailer) ([]byte, error) {
+	isLong := func(text string) bool { return len(text) > minSummary+len("…") }
 	for {
 		data, err := json.Marshal(short)
 		if err != nil {
@@ -189,15 +194,26 @@ func marshalTrailer(short archiveTrailer) ([]byte, error) {
 		if free := trailerSize - blockSize - checksumSize - len(data); free >= 0 {
 			return appendChecksum(append(data, bytes.Repeat([]byte{' '}, free)...)), nil
 		}
-		switch changes := short.Changes; {
-		case changes != nil && len(changes.Names) > 0:
+		changes := cmp.Or(short.Changes, &ChangeSummary{})
+		switch lost := len(short.Lost); {
+		case len(changes.Names) > 0:
 			fewer := *changes
 			fewer.Names = changes.Names[:len(changes.Names)-1]
 			short.Changes = &fewer
-		case len(short.Lost) > 0:
-			short.Lost = short.Lost[:len(short.Lost)-1]
-		case short.Summary != "":
-			short.Summary = strings.ToValidUTF8(short.Summary[:len(short.Summary)/2], "")
+		case len(short.Summary) > minSummary:
+			short.Summary = strings.ToValidUTF8(short.Summary[:max(minSummary, len(short.Summary)/2)], "")
+		case len(changes.RunByTools) > 0:
+			fewer := *changes
+			fewer.RunByTools = changes.RunByTools[:len(changes.RunByTools)-1]
+			short.Changes = &fewer
+		case slices.ContainsFunc(short.Lost, isLong):
+			short.Lost = slices.Clone(short.Lost)
+			i := slices.IndexFunc(short.Lost, isLong)
+			short.Lost[i] = strings.ToValidUTF8(short.Lost[i][:minSummary], "") + "…"
+		case lost > 1:
+			short.Lost = append(slices.Clone(short.Lost[:lost-2]), moreLost)
+		case isLong(short.Missing):
+			short.Missing = strings.ToValidUTF8(short.Missing[:minSummary], "") + "…"
 		default:
 			return nil, errors.New("the operation is too long for the undo store")
 		}

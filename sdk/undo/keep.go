@@ -213,6 +213,9 @@ func (r *Recorder) noteLostExample(path, kind string) {
 	r.noteLostChange(what)
 }
 
+// moreLost stands for further changes in a list of lost ones.
+const moreLost = "and more"
+
 // noteLostChange notes a change that undo does not restore. Above maxLost changes, it only notes that there are more.
 func (r *Recorder) noteLostChange(what string) {
 	switch {
@@ -220,7 +223,7 @@ func (r *Recorder) noteLostChange(what string) {
 	case len(r.record.Lost) < maxLost:
 		r.record.Lost = append(r.record.Lost, what)
 	case len(r.record.Lost) == maxLost:
-		r.record.Lost = append(r.record.Lost, "and more")
+		r.record.Lost = append(r.record.Lost, moreLost)
 	}
 }
 
