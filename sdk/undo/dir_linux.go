@@ -37,6 +37,7 @@ func statAt(dir int, name string, flags int) (*fileStat, error) {
 	if n.Mount = device; s.Mask&unix.STATX_MNT_ID != 0 {
 		n.Mount = s.Mnt_id
 	}
+	n.Device = device
 	inode := strconv.FormatUint(device, 16) + ":" + strconv.FormatUint(s.Ino, 16)
 	handle, _, err := unix.NameToHandleAt(dir, name, flags&unix.AT_EMPTY_PATH)
 	switch {
@@ -44,10 +45,17 @@ func statAt(dir int, name string, flags int) (*fileStat, error) {
 		n.ID = FileIdentity(inode + ":" + hex.EncodeToString(handle.Bytes()))
 	case errors.Is(err, unix.ENOENT):
 		return nil, nil
+	case isOverlay(dir):
+		n.ID = FileIdentity(inode) // the first change of a file in a lower layer copies it, which changes its birth time
 	case s.Mask&unix.STATX_BTIME != 0:
 		n.ID = FileIdentity(fmt.Sprintf("%s@%d.%d", inode, s.Btime.Sec, s.Btime.Nsec))
 	}
 	return n, nil
+}
+
+func isOverlay(dir int) bool {
+	var s unix.Statfs_t
+	return unix.Fstatfs(dir, &s) == nil && s.Type == unix.OVERLAYFS_SUPER_MAGIC
 }
 
 func toFileMode(mode uint32) fs.FileMode {

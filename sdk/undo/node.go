@@ -14,7 +14,7 @@ import (
 )
 
 // FileIdentity identifies a file, directory or symlink, even if a later one reuses its inode number. It is the file
-// handle or, without handles, device, inode and birth time. It is empty on file systems that have neither.
+// handle or, without handles, device, inode and, except on overlay file systems, birth time. It is empty on file systems that have neither.
 type FileIdentity string
 
 // fileStat is the stat result of a file, directory or symlink.
@@ -26,6 +26,7 @@ type fileStat struct {
 	Size     int64  // bytes
 	Modified int64  // nanoseconds since 1970
 	Changed  int64  // change time (ctime), nanoseconds since 1970; no program can set it
+	Device   uint64 // of the file system; on btrfs, of the subvolume
 	Mount    uint64 // mount ID or, where unknown, device; a rename works only within one mount
 }
 

@@ -117,9 +117,9 @@ func isRefused(err error) bool {
 }
 
 // findStageDir returns the directory for temporary files that will move below another directory. It is the outermost
-// directory on the same mount, so no temporary name appears in a directory such as .git where names have a meaning.
+// directory on the same mount and device, so no temporary name appears in a directory such as .git where names have a meaning.
 func (u *undoRun) findStageDir(below int) (index int, d *cachedDir, err error) {
-	index, mount := none, uint64(0)
+	index, mount, device := none, uint64(0), uint64(0)
 	for at := below; at != none; at = u.formerParent(at) {
 		if u.currentDirPath(at) == "" || u.Objects[at].Created || u.unwritable[at] {
 			continue
@@ -129,10 +129,10 @@ func (u *undoRun) findStageDir(below int) (index int, d *cachedDir, err error) {
 			return none, nil, openErr
 		}
 		n, statErr := statOpenFile(dir.file)
-		if statErr != nil || index != none && n.Mount != mount {
+		if statErr != nil || index != none && (n.Mount != mount || n.Device != device) {
 			break
 		}
-		index, mount = at, n.Mount
+		index, mount, device = at, n.Mount, n.Device
 	}
 	if index == none {
 		return none, nil, &PathConflict{"", "is in a directory that can't be restored"}
