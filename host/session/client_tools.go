@@ -62,7 +62,7 @@ type ClientToolGuard struct {
 // NewClientToolGuard returns the guard for the own tools of one client.
 func (s *Session) NewClientToolGuard(o ClientToolGuardOptions) (*ClientToolGuard, error) {
 	p := s.policy.GuardPolicy()
-	p.Kernel, p.Exec.Home = o.Sandboxed, o.Home
+	p.Kernel, p.Unwatched, p.Exec.Home = o.Sandboxed, !o.Undo, o.Home
 	for _, path := range o.ReadOnly {
 		p.AllowReadPaths = append(p.AllowReadPaths, subtreePattern(path))
 	}

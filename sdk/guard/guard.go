@@ -185,6 +185,10 @@ type Policy struct {
 	// that commands compute at run time. Otherwise they need approval.
 	Kernel bool `json:"kernel,omitempty"`
 
+	// Unwatched reports that neither the workspace nor a monitor checks the contents of written files. Files whose
+	// protection depends on the content then need approval for every change.
+	Unwatched bool `json:"unwatched,omitempty"`
+
 	// Exec holds the settings for commands.
 	Exec ExecPolicy `json:"exec"`
 }

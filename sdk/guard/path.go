@@ -155,7 +155,8 @@ func (g *Guard) decideProtectedChange(k *commandPathCache, a AccessKind, target 
 		return Decision{Verdict: Allow, Path: target}
 	}
 	hit, ok := g.inside.Match(target)
-	if judged := hit.ContentRule != "" && hit.ContentRule != "gitlink"; ok && judged && (k == nil || hit.IsEditedInPlace()) {
+	judged := hit.ContentRule != "" && hit.ContentRule != "gitlink" && !g.policy.Unwatched
+	if ok && judged && (k == nil || hit.IsEditedInPlace()) {
 		ok = false
 	}
 	if !ok && a == Delete && k == nil {

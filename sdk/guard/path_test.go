@@ -253,6 +253,22 @@ func TestPathConstraint(t *testing.T) {
 	}
 }
 
+func TestPathWithJudgedContent(t *testing.T) {
+	ws, _ := workspace(t)
+	for unwatched, want := range map[bool]Verdict{false: Allow, true: Ask} {
+		g := mustNew(t, Policy{Workspace: ws, Restrict: true, Unwatched: unwatched, WorkspaceDeny: []string{".git"},
+			WorkspaceAsk: []string{".git/config", ".gitmodules", ".git/info/attributes"}})
+		for _, path := range []string{".git/config", ".gitmodules", ".git/info/attributes"} {
+			if d := g.DecidePath(Write, path); d.Verdict != want {
+				t.Errorf("unwatched %v: %s: %+v", unwatched, path, d)
+			}
+		}
+		if d := g.DecidePath(Write, "a.txt"); d.Verdict != Allow {
+			t.Errorf("a.txt: %+v", d)
+		}
+	}
+}
+
 func TestPathUnrestricted(t *testing.T) {
 	ws, outside := workspace(t)
 	g := mustNew(t, Policy{Workspace: ws})
