@@ -48,7 +48,7 @@ func (o *Options) authorizeDevice(ctx context.Context, challenge *http.Response,
 	if err != nil {
 		return err
 	}
-	if _, err := parsePage(code.VerificationURI); err != nil {
+	if _, err = parsePage(code.VerificationURI); err != nil {
 		return err
 	}
 	o.Show(code.VerificationURI, code.UserCode)

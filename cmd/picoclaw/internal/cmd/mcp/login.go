@@ -110,13 +110,13 @@ func (o *LoginOptions) signIn(ctx context.Context) error {
 	}
 	url := s.Config.MCPServers()[o.name].URL
 	if _, configured := s.Config.MCPServers()[o.name]; !configured {
-		pin, err := findServerLockEntry(s, o.name)
-		if err != nil {
-			return err
+		pin, findErr := findServerLockEntry(s, o.name)
+		if findErr != nil {
+			return findErr
 		}
-		spec, err := s.ApprovedSpec(o.name, &pin.PluginVersion)
-		if err != nil {
-			return cli.FailedError(err)
+		spec, findErr := s.ApprovedSpec(o.name, &pin.PluginVersion)
+		if findErr != nil {
+			return cli.FailedError(findErr)
 		}
 		url = spec.URL
 	}

@@ -69,9 +69,9 @@ func (o *RemoveOptions) removeServer() error {
 			return cli.FailedError(fmt.Errorf("the server %s is removed, but not its state: %w; delete the state", o.name, err))
 		}
 	}
-	_, err = login.RemoveLogin(s.Config.Home().Path, o.name)
-	if err = errors.Join(err, clearQuarantine(s, o.name)); err != nil {
-		return cli.FailedError(err)
+	_, removeErr := login.RemoveLogin(s.Config.Home().Path, o.name)
+	if removeErr = errors.Join(removeErr, clearQuarantine(s, o.name)); removeErr != nil {
+		return cli.FailedError(removeErr)
 	}
 	return o.PrintTextOrJSON(o.Output, install.InstallResult{ID: o.name, Previous: pin.Version}, text)
 }
