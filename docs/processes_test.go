@@ -20,6 +20,7 @@ var unconfined = map[string]string{
 	"host/run/home.go":                  "the person's own git, outside of any repository, which is asked for their name",
 	"host/run/worktree.go":              "the person's own git, which adds a work tree",
 	"host/run/supervisor/init_linux.go": "the parent of a program in its own sandbox",
+	"cmd/picoclaw/internal/cmd/mcp/":    "the operator's own browser, for a login",
 	"cmd/picoclaw/internal/cmd/hub/":    "the operator's own hub, in place of this process",
 	"internal/measure/report/":          "benchmarks are run",
 	"host/hosttest/":                    "tests are built",
