@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/coreos/go-oidc/v3/oidc"
 
@@ -22,6 +23,9 @@ type accessTokens struct {
 	settings config.GatewayOAuth
 	verifier *oidc.IDTokenVerifier
 }
+
+// keysTimeout limits a request for the authorization server's keys.
+const keysTimeout = 10 * time.Second
 
 // newAccessTokens returns nil without an issuer in the settings.
 func newAccessTokens(c *config.Config) (*accessTokens, error) {
@@ -37,7 +41,7 @@ func newAccessTokens(c *config.Config) (*accessTokens, error) {
 			return nil, fmt.Errorf("gateway.oauth.agents.%s: there is no such agent%s", agent, suggest.DidYouMean(agent, c.AgentIDs()))
 		}
 	}
-	keys := oidc.NewRemoteKeySet(context.Background(), settings.JWKS)
+	keys := oidc.NewRemoteKeySet(oidc.ClientContext(context.Background(), &http.Client{Timeout: keysTimeout}), settings.JWKS)
 	return &accessTokens{settings, oidc.NewVerifier(settings.Issuer, keys, &oidc.Config{
 		SkipClientIDCheck:    true, // acceptsToken checks the audience
 		SupportedSigningAlgs: []string{oidc.RS256, oidc.ES256, oidc.PS256, oidc.EdDSA},

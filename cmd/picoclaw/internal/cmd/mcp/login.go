@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -74,7 +75,7 @@ func openBrowser(ctx context.Context, page string) error {
 	case os.Getenv("DISPLAY") != "" || os.Getenv("WAYLAND_DISPLAY") != "":
 		program = "xdg-open"
 	default:
-		return fmt.Errorf("there is no browser")
+		return errors.New("there is no browser")
 	}
 	cmd := exec.CommandContext(ctx, program, append(args, page)...)
 	if err := cmd.Start(); err != nil {
