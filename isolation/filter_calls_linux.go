@@ -56,7 +56,6 @@ func newSyscallRules(needs filterOptions) syscallRules {
 	calls.setRules(unix.SYS_UNSHARE, loadWord(argumentOffset(0)), jumpIf(unix.BPF_JSET, namespaceFlags|unix.CLONE_NEWTIME, 0, 1), returnAction(actionDeny),
 		returnAction(actionAllow))
 	calls.setRules(unix.SYS_IOCTL, ioctlRules()...)
-	calls.setRules(unix.SYS_FCNTL, leaseRules()...)
 	calls.setRules(unix.SYS_SOCKET, socketRules(needs.internet)...)
 	calls.setRules(unix.SYS_SOCKETPAIR, append(append([]unix.SockFilter{loadWord(argumentOffset(0))}, returnUnlessEqual(unix.AF_UNIX, actionNoFamily)...),
 		returnAction(actionAllow))...)
@@ -83,14 +82,6 @@ func ioctlRules() []unix.SockFilter {
 		rules = append(rules, jumpIf(unix.BPF_JEQ, request, 0, 1), returnAction(actionDeny))
 	}
 	return append(rules, returnAction(actionAllow))
-}
-
-// leaseRules returns rules against leases on files: nobody else can open a file with a lease, so its contents could not be
-// kept for undo.
-func leaseRules() []unix.SockFilter {
-	const setDelegation = unix.F_SETLEASE + 16 // F_SETDELEG
-	return []unix.SockFilter{loadWord(argumentOffset(1)), jumpIf(unix.BPF_JEQ, unix.F_SETLEASE, 1, 0),
-		jumpIf(unix.BPF_JEQ, setDelegation, 0, 1), returnAction(actionDeny), returnAction(actionAllow)}
 }
 
 // socketRules returns rules for usual families. Others bypass network namespaces (AF_VSOCK) or add attack surface.

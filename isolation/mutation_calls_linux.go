@@ -85,6 +85,7 @@ func mutationFilter() syscallFilter {
 		calls.setRules(number, returnAction(actionNoSyscall))
 	}
 	calls.setRules(unix.SYS_PRCTL, dumpableRules()...)
+	calls.setRules(unix.SYS_FCNTL, leaseRules()...)
 	return newRuleFilter(calls, actionKill)
 }
 
@@ -95,6 +96,16 @@ func dumpableRules() []unix.SockFilter {
 		loadWord(argumentOffset(0)), jumpIf(unix.BPF_JEQ, unix.PR_SET_DUMPABLE, 0, 3),
 		loadWord(argumentOffset(1)), jumpIf(unix.BPF_JEQ, 0, 0, 1), returnAction(actionIgnore),
 		returnAction(actionAllow),
+	}
+}
+
+// leaseRules returns rules against write leases and delegations: nobody else can open such a file, so the listener could
+// not read its contents for undo.
+func leaseRules() []unix.SockFilter {
+	const setDelegation = unix.F_SETLEASE + 16 // F_SETDELEG
+	return []unix.SockFilter{
+		loadWord(argumentOffset(1)), jumpIf(unix.BPF_JEQ, setDelegation, 3, 0), jumpIf(unix.BPF_JEQ, unix.F_SETLEASE, 0, 3),
+		loadWord(argumentOffset(2)), jumpIf(unix.BPF_JEQ, unix.F_WRLCK, 0, 1), returnAction(actionDeny), returnAction(actionAllow),
 	}
 }
 

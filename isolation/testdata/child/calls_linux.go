@@ -41,8 +41,6 @@ var attempts = map[string]func() error{
 	"unshare user":           func() error { return raw(unix.SYS_UNSHARE, unix.CLONE_NEWUSER) },
 	"unshare user, high bit": func() error { return raw(unix.SYS_UNSHARE, unix.CLONE_NEWUSER|high) },
 	"clone user":             func() error { return raw(unix.SYS_CLONE, unix.CLONE_NEWUSER|unix.CLONE_FS) },
-	"lease":                  func() error { return raw(unix.SYS_FCNTL, nothing, unix.F_SETLEASE, unix.F_WRLCK) },
-	"delegation":             func() error { return raw(unix.SYS_FCNTL, nothing, unix.F_SETLEASE+16, unix.F_WRLCK) },
 	"clone3":                 func() error { return raw(unix.SYS_CLONE3, nothing, 64) },
 	"ptrace":                 func() error { return raw(unix.SYS_PTRACE, nothing) },
 	"process_vm_readv":       func() error { return raw(unix.SYS_PROCESS_VM_READV, 1<<30) },

@@ -155,6 +155,15 @@ ended = True; thread.join()`,
 		setup:   "echo 1 > f; echo 2 > g; mkdir d; echo 3 > d/h",
 		command: "chmod 0 f; rm -f f; chmod 200 g; echo x > g; chmod 644 g; chmod 300 d; rm -f d/h; chmod 755 d",
 	},
+	"write_lease": {
+		setup: "echo 1 > f; echo 2 > g; mkdir d; echo 3 > d/h",
+		command: python + `
+import fcntl, signal
+signal.signal(signal.SIGIO, signal.SIG_IGN); held = []
+for name in ["f", "g", "d/h"]:
+    held.append(os.open(name, os.O_RDONLY)); attempt(lambda: fcntl.fcntl(held[-1], fcntl.F_SETLEASE, fcntl.F_WRLCK))
+os.unlink("f"); os.unlink("d/h"); os.rmdir("d"); open("x", "w").write("evil"); os.rename("x", "g")`,
+	},
 	"opened_after_lease": {
 		setup: "git init -q a; cp a/.git/config evil; printf '[core]\n\tfsmonitor = false\n' >> evil",
 		command: python + `
