@@ -87,6 +87,7 @@ type Gateway struct {
 	generations []*runtimeGeneration // the last is the current one
 	reloadErr   error                // error of the last reload, or nil
 	draining    bool
+	answering   sync.WaitGroup // requests of MCP clients without their answer; not their streams
 	active      sync.WaitGroup // generations that have not closed
 }
 
@@ -155,8 +156,12 @@ func (g *Gateway) Run(ctx context.Context, ready func(address string)) (err erro
 		err = fmt.Errorf("serve HTTP: %w", err)
 	}
 	g.shutDown()
+	last, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
 	for _, s := range servers {
-		_ = s.Close()
+		if s.Shutdown(last) != nil { // returned answers may not be written yet
+			_ = s.Close()
+		}
 	}
 	return err
 }
@@ -189,9 +194,23 @@ func (g *Gateway) shutDown() {
 		gen.StopSchedulers()
 		gen.waitUntilIdle(pollInterval/4, drainCtx.Done(), func(running, _ int) bool { return running == 0 }) // sessions may stay
 	}
+	g.waitUntilAnswered()
 	for _, gen := range all {
 		gen.requestClose()
 		<-gen.closed
 	}
 	g.active.Wait()
+}
+
+// waitUntilAnswered waits until the results of finished calls are sent, which takes longer than the calls.
+func (g *Gateway) waitUntilAnswered() {
+	answered := make(chan struct{})
+	go func() {
+		defer close(answered)
+		g.answering.Wait()
+	}()
+	select {
+	case <-answered:
+	case <-time.After(closeTimeout):
+	}
 }

@@ -98,17 +98,27 @@ func (g *Gateway) snapshotGenerations() (all []*runtimeGeneration, current *runt
 	return g.generations, current, g.draining
 }
 
-// generationForRequest returns the generation that serves a request's MCP session, or else the newest generation.
-func (g *Gateway) generationForRequest(r *http.Request) *runtimeGeneration {
-	all, current, _ := g.snapshotGenerations()
+// admitRequest returns the generation that serves a request's MCP session, or else the newest generation, and what to
+// call after the answer. It returns nil during the shutdown.
+func (g *Gateway) admitRequest(r *http.Request) (serving *runtimeGeneration, done func()) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.draining || len(g.generations) == 0 {
+		return nil, nil
+	}
+	done = func() {}
+	if r.Method == http.MethodPost {
+		g.answering.Add(1)
+		done = g.answering.Done
+	}
 	if id := r.Header.Get("Mcp-Session-Id"); id != "" {
-		for _, gen := range all {
+		for _, gen := range g.generations {
 			if gen.HasSession(id) {
-				return gen
+				return gen, done
 			}
 		}
 	}
-	return current
+	return g.generations[len(g.generations)-1], done
 }
 
 // Reload opens a runtime of the current configuration for new requests. If that fails, the old runtime continues.

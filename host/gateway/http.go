@@ -28,13 +28,13 @@ func (g *Gateway) httpRoutes() http.Handler {
 		mux.Handle("GET /metrics", g.options.Metrics)
 	}
 	serve := func(w http.ResponseWriter, r *http.Request) {
-		_, _, draining := g.snapshotGenerations()
-		gen := g.generationForRequest(r)
-		if draining || gen == nil {
+		gen, done := g.admitRequest(r)
+		if gen == nil {
 			w.Header().Set("Retry-After", "5")
 			http.Error(w, "the gateway is ending", http.StatusServiceUnavailable)
 			return
 		}
+		defer done()
 		gen.ServeHTTP(w, r)
 	}
 	mux.HandleFunc("/mcp", serve)
