@@ -86,6 +86,7 @@ func mutationFilter() syscallFilter {
 	}
 	calls.setRules(unix.SYS_PRCTL, dumpableRules()...)
 	calls.setRules(unix.SYS_FCNTL, leaseRules()...)
+	calls.setRules(unix.SYS_IOCTL, fileIoctlRules()...)
 	return newRuleFilter(calls, actionKill)
 }
 
@@ -107,6 +108,22 @@ func leaseRules() []unix.SockFilter {
 		loadWord(argumentOffset(1)), jumpIf(unix.BPF_JEQ, setDelegation, 3, 0), jumpIf(unix.BPF_JEQ, unix.F_SETLEASE, 0, 3),
 		loadWord(argumentOffset(2)), jumpIf(unix.BPF_JEQ, unix.F_WRLCK, 0, 1), returnAction(actionDeny), returnAction(actionAllow),
 	}
+}
+
+// fileIoctls are the requests of ioctl, without size and direction, that change files which are not open for writing:
+// flags, generations, subvolumes.
+var fileIoctls = []uint32{
+	'f'<<8 | 2, 'f'<<8 | 19, 'f'<<8 | 133, 'X'<<8 | 32, 'v'<<8 | 2, 'r'<<8 | 17, // flags of ext4, all, XFS, and FAT
+	0x9401, 0x940e, 0x940f, 0x9417, 0x9418, 0x941a, 0x9425, 0x943f, // btrfs: make, delete and change subvolumes
+}
+
+// fileIoctlRules returns rules that refuse fileIoctls, as file systems do that lack them.
+func fileIoctlRules() []unix.SockFilter {
+	rules := []unix.SockFilter{loadWord(argumentOffset(1)), {Code: unix.BPF_ALU | unix.BPF_AND | unix.BPF_K, K: 0xffff}}
+	for _, request := range fileIoctls {
+		rules = append(rules, jumpIf(unix.BPF_JEQ, request, 0, 1), returnAction(unix.SECCOMP_RET_ERRNO|uint32(unix.ENOTTY)))
+	}
+	return append(rules, returnAction(actionAllow))
 }
 
 func (c mutationSyscall) seccompRules() []unix.SockFilter {

@@ -35,6 +35,7 @@ func TestUndoOnOtherFileSystems(t *testing.T) {
 			for _, command := range []string{
 				"mv low low3; rm low3", "mv low low3; echo new > low; rm low3", "chmod 600 low; rm low", "rm low", "echo evil > low",
 				"rm sub/s", "mv sub/s x", "echo evil > sub/s", "touch low; mv low z; rm z", "mv low sub/s", "cp low c; mv c low",
+				"echo evil > low; chattr +d low", "btrfs subvolume create new; btrfs subvolume snapshot sub copy; echo x > sub/s",
 			} {
 				a := clitest.NewAgent(t, true)
 				dir := t.TempDir()
