@@ -250,4 +250,12 @@ func TestOutputIsReadWithProgressToken(t *testing.T) {
 			t.Errorf("with _meta %s: %s", meta, line)
 		}
 	}
+	c := newStatelessClient(t, telling{}, HTTPOptions{})
+	for token, want := range map[string]string{`"progressToken":"p",`: "true", "": "false"} { // of a call that may ask questions
+		with := strings.NewReplacer(`"_meta":{`, `"_meta":{`+token, "{}", `{"elicitation":{}}`)
+		_, _, answer := c.post(with.Replace(statelessCall("reads_output")), nil)
+		if !strings.Contains(answer, `"text":"`+want+`"`) {
+			t.Errorf("with the token %s: %s", token, answer)
+		}
+	}
 }

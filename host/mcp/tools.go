@@ -144,14 +144,15 @@ func (ts *toolset) callWithEvents(ctx context.Context, s toolProvider, t session
 	arguments json.RawMessage) *session.Result {
 	events, end := ts.newEventForwarder(ctx, t, req)
 	defer end()
-	if req.Params.GetProgressToken() == nil {
-		ctx = session.WithoutOutputEvents(ctx)
-	}
 	return s.Call(withRequestInfo(ctx, req), t.Name, arguments, events)
 }
 
-// withRequestInfo adds the description and the trace context of a request to a context.
+// withRequestInfo adds the description and the trace context of a request to a context, and whether its client reads
+// output.
 func withRequestInfo(ctx context.Context, req *mcp.CallToolRequest) context.Context {
+	if req.Params.GetProgressToken() == nil {
+		ctx = session.WithoutOutputEvents(ctx)
+	}
 	r := session.RequestInfo{Method: methodOfCall(req.Params.Name), Tool: req.Params.Name, Session: req.Session.ID(), Version: callProtocolVersion(req),
 		Transport: "pipe"}
 	if req.Extra != nil && req.Extra.Header != nil {
