@@ -48,7 +48,7 @@ func newAccessTokens(c *config.Config) (*accessTokens, error) {
 	})}, nil
 }
 
-// acceptsToken reports whether a token was issued for this gateway, and for a person who may use the agent.
+// acceptsToken reports whether a token was issued for this gateway and for a user of the agent.
 func (a *accessTokens) acceptsToken(ctx context.Context, agent, token string) bool {
 	if a == nil || strings.Count(token, ".") != 2 {
 		return false
