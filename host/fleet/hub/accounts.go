@@ -53,6 +53,21 @@ func (h *Hub) createTenantKeys(tenant string) error {
 	return errors.Join(h.createKey(nkeys.CreateAccount, "tenant-"+tenant), h.createKey(nkeys.CreateAccount, "store-"+tenant))
 }
 
+// hasAccount fails until an account's claims are written, which a command does after the register. NATS refuses a
+// connection before that, and its client then never returns from an in-process connection.
+func (h *Hub) hasAccount(name string) error {
+	pair, err := h.key(name)
+	if err != nil {
+		return err
+	}
+	public, err := pair.PublicKey()
+	if err != nil {
+		return err
+	}
+	_, err = os.Stat(h.path("accounts", public+".jwt"))
+	return err
+}
+
 // operatorClaims are what the server is told of who it is to trust.
 func (h *Hub) operatorClaims() (*jwt.OperatorClaims, error) {
 	operator, err := h.key("operator")

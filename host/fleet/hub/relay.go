@@ -91,7 +91,7 @@ func (h *Hub) relays(ctx context.Context, to *store, first *Register) error {
 					err = start(r)
 				}
 				if err != nil {
-					to.log.Error("a tenant is not served yet", "error", err)
+					to.log.Warn("a tenant is not served yet", "error", err)
 				}
 			}
 		}
@@ -103,6 +103,9 @@ func (h *Hub) relays(ctx context.Context, to *store, first *Register) error {
 func (h *Hub) relay(to *store, tenant string) (*relay, error) {
 	r := &relay{store: to, free: make(chan struct{}, relayAtOnce)}
 	connect := func(account string) (*nats.Conn, error) {
+		if err := h.hasAccount(account); err != nil {
+			return nil, err
+		}
 		return h.connect("nats://localhost", tenant, account, 0, nats.InProcessServer(to.srv))
 	}
 	var err error
@@ -173,8 +176,12 @@ func (h *Hub) served(ctx context.Context, tenant string) error {
 	defer cancel()
 	for {
 		_, err := conn.RequestWithContext(ctx, alias("STREAM.INFO")+".KV_"+subject.Placement, nil)
-		if err == nil || ctx.Err() != nil {
-			return err
+		if err == nil {
+			return nil
+		}
+		if ctx.Err() != nil {
+			return fmt.Errorf("tenant %s is written down, but the running hub does not serve it: %w; end the hub, and start it again",
+				tenant, err)
 		}
 		time.Sleep(relayEvery / 10)
 	}
