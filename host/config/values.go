@@ -99,12 +99,13 @@ type Isolation struct {
 
 // Network is the configuration section network.
 type Network struct {
-	Allow   []string            `koanf:"allow"`
-	Deny    []string            `koanf:"deny"`
-	Ask     []string            `koanf:"ask"`
-	Methods map[string][]string `koanf:"methods"`
-	From    []string            `koanf:"from"`
-	Hosts   map[string][]string `koanf:"hosts"`
+	Allow    []string            `koanf:"allow"`
+	Deny     []string            `koanf:"deny"`
+	Ask      []string            `koanf:"ask"`
+	Requests map[string][]string `koanf:"requests"`
+	Methods  map[string][]string `koanf:"methods"`
+	From     []string            `koanf:"from"`
+	Hosts    map[string][]string `koanf:"hosts"`
 }
 
 // Secret is the source of a secret value, and the requests into which the proxy inserts the value. Agents never see the

@@ -4,7 +4,7 @@
 //
 // The proxy decides on a host before it resolves the name. It resolves the name once, checks the addresses, and dials
 // one that passed. The host that a client connects to, the server name in TLS and the host of its requests must be
-// equal. The proxy tunnels TLS unchanged, except to hosts with secrets or restricted methods: for those it terminates
+// equal. The proxy tunnels TLS unchanged, except to hosts with secrets or restricted requests: for those it terminates
 // TLS with a certificate of an authority that the sandbox trusts.
 //
 // The package must not know of agents, of commands or of the configuration.
@@ -32,7 +32,7 @@ import (
 type ProxyOptions struct {
 	Policy    *Policy
 	Secrets   []Secret
-	Authority *CertificateAuthority // required if there are secrets or restricted methods
+	Authority *CertificateAuthority // required if there are secrets or restricted requests
 
 	// Report receives each refusal at once, and each request and connection when it ends. Several goroutines call it,
 	// and it must return soon.
@@ -139,7 +139,7 @@ func NewProxy(o ProxyOptions) (*Proxy, error) {
 		p.secrets = append(p.secrets, b)
 	}
 	if p.TerminatesAnyTLS() && o.Authority == nil {
-		return nil, errors.New("egress: secrets and methods require an Authority; create one with NewAuthority")
+		return nil, errors.New("egress: secrets, methods and requests require an Authority; create one with NewAuthority")
 	}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	if !o.NameAddresses.IsValid() {
@@ -178,12 +178,11 @@ func (p *Proxy) newHTTPServer(h http.Handler) *http.Server {
 
 // TerminatesAnyTLS reports whether the proxy terminates the TLS of any host. The sandbox must then trust its authority.
 func (p *Proxy) TerminatesAnyTLS() bool {
-	return len(p.secrets) > 0 ||
-		slices.ContainsFunc(*p.Policy.parts.Load(), func(r *compiledRules) bool { return len(r.methods) > 0 })
+	return len(p.secrets) > 0 || p.Policy.RestrictsRequests()
 }
 
 func (p *Proxy) terminatesTLS(t target) bool {
-	return slices.ContainsFunc(*p.Policy.parts.Load(), func(r *compiledRules) bool { return r.methodEntryFor(t) != nil }) ||
+	return slices.ContainsFunc(*p.Policy.parts.Load(), func(r *compiledRules) bool { return r.requestRuleFor(t) != nil }) ||
 		slices.ContainsFunc(p.secrets, func(s compiledSecret) bool { return s.appliesToTarget(t) })
 }
 

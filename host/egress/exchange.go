@@ -180,10 +180,16 @@ func (p *Proxy) serveTargetRequest(w http.ResponseWriter, r *http.Request) {
 
 // forwardRequest forwards a request to its target. The caller has checked the target.
 func (p *Proxy) forwardRequest(w http.ResponseWriter, r *http.Request, t target, d Decision, scheme string) {
-	if refused, ok := p.Policy.decideMethod(t, r.Method); !ok {
-		p.reportRefusal(t, r.Method, refused)
-		writeHTTPRefusal(w, http.StatusForbidden, &refusalError{refused, codeMethod})
+	decided := p.Policy.decideRequest(t, r.Method, r.URL.EscapedPath())
+	if decided.Verdict == Deny {
+		p.reportRefusal(t, r.Method, decided)
+		writeHTTPRefusal(w, http.StatusForbidden, &refusalError{decided, codeMethod})
 		return
+	}
+	if decided.Rule != "" {
+		for _, name := range overrideHeaders {
+			r.Header.Del(name)
+		}
 	}
 	x := &httpExchange{target: t, scheme: scheme, decision: d}
 	secrets, err := fetchSecrets(r.Context(), p.secrets, t)

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
-	"strings"
 	"sync/atomic"
 )
 
@@ -128,7 +127,7 @@ func (p *Policy) PermitsAnyProtocol(host string, port uint16) bool {
 func (p *Policy) permitsAnyProtocol(t target) bool {
 	return !slices.ContainsFunc(*p.parts.Load(), func(r *compiledRules) bool {
 		raw := slices.DeleteFunc(slices.Concat(r.allow, r.ask), func(e hostPattern) bool { return !e.raw })
-		return r.findEntry(raw, t, hostPattern.matchesPortOrStandard) == nil || r.methodEntryFor(t) != nil
+		return r.findEntry(raw, t, hostPattern.matchesPortOrStandard) == nil || r.requestRuleFor(t) != nil
 	})
 }
 
@@ -182,28 +181,6 @@ func (p *Policy) decideNameOnAnyPort(name string) Decision {
 		}
 	}
 	return first
-}
-
-// decideMethod decides on the HTTP method of a request; ok is true if the method is allowed.
-func (p *Policy) decideMethod(t target, method string) (Decision, bool) {
-	for _, r := range *p.parts.Load() {
-		if m := r.methodEntryFor(t); m != nil && !slices.Contains(m.list, method) {
-			return Decision{Deny, "network.methods", m.text, fmt.Sprintf(
-				"network: refused %.32q to %s, which takes only %s; setting network.methods",
-				method, t.displayName(), strings.Join(m.list, ", "))}, false
-		}
-	}
-	return Decision{}, true
-}
-
-// methodEntryFor returns the narrowest entry that restricts the methods for a target; nil if no entry does.
-func (r *compiledRules) methodEntryFor(t target) *methodRule {
-	for i, m := range r.methods {
-		if m.matchesHost(t) && m.matchesPortOrAny(t.port) {
-			return &r.methods[i]
-		}
-	}
-	return nil
 }
 
 // staticAddrs returns the fixed addresses that the policy has for a name; nil for none.

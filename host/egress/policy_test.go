@@ -123,7 +123,7 @@ func TestPolicyIntersect(t *testing.T) {
 	if got := both.AllowedPorts(); !slices.Equal(got, []uint16{9, 80, 443}) {
 		t.Error(got)
 	}
-	if _, ok := both.decideMethod(target{name: "a.test", port: 443}, "PUT"); ok {
+	if both.DecideRequest("a.test", 443, "PUT", "/").Verdict != Deny {
 		t.Error("a method that only one allows")
 	}
 	if both.allowsResolvedAddr(target{name: "a.test", port: 443}, netip.MustParseAddr("169.254.169.254"), false) {
@@ -145,7 +145,7 @@ func TestNarrowestMethods(t *testing.T) {
 		{"x.test", "PUT", false}, {"x.test", "GET", true}, {"a.example.test", "PUT", true},
 		{"api.example.test", "PUT", false}, {"api.example.test", "DELETE", true},
 	} {
-		if d, ok := p.decideMethod(target{name: c.host, port: 443}, c.method); ok != c.want {
+		if d := p.DecideRequest(c.host, 443, c.method, "/a//.."); (d.Verdict == Allow) != c.want {
 			t.Errorf("%v: %v", c, d)
 		}
 	}

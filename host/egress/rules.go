@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 
-	"golang.org/x/net/http/httpguts"
 	"golang.org/x/net/publicsuffix"
 )
 
@@ -24,8 +23,9 @@ import (
 type PolicyRules struct {
 	Allow, Deny, Ask []string
 
-	// Methods maps entries to the only HTTP methods for their hosts. The narrowest matching entry applies.
-	Methods map[string][]string
+	// Requests maps entries to the only HTTP requests for their hosts, each a method and a path: GET /me/**, or with ! one
+	// that is denied. Methods is the same for any path. The narrowest matching entry of both applies.
+	Requests, Methods map[string][]string
 
 	// Hosts maps names to fixed addresses. They are not resolved, and may be in any network.
 	Hosts map[string][]string
@@ -34,14 +34,8 @@ type PolicyRules struct {
 // compiledRules are parsed PolicyRules.
 type compiledRules struct {
 	allow, deny, ask []hostPattern
-	methods          []methodRule // narrowest first
+	requests         []requestRule // narrowest first
 	hosts            map[string][]netip.Addr
-}
-
-// methodRule restricts the HTTP methods of the hosts that its entry matches.
-type methodRule struct {
-	hostPattern
-	list []string
 }
 
 // CompilePolicy parses rules and returns their policy. An error names the invalid entry and the correct form.
@@ -64,20 +58,29 @@ func CompilePolicy(r PolicyRules) (*Policy, error) {
 			*list.entries = append(*list.entries, e)
 		}
 	}
-	for _, text := range slices.Sorted(maps.Keys(r.Methods)) {
-		method, err := parseMethodEntry(text, r.Methods[text])
-		if err != nil {
-			return nil, fmt.Errorf("network.methods: %q: %w", text, err)
+	settings := map[hostPattern]string{}
+	for setting, rules := range map[string]map[string][]string{"network.methods": r.Methods, "network.requests": r.Requests} {
+		for _, text := range slices.Sorted(maps.Keys(rules)) {
+			rule, err := parseRequestRule(setting, text, rules[text])
+			hosts := rule.hostPattern
+			hosts.text = ""
+			if other := settings[hosts]; err == nil && other != "" {
+				err = fmt.Errorf("%s has the host, too; write its methods as requests, such as GET /**", other)
+			}
+			if err != nil {
+				return nil, fmt.Errorf("%s: %q: %w", setting, text, err)
+			}
+			settings[hosts] = setting
+			c.requests = append(c.requests, rule)
 		}
-		c.methods = append(c.methods, method)
 	}
 	for _, e := range slices.Concat(c.allow, c.ask) {
-		if m := c.methodEntryFor(target{name: e.name, addr: e.prefix.Addr(), port: e.port}); m != nil && strings.HasPrefix(e.text, "tcp://") {
-			return nil, fmt.Errorf("network.methods: %q restricts HTTP requests to the host of %q, which allows any protocol; remove one",
-				m.text, e.text)
+		if m := c.requestRuleFor(target{name: e.name, addr: e.prefix.Addr(), port: e.port}); m != nil && strings.HasPrefix(e.text, "tcp://") {
+			return nil, fmt.Errorf("%s: %q restricts HTTP requests to the host of %q, which allows any protocol; remove one",
+				m.setting, m.text, e.text)
 		}
 	}
-	slices.SortStableFunc(c.methods, func(a, b methodRule) int { return a.compareSpecificity(b.hostPattern) })
+	slices.SortStableFunc(c.requests, func(a, b requestRule) int { return a.compareSpecificity(b.hostPattern) })
 	for _, text := range slices.Sorted(maps.Keys(r.Hosts)) {
 		t, addrs, err := parseStaticHost(text, r.Hosts[text])
 		if err != nil {
@@ -86,22 +89,6 @@ func CompilePolicy(r PolicyRules) (*Policy, error) {
 		c.hosts[t] = append(c.hosts[t], addrs...)
 	}
 	return newPolicy(c), nil
-}
-
-func parseMethodEntry(text string, list []string) (methodRule, error) {
-	e, err := parseHostEntry(text)
-	if err != nil {
-		return methodRule{}, err
-	}
-	if len(list) == 0 {
-		return methodRule{}, fmt.Errorf("it has no methods; list some, or add the host to network.deny")
-	}
-	for _, m := range list {
-		if !httpguts.ValidHeaderFieldName(m) || m != strings.ToUpper(m) || m == "CONNECT" {
-			return methodRule{}, fmt.Errorf("%q is not a request method; write one such as GET", m)
-		}
-	}
-	return methodRule{e, slices.Clone(list)}, nil
 }
 
 // parseStaticHost parses an entry of network.hosts and its list of addresses.

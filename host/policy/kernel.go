@@ -178,7 +178,7 @@ func (n *NetworkRules) cloneRules() *NetworkRules {
 	return &NetworkRules{
 		PolicyRules: egress.PolicyRules{
 			Allow: slices.Clone(n.Allow), Deny: slices.Clone(n.Deny), Ask: slices.Clone(n.Ask),
-			Methods: maps.Clone(n.Methods), Hosts: maps.Clone(n.Hosts),
+			Requests: maps.Clone(n.Requests), Methods: maps.Clone(n.Methods), Hosts: maps.Clone(n.Hosts),
 		},
 		From: slices.Clone(n.From), Project: n.Project.cloneRules(),
 	}
@@ -190,7 +190,7 @@ func parseNetworkRules(n *config.Network, under string) (*NetworkRules, error) {
 		return nil, nil
 	}
 	out := &NetworkRules{
-		PolicyRules: egress.PolicyRules{Allow: n.Allow, Deny: n.Deny, Ask: n.Ask, Methods: n.Methods, Hosts: n.Hosts},
+		PolicyRules: egress.PolicyRules{Allow: n.Allow, Deny: n.Deny, Ask: n.Ask, Requests: n.Requests, Methods: n.Methods, Hosts: n.Hosts},
 		From:        n.From,
 	}
 	if _, err := egress.CompilePolicy(out.PolicyRules); err != nil {

@@ -142,7 +142,7 @@ func (c *ClientToolGuard) decideAction(a ClientToolAction) guard.Decision {
 		access := map[ClientToolActionKind]guard.AccessKind{ReadPath: guard.Read, WritePath: guard.Write, ListPath: guard.List}[a.Kind]
 		return c.guard.DecidePath(access, path)
 	case ReachHost:
-		d, err := s.ExplainHost(a.Value)
+		d, err := s.ExplainNetwork(a.Value)
 		if err != nil {
 			return guard.Decision{Verdict: guard.Deny, Rule: "network.allow", Reason: err.Error()}
 		}

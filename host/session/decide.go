@@ -294,7 +294,7 @@ func (s *Session) decideLoggedConnection(r audit.Record) ReplayedDecision {
 	if name == "" || port == 0 {
 		return ReplayedDecision{Inexact: "the record sums several hosts up"}
 	}
-	d, err := s.ExplainHost(net.JoinHostPort(name, strconv.Itoa(int(port))))
+	d, err := s.ExplainNetwork(net.JoinHostPort(name, strconv.Itoa(int(port))))
 	switch {
 	case err != nil:
 		return ReplayedDecision{Inexact: err.Error()}

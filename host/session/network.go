@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"net"
 	"net/netip"
 	"regexp"
 	"slices"
@@ -186,7 +185,7 @@ func (h *Host) openSharedNetwork(s *Session, reached *policy.NetworkRules, plugi
 	if n.secrets, err = s.fetchNetworkSecrets(grants.Secrets, plugin); err != nil {
 		return nil, err
 	}
-	if len(n.secrets) > 0 || len(reached.Methods) > 0 {
+	if len(n.secrets) > 0 || n.policy.RestrictsRequests() {
 		if h.authority == nil {
 			if h.authority, err = egress.NewCertificateAuthority(); err != nil {
 				return nil, err
@@ -217,56 +216,6 @@ func (h *Host) compileNetworkPolicy(n *policy.NetworkRules, workspace string) (*
 	}
 	narrower, err := egress.CompilePolicy(project)
 	return all.Intersect(narrower), err
-}
-
-// ExplainHost returns the decision about a connection to host or host:port; the default port is 443.
-func (s *Session) ExplainHost(place string) (guard.Decision, error) {
-	switch reached := s.policy.NetworkRules(); {
-	case !s.policy.IsolationOptions().Network:
-		return guard.Decision{Verdict: guard.Deny, Rule: "isolation.network", Reason: "there is no network",
-			Hint: "isolation.network: true gives it to plugins that are granted it"}, nil
-	case reached == nil:
-		return guard.Decision{Verdict: guard.Allow, Rule: "isolation.network",
-			Reason: "no host is named, so processes with the network grant have the host's network"}, nil
-	default:
-		p, err := s.host.compileNetworkPolicy(reached, s.policy.WorkspacePath())
-		if err != nil {
-			return guard.Decision{}, err
-		}
-		target, isRaw := strings.CutPrefix(place, "tcp://")
-		name, port, err := splitHostAndPort(target)
-		if err != nil {
-			return guard.Decision{}, err
-		}
-		d := p.Decide(name, port)
-		entry, isAnyProtocol := "tcp://"+egress.FormatPortEntry(name, port), p.PermitsAnyProtocol(name, port)
-		if isRaw && d.Verdict != egress.Deny && !isAnyProtocol {
-			d = egress.Decision{Verdict: egress.Deny, Reason: fmt.Sprintf("%q allows TLS and HTTP only; %q in network.allow allows "+
-				"any protocol", d.Entry, entry)}
-		}
-		verdicts := map[egress.Verdict]guard.Verdict{egress.Allow: guard.Allow, egress.Ask: guard.Ask, egress.Deny: guard.Deny}
-		out := guard.Decision{Verdict: verdicts[d.Verdict], Rule: cmp.Or(d.Rule, "network.allow"), Reason: d.Reason}
-		if d.Verdict == egress.Allow {
-			out.Reason = fmt.Sprintf("%q allows it", d.Entry)
-			if port != 80 && port != 443 && !isAnyProtocol {
-				out.Reason += fmt.Sprintf(" for TLS and HTTP; %q allows any protocol", entry)
-			}
-		}
-		return out, nil
-	}
-}
-
-// splitHostAndPort splits a host or host:port; the default port is 443.
-func splitHostAndPort(place string) (string, uint16, error) {
-	host, text, err := net.SplitHostPort(place)
-	if err != nil {
-		return strings.Trim(place, "[]"), 443, nil
-	}
-	port, err := strconv.ParseUint(text, 10, 16)
-	if err != nil {
-		return "", 0, fmt.Errorf("%q is no port; write one such as %s:443", text, host)
-	}
-	return host, uint16(port), nil
 }
 
 func (n *sandboxNetwork) serveSandboxListeners(l isolation.NetworkListeners) (end func()) {

@@ -33,8 +33,8 @@ type ExplainOptions struct {
 func NewCmdExplain(f *cli.Factory, runF func(*ExplainOptions) error) *cobra.Command {
 	o := &ExplainOptions{Factory: f, arguments: callArguments{stdin: f.In}}
 	cmd := &cobra.Command{
-		Use:               "explain TOOL [key=value ...] | explain PATH | explain network HOST",
-		Short:             "Explain the decision on a call, a path or a host",
+		Use:               "explain TOOL [key=value ...] | explain PATH | explain network HOST|URL",
+		Short:             "Explain the decision on a call, a path, a host or a request",
 		Args:              o.parseArguments,
 		ValidArgsFunction: completeCall(f),
 	}
@@ -55,8 +55,8 @@ func (o *ExplainOptions) parseArguments(cmd *cobra.Command, args []string) error
 		return cli.UsageErrorf("name a tool (`picoclaw tools` lists them), or a path with a / in it")
 	case isPath(args[0]) && len(args) > 1:
 		return cli.UsageErrorf("explain %s takes no argument %q: to explain a call, name the tool first", args[0], args[1])
-	case args[0] == "network" && len(args) != 2:
-		return cli.UsageErrorf("explain network takes one host, such as api.example.com or files.example.net:8443")
+	case args[0] == "network" && len(args) != 2 && len(args) != 3: // a method may be an argument of its own
+		return cli.UsageErrorf("explain network takes one host or request, such as files.example.net:8443 or 'POST https://api.example.com/me'")
 	}
 	o.subject, o.arguments.pairs, o.arguments.isJSON = args[0], args[1:], cmd.Flags().Changed("json")
 	return nil
@@ -75,7 +75,7 @@ func (o *ExplainOptions) runExplain() error {
 		return explainPath(o.Factory, s, o.subject, o.output)
 	}
 	if o.subject == "network" {
-		return explainNetworkHost(o.Factory, s, o.arguments.pairs[0], o.output)
+		return explainNetwork(o.Factory, s, strings.Join(o.arguments.pairs, " "), o.output)
 	}
 	raw, err := o.arguments.encodeArguments(s, o.subject)
 	if err != nil {
@@ -221,9 +221,9 @@ func explainPath(f *cli.Factory, s *session.Session, path string, output cli.Out
 	return table.Flush()
 }
 
-// explainNetworkHost shows whether processes with network access may reach a host.
-func explainNetworkHost(f *cli.Factory, s *session.Session, host string, output cli.OutputFormat) error {
-	decision, err := s.ExplainHost(host)
+// explainNetwork shows whether processes with network access may make a connection or request.
+func explainNetwork(f *cli.Factory, s *session.Session, question string, output cli.OutputFormat) error {
+	decision, err := s.ExplainNetwork(question)
 	if err != nil {
 		return cli.FailedError(err)
 	}
