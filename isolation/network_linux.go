@@ -25,7 +25,7 @@ const listenBacklog = 1024
 
 // wrapInNetworkLauncher changes the command to start bubblewrap through the network launcher. It returns the socket that
 // receives the listeners.
-func (s *bwrapCommand) wrapInNetworkLauncher(bwrap string, ports []uint16) (*os.File, error) {
+func (s *bwrapCommand) wrapInNetworkLauncher(bwrap string, p *ProxiedNetwork) (*os.File, error) {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return nil, os.NewSyscallError("socketpair", err)
@@ -33,7 +33,7 @@ func (s *bwrapCommand) wrapInNetworkLauncher(bwrap string, ports []uint16) (*os.
 	ours, theirs := os.NewFile(uintptr(pair[0]), "sockets"), os.NewFile(uintptr(pair[1]), "sockets")
 	s.args.passFile(theirs)
 	s.cmd.ExtraFiles = append(s.cmd.ExtraFiles, theirs)
-	image := buildNetworkLauncher(bwrap, firstInherited+len(s.cmd.ExtraFiles), ports)
+	image := buildNetworkLauncher(bwrap, firstInherited+len(s.cmd.ExtraFiles), p)
 	if image == nil {
 		_ = ours.Close()
 		return nil, errors.New("there is no network by name for this architecture")
@@ -59,10 +59,10 @@ func (s *bwrapCommand) wrapInNetworkLauncher(bwrap string, ports []uint16) (*os.
 	return ours, nil
 }
 
-// buildNetworkLauncher returns a program that enables loopback, listens on the ports, sends the sockets to this
-// process, and executes bubblewrap. first is the first free descriptor; first-1 is the socket that takes the
+// buildNetworkLauncher returns a program that enables loopback, listens on the ports, sends the sockets and those for
+// connections to this process, and executes bubblewrap. first is the first free descriptor; first-1 is the socket that takes the
 // listeners.
-func buildNetworkLauncher(bwrap string, first int, ports []uint16) []byte {
+func buildNetworkLauncher(bwrap string, first int, p *ProxiedNetwork) []byte {
 	s := &syscallLauncherBuilder{}
 	next := uint64(first) //nolint:gosec // small, as all numbers here
 	everything := uint64(math.MaxInt32)
@@ -91,13 +91,19 @@ func buildNetworkLauncher(bwrap string, first int, ports []uint16) []byte {
 	local := [4]byte{127, 0, 0, 1}
 	s.addCall(unix.SYS_CLOSE_RANGE, next, everything, 0)
 	socket(unix.SOCK_DGRAM, local, 53)
-	routes, kernel := portRouteMessages(ports), append(binary.NativeEndian.AppendUint16(nil, unix.AF_NETLINK), make([]byte, 10)...)
+	routes, kernel := portRouteMessages(p.Ports), append(binary.NativeEndian.AppendUint16(nil, unix.AF_NETLINK), make([]byte, 10)...)
 	s.addCall(unix.SYS_SOCKET, unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_ROUTE)
 	s.addCall(unix.SYS_SENDTO, next, s.addData(routes), uint64(len(routes)), 0, s.addData(kernel), uint64(len(kernel)))
 	s.addCall(unix.SYS_CLOSE, next)
 	socket(unix.SOCK_STREAM, local, proxyPort)
-	for _, port := range ports {
+	for _, port := range p.Ports {
 		socket(unix.SOCK_STREAM, [4]byte{}, port)
+	}
+	for _, family := range dialedFamilies(p) {
+		for range dialSockets {
+			s.addCall(unix.SYS_SOCKET, uint64(family), unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+			next++
+		}
 	}
 	var sockets []int
 	for fd := first; fd < int(next); fd++ { //nolint:gosec // small
@@ -140,9 +146,10 @@ func portRouteMessages(ports []uint16) []byte {
 }
 
 // receiveListeners receives the sockets that the network launcher sends.
-func receiveListeners(from *os.File, ports int) (NetworkListeners, error) {
+func receiveListeners(from *os.File, p *ProxiedNetwork) (NetworkListeners, error) {
 	defer func() { _ = from.Close() }()
-	most := 2 + ports
+	families := dialedFamilies(p)
+	most := 2 + len(p.Ports) + dialSockets*len(families)
 	control := make([]byte, unix.CmsgSpace(4*most))
 	n, size, _, _, err := unix.Recvmsg(int(from.Fd()), make([]byte, 1), control, unix.MSG_CMSG_CLOEXEC)
 	if err != nil || n == 0 {
@@ -157,7 +164,14 @@ func receiveListeners(from *os.File, ports int) (NetworkListeners, error) {
 		return NetworkListeners{}, fmt.Errorf("the sandbox's network was not handed over whole: %w", err)
 	}
 	l := NetworkListeners{Room: connectionLimit()}
-	for i, fd := range descriptors {
+	var dialers []*socketPool
+	for i := range families {
+		dialers = append(dialers, newSocketPool(families[i], descriptors[most-dialSockets*(len(families)-i):][:dialSockets]))
+	}
+	if p.Dials {
+		l.Dial, l.closeDialer = dialAnyFamily(dialers)
+	}
+	for i, fd := range descriptors[:2+len(p.Ports)] {
 		file := os.NewFile(uintptr(fd), "socket")
 		var made error
 		if i == 0 {
@@ -200,7 +214,7 @@ func serveNetwork(sockets *os.File, p Profile) *sandboxNetwork {
 	n := &sandboxNetwork{served: make(chan struct{})}
 	go func() {
 		defer close(n.served)
-		if n.open, n.err = receiveListeners(sockets, len(p.Proxied.Ports)); n.err == nil {
+		if n.open, n.err = receiveListeners(sockets, p.Proxied); n.err == nil {
 			n.stop = p.Proxied.Serve(n.open)
 		}
 	}()

@@ -150,6 +150,8 @@ type ProxiedNetwork struct {
 	Name string
 	// Ports are the TCP ports to listen on, on all addresses in 127.0.0.0/8.
 	Ports []uint16
+	// Dials says that this process connects to servers in the network.
+	Dials bool
 	// Serve receives the listeners while the child starts, and returns a function that is called when the child has
 	// ended and the listeners are closed.
 	Serve func(NetworkListeners) (end func()) `json:"-"`
@@ -174,8 +176,14 @@ type NetworkListeners struct {
 	Ports []net.Listener // at each of the ports, in their order
 	Names net.PacketConn // at 127.0.0.1:53
 
+	// Dial connects to a server of the network at a port of localhost. It is nil without [ProxiedNetwork.Dials]. It may
+	// be called concurrently, and fails once the listeners are closed.
+	Dial func(port uint16) (net.Conn, error)
+
 	// Room is the maximum number of connections. Each needs two descriptors of this process.
 	Room int
+
+	closeDialer func()
 }
 
 // Close closes all listeners.
@@ -184,6 +192,9 @@ func (l NetworkListeners) Close() {
 		_ = one.Close()
 	}
 	_ = l.Names.Close()
+	if l.closeDialer != nil {
+		l.closeDialer()
+	}
 }
 
 // The modes of an exposed path.

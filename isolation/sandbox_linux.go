@@ -56,7 +56,7 @@ func (pl *processStarter) newBwrapCommand(child *exec.Cmd, plan *mountPlan) (s *
 		SysProcAttr: child.SysProcAttr,
 	}
 	if p := plan.profile.Proxied; p != nil {
-		s.sockets, err = s.wrapInNetworkLauncher(pl.bwrap, p.Ports)
+		s.sockets, err = s.wrapInNetworkLauncher(pl.bwrap, p)
 	}
 	return s, err
 }
