@@ -79,6 +79,9 @@ func (r *RemoteAgentServer) ActivityCounts() (running, sessions int) {
 	return int(r.running.Load()), r.countSessions()
 }
 
+// PublishedPorts returns nil: sandboxes run on the workers of the fleet.
+func (r *RemoteAgentServer) PublishedPorts() []string { return nil }
+
 // HealthChecks reports if the fleet is reached.
 func (r *RemoteAgentServer) HealthChecks() []gateway.ReadinessCheck {
 	return []gateway.ReadinessCheck{{Name: "fleet", Err: r.fleet.Reached()}}

@@ -187,6 +187,12 @@ func (c *documentChecker) checkLeaf(n *documentNode, key *KeySpec, path string) 
 		return checkSize(n, key, path)
 	case StringsType:
 		return c.checkStringList(n, key, path)
+	case IntsType:
+		return checkList(c, n, path, "a list of whole numbers", func(n *documentNode, path string) (int64, *Error) {
+			i, err := checkInteger(n, key, path)
+			number, _ := i.(int64)
+			return number, err
+		})
 	case ListsType:
 		return c.checkListMap(n, key, path)
 	case TextsType:
@@ -242,17 +248,25 @@ func checkSize(n *documentNode, key *KeySpec, path string) (any, *Error) {
 }
 
 func (c *documentChecker) checkStringList(n *documentNode, key *KeySpec, path string) (any, *Error) {
+	return checkList(c, n, path, "a list of strings", func(n *documentNode, path string) (string, *Error) {
+		s, err := c.checkString(n, key, path)
+		text, _ := s.(string)
+		return text, err
+	})
+}
+
+func checkList[T any](c *documentChecker, n *documentNode, path, kind string, check func(*documentNode, string) (T, *Error)) (any, *Error) {
 	if n.kind != listNode {
-		return nil, wrongKindError(n, path, "a list of strings")
+		return nil, wrongKindError(n, path, kind)
 	}
-	out := make([]string, 0, len(n.items))
+	out := make([]T, 0, len(n.items))
 	for i, item := range n.items {
-		s, err := c.checkString(item, key, path+"["+strconv.Itoa(i)+"]")
+		element, err := check(item, path+"["+strconv.Itoa(i)+"]")
 		if err != nil {
 			c.addFault(err)
 			continue
 		}
-		out = append(out, s.(string))
+		out = append(out, element)
 	}
 	return out, nil
 }

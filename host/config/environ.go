@@ -74,14 +74,18 @@ func parseVariableValue(t KeyType, value string, origin Origin) (*documentNode, 
 		if _, err := strconv.ParseFloat(value, 64); err == nil {
 			n.kind = numberNode
 		}
-	case StringsType:
+	case StringsType, IntsType:
 		if strings.HasPrefix(strings.TrimSpace(value), "[") {
 			return parseJSON([]byte(value), origin)
 		}
 		n.kind = listNode
 		for part := range strings.SplitSeq(value, ",") {
 			if part = strings.TrimSpace(part); part != "" {
-				n.items = append(n.items, &documentNode{kind: textNode, origin: origin, scalar: part})
+				item := &documentNode{kind: textNode, origin: origin, scalar: part}
+				if _, err := strconv.ParseFloat(part, 64); t == IntsType && err == nil {
+					item.kind = numberNode
+				}
+				n.items = append(n.items, item)
 			}
 		}
 	case ObjectsType, FreeType, ListsType, TextsType, RulesType:

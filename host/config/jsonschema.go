@@ -43,6 +43,9 @@ func jsonSchemaOfKey(e *keyNode) *jsonschema.Schema {
 	case StringsType:
 		s.Type = "array"
 		s.Items = stringSchema(e.key)
+	case IntsType:
+		s.Type = "array"
+		s.Items = &jsonschema.Schema{Type: "integer", Minimum: jsonschema.Ptr(float64(e.key.Min)), Maximum: jsonschema.Ptr(float64(e.key.Max))}
 	case StringType:
 		typed := stringSchema(e.key)
 		s.Type, s.Enum, s.Pattern, s.MinLength = typed.Type, typed.Enum, typed.Pattern, typed.MinLength

@@ -22,6 +22,7 @@ const (
 	NumberType  KeyType = "number" // not negative
 	SizeType    KeyType = "size"   // number of bytes, or a string such as "50MB"
 	StringsType KeyType = "list of strings"
+	IntsType    KeyType = "list of integers"
 	ObjectsType KeyType = "list of objects" // keys of an element have names "name[]"
 	MapType     KeyType = "objects by id"   // keys of an element have names "name.<id>"
 	FreeType    KeyType = "free object"     // any keys, unchecked
@@ -41,7 +42,7 @@ type KeySpec struct {
 	Type   KeyType      `json:"type"`
 	Format StringFormat `json:"format"` // constraint on the string, or on each string in the list
 	Values []string     `json:"values"` // allowed strings, if not empty
-	Min    int64        `json:"min"`    // limits of an integer or size; both 0 for none
+	Min    int64        `json:"min"`    // limits of an integer, of each in a list, or of a size; both 0 for none
 	Max    int64        `json:"max"`
 
 	// Default is the built-in value: string, bool, int64, float64, []string or []map[string]any; nil for none.

@@ -47,7 +47,7 @@ func TestStructsMatchKeyTable(t *testing.T) {
 	}
 	have := map[string]bool{}
 	fieldNames(reflect.TypeOf(file), "", have)
-	for _, name := range []string{"ask", "from", "hosts", "methods", "requests"} { // the agent's alone
+	for _, name := range []string{"ask", "from", "hosts", "methods", "ports", "requests"} { // the agent's alone
 		delete(have, "plugins.<id>.network."+name)
 	}
 	delete(have, "plugins.<id>.grants.hosts")    // plugins.<id>.network says that
@@ -90,7 +90,8 @@ func fieldNames(typ reflect.Type, name string, have map[string]bool) {
 }
 
 func TestKeyTable(t *testing.T) {
-	types := []KeyType{StringType, BoolType, IntType, NumberType, SizeType, StringsType, ObjectsType, MapType, FreeType,
+	types := []KeyType{StringType, BoolType, IntType, NumberType, SizeType, StringsType, IntsType, ObjectsType, MapType,
+		FreeType,
 		ListsType, TextsType, RulesType}
 	formats := []StringFormat{"", PathFormat, AbsoluteFormat, TemplateFormat, RegexpFormat, GlobFormat, IDFormat,
 		VariableFormat, WorkspacePathFormat, LowerFormat, WitnessFormat, URLFormat}

@@ -106,6 +106,7 @@ type Network struct {
 	Methods  map[string][]string `koanf:"methods"`
 	From     []string            `koanf:"from"`
 	Hosts    map[string][]string `koanf:"hosts"`
+	Ports    []uint16            `koanf:"ports"`
 }
 
 // Secret is the source of a secret value, and the requests into which the proxy inserts the value. Agents never see the

@@ -95,8 +95,9 @@ type Status struct {
 // ActiveConfiguration is a configuration that requests or sessions still use.
 type ActiveConfiguration struct {
 	Since    time.Time `json:"since"`
-	Running  int       `json:"running"`  // calls and agent turns in progress
-	Sessions int       `json:"sessions"` // sessions of MCP clients
+	Running  int       `json:"running"`         // calls and agent turns in progress
+	Sessions int       `json:"sessions"`        // sessions of MCP clients
+	Ports    []string  `json:"ports,omitempty"` // agents and addresses of servers in sandboxes
 }
 
 // controlRoutes returns the handler of the control socket.
@@ -149,6 +150,7 @@ func (g *Gateway) currentStatus() Status {
 	for _, gen := range all {
 		c := ActiveConfiguration{Since: gen.since}
 		c.Running, c.Sessions = gen.ActivityCounts()
+		c.Ports = gen.PublishedPorts()
 		s.Configurations = append(s.Configurations, c)
 	}
 	return s

@@ -32,6 +32,8 @@ type Runtime interface {
 	HasSession(session string) bool
 	// ActivityCounts returns the number of running calls and turns, and of open client sessions.
 	ActivityCounts() (running, sessions int)
+	// PublishedPorts returns the agents and addresses of servers in sandboxes that this machine reaches.
+	PublishedPorts() []string
 	// HealthChecks returns the readiness checks of this runtime.
 	HealthChecks() []ReadinessCheck
 	// StartSchedulers starts background work, such as jobs. The previous runtime only finishes its running work.

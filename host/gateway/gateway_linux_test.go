@@ -22,6 +22,7 @@ func (r idleRuntime) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	_, _ = io.WriteString(w, "the result")
 }
 func (r idleRuntime) ActivityCounts() (running, sessions int) { return 0, 0 }
+func (r idleRuntime) PublishedPorts() []string                { return nil }
 func (r idleRuntime) HasSession(string) bool                  { return false }
 func (r idleRuntime) StartSchedulers()                        {}
 func (r idleRuntime) StopSchedulers()                         {}

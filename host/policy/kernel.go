@@ -3,6 +3,7 @@ package policy
 import (
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 
 	"github.com/picoclaw/picoclaw/host/config"
@@ -163,6 +164,9 @@ type NetworkRules struct {
 // NetworkRules returns the hosts that the agent's processes may reach; nil for the host's unrestricted network.
 func (p *Policy) NetworkRules() *NetworkRules { return p.network.cloneRules() }
 
+// PublishedPorts returns the ports at which this machine reaches servers of the agent's commands.
+func (p *Policy) PublishedPorts() []uint16 { return slices.Clone(p.ports) }
+
 // PluginNetworkRules returns the hosts to which a plugin is limited among the agent's hosts; nil for all.
 func (p *Policy) PluginNetworkRules(id string) *NetworkRules {
 	return p.plugins.Known[id].Network.cloneRules()
@@ -184,9 +188,10 @@ func (n *NetworkRules) cloneRules() *NetworkRules {
 	}
 }
 
-// parseNetworkRules checks network settings and converts them. under is the name of their section.
+// parseNetworkRules checks network settings and converts them; nil if they limit no hosts. under is the name of their
+// section.
 func parseNetworkRules(n *config.Network, under string) (*NetworkRules, error) {
-	if n == nil {
+	if n == nil || reflect.DeepEqual(*n, config.Network{Ports: n.Ports}) {
 		return nil, nil
 	}
 	out := &NetworkRules{

@@ -45,6 +45,7 @@ type Policy struct {
 	execEnv      []string
 	isolation    config.Isolation
 	network      *NetworkRules // nil for the host's
+	ports        []uint16      // network.ports
 	secrets      map[string]config.Secret
 	origins      map[string]config.Origin // of the agent's settings, for hints
 	settingNames *strings.Replacer        // replaces setting names in hints by the agent's
@@ -200,10 +201,11 @@ func (p *Policy) setDigest() (*Policy, error) {
 		Rules     []string `json:",omitempty"`
 		Undo      UndoSettings
 		Reached   *NetworkRules            `json:",omitempty"`
+		Ports     []uint16                 `json:",omitempty"`
 		Secrets   map[string]config.Secret `json:",omitempty"`
 		Narrowed  [][]string               `json:",omitempty"`
 	}{1, p.home, p.file, g, p.tools, p.plugins, p.limits, p.execEnv, p.isolation.Enabled, p.isolation.Network, exposed,
-		rules, p.undo, p.network, p.secrets, p.narrowing.Tools})
+		rules, p.undo, p.network, p.ports, p.secrets, p.narrowing.Tools})
 	if err != nil {
 		return nil, fmt.Errorf("computing the digest of the policy of agent %q: %w", p.agent, err)
 	}

@@ -68,6 +68,13 @@ func buildPolicy(cfg *config.Config, agentID string, provide workspacePreparer) 
 	if p.network, err = parseNetworkRules(agent.Network, ""); err != nil {
 		return nil, fmt.Errorf("agent %q: %w", agent.ID, err)
 	}
+	if agent.Network != nil {
+		p.ports = agent.Network.Ports
+	}
+	if len(p.ports) > 0 && !p.isolation.Network {
+		return nil, fmt.Errorf("agent %q: network.ports: commands have no network; set isolation.network to true, or remove network.ports",
+			agent.ID)
+	}
 	project, err := parseNetworkRules(cfg.ProjectNetwork(), "")
 	if err != nil {
 		return nil, fmt.Errorf("the project's %s: %w", config.ProjectFile, err)

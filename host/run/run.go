@@ -6,6 +6,7 @@
 package run
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -27,6 +28,7 @@ type Options struct {
 	Dir      string           // current directory, in the project
 	Program  []string         // name or path, and arguments
 	Hosts    []string         // hosts that the person allows for this run
+	Ports    []uint16         // of the program's servers that this machine reaches
 	Env      map[string]string
 	// Supervisor is this program with the argument that starts [supervisor.Main].
 	Supervisor []string
@@ -42,6 +44,7 @@ type RunPlan struct {
 	Home     string
 	ReadOnly []string
 	Hosts    []string
+	Ports    []uint16
 	Secrets  []session.ProgramRunSecret
 	Env      map[string]string
 
@@ -93,7 +96,10 @@ func NewPlan(o Options) (*RunPlan, error) {
 	p.Args = preset.programArguments(o.Program[1:], p.variables)
 	p.Home = isolation.UserEnvDir(policy.HomePath(), programHomeName(o.Program[0], policy.WorkspacePath()))
 	p.ReadOnly = slices.Concat(paths.ExistingReal(preset.ReadOnly), tools, needs, preset.guidanceFiles(policy.WorkspacePath()))
-	p.Hosts = slices.Concat(preset.hostNames(), o.Hosts)
+	p.Hosts, p.Ports = slices.Concat(preset.hostNames(), o.Hosts), o.Ports
+	if len(p.Ports) > 0 && !policy.IsolationOptions().Network {
+		return nil, errors.New("--port: the program has no network; set isolation.network to true")
+	}
 	if p.Secrets, err = presetAPIKeys(o.Session, preset, policy.HomePath()); err != nil {
 		return nil, err
 	}

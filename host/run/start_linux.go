@@ -93,7 +93,7 @@ func (a *activeRun) runProgram(ctx context.Context) (*RunResult, error) {
 	cmd.ExtraFiles = []*os.File{theirs}
 	program := slices.Concat([]string{a.plan.Program}, a.plan.Args)
 	a.running, err = a.options.Session.StartRun(ctx, session.ProgramRunSpec{
-		Name: "run", Supervisor: cmd, UserEnv: filepath.Base(a.plan.Home), SharedGit: a.plan.SharedGit, Hosts: a.plan.Hosts, Secrets: a.plan.Secrets,
+		Name: "run", Supervisor: cmd, UserEnv: filepath.Base(a.plan.Home), SharedGit: a.plan.SharedGit, Hosts: a.plan.Hosts, Ports: a.plan.Ports, Secrets: a.plan.Secrets,
 		ReadOnly: append(slices.Clone(a.plan.ReadOnly), a.options.Supervisor[0]),
 		Args:     map[string]any{"program": program, "dir": a.options.Dir, "run": a.plan.id},
 	})

@@ -33,12 +33,14 @@ type sandboxNetwork struct {
 	policy    *egress.Policy
 	secrets   []egress.Secret
 	authority *egress.CertificateAuthority // nil if TLS is not terminated here
+	ports     []uint16                     // of servers that this machine reaches
 	name      string                       // equal for networks whose plugins may share an instance
 	log       connectionLog
 	session   *Session // the first to use it; its agent and origin are logged
 
-	mu    sync.Mutex
-	calls []*networkWatchedCall
+	mu        sync.Mutex
+	calls     []*networkWatchedCall
+	published []uint16 // the ports that are open
 }
 
 // networkWatchedCall is a running call. It receives the refused connections of its plugin's sandbox.
@@ -69,7 +71,11 @@ func (s *Session) attachNetwork(p *catalog.Plugin, spec *supervise.InstanceSpec,
 		}
 		return nil
 	}
-	n, err := s.host.openSharedNetwork(s, reached, spec.Manifest.ID, grants)
+	var ports []uint16
+	if grants.Exec {
+		ports = s.policy.PublishedPorts()
+	}
+	n, err := s.host.openSharedNetwork(s, reached, spec.Manifest.ID, grants, ports)
 	if err != nil {
 		return err
 	}
@@ -88,7 +94,8 @@ func (s *Session) attachNetwork(p *catalog.Plugin, spec *supervise.InstanceSpec,
 // attachToProfile adds the network's proxy to a sandbox profile, and returns the proxy variables of the environment.
 func (n *sandboxNetwork) attachToProfile(profile *isolation.Profile) (env []string, err error) {
 	profile.Network = false
-	profile.Proxied = &isolation.ProxiedNetwork{Name: n.name, Ports: n.policy.AllowedPorts(), Serve: n.serveSandboxListeners}
+	profile.Proxied = &isolation.ProxiedNetwork{Name: n.name, Ports: n.policy.AllowedPorts(), Dials: len(n.ports) > 0,
+		Serve: n.serveSandboxListeners}
 	env = slices.Clone(proxyEnvironment)
 	if n.authority != nil {
 		bundle, err := egress.TrustedCertBundle(n.authority)
@@ -144,7 +151,9 @@ var certificateVariables = []string{
 }
 
 // openSharedNetwork returns the network that a plugin has under equal policies. It creates it on first use.
-func (h *Host) openSharedNetwork(s *Session, reached *policy.NetworkRules, plugin string, grants pluginpb.Grant) (*sandboxNetwork, error) {
+func (h *Host) openSharedNetwork(s *Session, reached *policy.NetworkRules, plugin string, grants pluginpb.Grant,
+	ports []uint16,
+) (*sandboxNetwork, error) {
 	key, err := json.Marshal([]any{s.policy.Digest(), plugin, grants.Hosts, grants.Secrets})
 	if err != nil {
 		return nil, err
@@ -159,7 +168,7 @@ func (h *Host) openSharedNetwork(s *Session, reached *policy.NetworkRules, plugi
 	if n := h.networks[name]; n != nil {
 		return n, nil
 	}
-	n := &sandboxNetwork{name: name, session: s, log: connectionLog{
+	n := &sandboxNetwork{name: name, session: s, ports: ports, log: connectionLog{
 		write: runtime.audit.writeEntry,
 		fail:  func(err error) { h.logger.Error("network access could not be logged", "error", err) },
 	}}
@@ -230,7 +239,11 @@ func (n *sandboxNetwork) serveSandboxListeners(l isolation.NetworkListeners) (en
 		return func() {}
 	}
 	proxy.StartServing(egress.Listeners{Proxy: l.Proxy, Web: l.Ports, Names: l.Names})
-	return func() { _ = proxy.Close() }
+	unpublish := n.publishPorts(l.Dial)
+	return func() {
+		unpublish()
+		_ = proxy.Close()
+	}
 }
 
 // noteReachedHost adds a host to the running calls that may have connected to it.

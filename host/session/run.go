@@ -32,6 +32,7 @@ type ProgramRunSpec struct {
 	UserEnv    string         // names the HOME directory; it does not depend on the policy
 	ReadOnly   []string       // other existing paths the program can read
 	Hosts      []string       // allowed hosts in addition to the policy's, as in network.allow
+	Ports      []uint16       // of servers that this machine reaches, in addition to the policy's
 	Secrets    []ProgramRunSecret
 	SharedGit  *protect.SharedGitDir // git directory outside the workspace that the program may change; nil for none
 }
@@ -186,7 +187,7 @@ func (s *Session) newRunNetwork(spec ProgramRunSpec) (*sandboxNetwork, error) {
 	if reached.Project != nil && reached.Project.Allow != nil {
 		reached.Project.Allow = append(reached.Project.Allow, spec.Hosts...)
 	}
-	n, err := s.host.openSharedNetwork(s, reached, spec.Name, pluginpb.Grant{})
+	n, err := s.host.openSharedNetwork(s, reached, spec.Name, pluginpb.Grant{}, append(s.policy.PublishedPorts(), spec.Ports...))
 	if err != nil {
 		return nil, err
 	}

@@ -57,6 +57,9 @@ func printStatus(f *cli.Factory, s *gateway.Status) {
 		}
 		fmt.Fprintf(out, "%-9s configuration since %s: %d running, %d MCP sessions\n", which,
 			c.Since.Local().Format(time.DateTime), c.Running, c.Sessions)
+		for _, port := range c.Ports {
+			fmt.Fprintf(out, "port      %s\n", terminal.CleanLine(port))
+		}
 	}
 	if s.ReloadError != "" {
 		fmt.Fprintf(out, "reload    the last reload failed and changed nothing: %s\n", terminal.CleanLine(s.ReloadError))

@@ -4,6 +4,7 @@ package run
 import (
 	"context"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -24,6 +25,7 @@ type Options struct {
 	agent, project string
 	workTree       string // name; empty for none
 	hosts          []string
+	ports          []uint
 	env            []string
 	show           bool
 	program        []string
@@ -48,6 +50,7 @@ func NewCmdRun(f *cli.Factory, runF func(*Options) error) *cobra.Command {
 	flags.StringVar(&o.project, "project", "", "the `directory` that the program may change")
 	flags.StringVar(&o.workTree, "worktree", "", "run in the git work tree with this `name`, beside the project; create it if missing")
 	flags.StringArrayVar(&o.hosts, "allow", nil, "a `host` that the program may reach, as in network.allow; may be repeated")
+	flags.UintSliceVar(&o.ports, "port", nil, "a `port` of this machine that leads to the program's server at the same port; may be repeated")
 	flags.StringArrayVar(&o.env, "env", nil, "a `NAME=VALUE` for the program's environment; may be repeated")
 	flags.BoolVar(&o.show, "show", false, "show the program's access; start nothing")
 	o.AddAgentFlag(cmd, &o.agent, "the agent whose policy holds (default: the first one)")
@@ -75,6 +78,10 @@ func (o *Options) runProgram(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	ports, err := parsePortFlags(o.ports)
+	if err != nil {
+		return err
+	}
 	settings, notice, err := run.LoadTrustedProject(home, project)
 	if err != nil {
 		return cli.StartError(err)
@@ -92,7 +99,7 @@ func (o *Options) runProgram(ctx context.Context) error {
 	if err != nil {
 		return cli.StartError(err)
 	}
-	options := run.Options{Session: s, UserHome: userHome, Dir: dir, Program: o.program, Hosts: o.hosts, Env: env,
+	options := run.Options{Session: s, UserHome: userHome, Dir: dir, Program: o.program, Hosts: o.hosts, Ports: ports, Env: env,
 		Supervisor: []string{self, supervisor.Command}, Streams: [3]*os.File{os.Stdin, os.Stdout, os.Stderr}}
 	plan, err := run.NewPlan(options)
 	if err != nil {
@@ -128,6 +135,16 @@ func (o *Options) openWorkTree(project, dir string) (string, string, error) {
 		inner = tree
 	}
 	return run.FindProjectDir(tree, inner)
+}
+
+func parsePortFlags(numbers []uint) (ports []uint16, err error) {
+	for _, port := range numbers {
+		if port == 0 || port > math.MaxUint16 {
+			return nil, cli.UsageErrorf("--port %d: want a number from 1 to %d", port, math.MaxUint16)
+		}
+		ports = append(ports, uint16(port))
+	}
+	return ports, nil
 }
 
 func parseEnvFlags(entries []string) (map[string]string, error) {

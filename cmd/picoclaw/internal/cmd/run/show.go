@@ -63,6 +63,9 @@ func (o *Options) printPlan(s *session.Session, p *run.RunPlan) error {
 			say("", "%s (--allow)", host)
 		}
 	}
+	for _, port := range append(policy.PublishedPorts(), p.Ports...) {
+		say("port", "127.0.0.1:%d of this machine leads to a server of the program", port)
+	}
 	for _, secret := range p.Secrets {
 		say("key", "%s as a placeholder; picoclaw inserts the key for %s", secret.Name, strings.Join(secret.Hosts, ", "))
 	}
