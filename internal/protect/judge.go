@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/picoclaw/picoclaw/internal/lazyregexp"
 	"github.com/picoclaw/picoclaw/internal/paths"
@@ -65,7 +66,7 @@ func (r *Rules) FindRiskyLines(h ProtectedPath, path string, text []byte) (risky
 	case "index":
 		return findRiskyIndexPaths(text, indexHashSize(h.Top))
 	case "gitlink":
-		line, ok := strings.CutPrefix(string(text), "gitdir:")
+		line, ok := strings.CutPrefix(string(text), gitLinkPrefix)
 		to := resolveSymlinkFreePath(dir, line)
 		return riskUnlessHarmless(text, ok && r.isGitDirInWorkspace(to) && !r.anyCheckoutMayOverwrite(dir, to))
 	case "commondir":
@@ -74,6 +75,13 @@ func (r *Rules) FindRiskyLines(h ProtectedPath, path string, text []byte) (risky
 		return riskUnlessHarmless(text, isMain || r.isGitDirInWorkspace(to) && (paths.Within(to, dir) || !checkoutMayOverwrite(r.dir, to)))
 	case "worktree":
 		return riskUnlessHarmless(text, paths.Within(r.dir, resolvePathInLine(dir, string(text))))
+	case "alternates":
+		for line := range strings.SplitSeq(string(text), "\n") {
+			if line != "" && line[0] != '#' && !paths.Within(r.dir, resolveSymlinkFreePath(filepath.Join(h.Top, "objects"), line)) {
+				risky = append(risky, line)
+			}
+		}
+		return risky
 	case "removal":
 		return []string{string(text)}
 	case "strategy":
@@ -94,8 +102,6 @@ func (r *Rules) FindRiskyLines(h ProtectedPath, path string, text []byte) (risky
 // isRiskyLine reports whether git may run a program or read other files because of a line.
 func (r *Rules) isRiskyLine(h ProtectedPath, line string) bool {
 	switch h.ContentRule {
-	case "alternates":
-		return !paths.Within(r.dir, resolvePathInLine(filepath.Join(h.Top, "objects"), line))
 	case "attributes":
 		configured := configuredDrivers(h.Top)
 		return slices.ContainsFunc(strings.Fields(line), func(word string) bool {
@@ -131,14 +137,30 @@ func isBuiltinStrategy(text string) bool {
 	return slices.Contains(known, strings.TrimSpace(text))
 }
 
-// resolvePathInLine returns the resolved path that a line of a file names, relative to a directory. It returns "" on
-// error.
-func resolvePathInLine(dir, line string) string {
-	to := filepath.FromSlash(strings.TrimSpace(line))
+// gitLinkPrefix begins the text of a .git file.
+const gitLinkPrefix = "gitdir: "
+
+// pathInLine returns the absolute path that a line of a file names, relative to a directory. It returns "" for a form that
+// git may read as another path: with quotes or control characters, or with spaces at the ends.
+func pathInLine(dir, line string) string {
+	line = strings.TrimSuffix(line, "\n")
+	if strings.TrimSpace(line) != line || strings.HasPrefix(line, `"`) || strings.ContainsFunc(line, unicode.IsControl) {
+		return ""
+	}
+	to := filepath.FromSlash(line)
 	if !filepath.IsAbs(to) {
 		to = filepath.Join(dir, to)
 	}
-	real, err := paths.Resolve(filepath.Clean(to))
+	return filepath.Clean(to)
+}
+
+// resolvePathInLine is pathInLine with resolved symlinks. It returns "" on error.
+func resolvePathInLine(dir, line string) string {
+	to := pathInLine(dir, line)
+	if to == "" {
+		return ""
+	}
+	real, err := paths.Resolve(to)
 	if err != nil {
 		return ""
 	}
@@ -147,11 +169,7 @@ func resolvePathInLine(dir, line string) string {
 
 // resolveSymlinkFreePath is resolvePathInLine, but returns "" for a path with symlinks, which could change later.
 func resolveSymlinkFreePath(dir, line string) string {
-	to := filepath.FromSlash(strings.TrimSpace(line))
-	if !filepath.IsAbs(to) {
-		to = filepath.Join(dir, to)
-	}
-	if real := resolvePathInLine(dir, line); real == filepath.Clean(to) {
+	if real := resolvePathInLine(dir, line); real == pathInLine(dir, line) {
 		return real
 	}
 	return ""
@@ -205,6 +223,9 @@ func (r *Rules) mayBeWorkTree(dir, git string) bool {
 // one, the user's git fetch would copy data that agents can't read.
 func (r *Rules) mayBeRemote(url, git string) bool {
 	local, isFile := strings.CutPrefix(url, "file://")
+	if isFile && (!strings.HasPrefix(local, "/") || strings.Contains(local, "%")) { // with a host, or encoded
+		return false
+	}
 	scheme, _, hasScheme := strings.Cut(url, "://")
 	host, _, hasColon := strings.Cut(url, ":")
 	switch {
@@ -214,13 +235,17 @@ func (r *Rules) mayBeRemote(url, git string) bool {
 	case hasColon && host != "" && !strings.Contains(host, "/"):
 		return true // the form of scp
 	}
-	dir := strings.TrimSuffix(git, string(filepath.Separator)+GitDir)
+	// Git takes a relative path from the top of a work tree, and a git directory may have several.
+	dir, isOwn := strings.CutSuffix(git, string(filepath.Separator)+GitDir)
+	if !filepath.IsAbs(local) && (!isOwn || slices.Contains(strings.Split(local, "/"), "..")) {
+		return false
+	}
 	real := resolvePathInLine(dir, local)
 	if real == "" || strings.HasPrefix(local, "~") {
 		return false
 	}
 	if paths.Within(r.dir, real) {
-		return true
+		return real == pathInLine(dir, local)
 	}
 	if info, err := os.Stat(real); err != nil || !info.IsDir() && !info.Mode().IsRegular() {
 		return false

@@ -53,7 +53,7 @@ func FindSharedGitDir(top string) (*SharedGitDir, error) {
 // file commondir names.
 func readGitLink(top string) (own, common string, hasCommon bool) {
 	text, _ := smallfile.Read(filepath.Join(top, GitDir), maxJudged)
-	if to, ok := strings.CutPrefix(string(text), "gitdir:"); ok {
+	if to, ok := strings.CutPrefix(string(text), gitLinkPrefix); ok {
 		own = resolvePathInLine(top, to)
 	}
 	if own == "" {

@@ -71,6 +71,8 @@ type Rules struct {
 	git     []protectEntry            // entries below .git, relative to it
 	other   *protectEntry             // the entry GitDir
 	dirs    sync.Map                  // cached kinds of directories, by path
+	repos   sync.Map                  // known repositories and git directories, by path
+	scanned sync.Once                 // of those near the top of the workspace
 	configs sync.Map                  // cached values of core.hooksPath, by the path of the configuration
 }
 

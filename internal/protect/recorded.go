@@ -11,39 +11,63 @@ import (
 	"github.com/picoclaw/picoclaw/internal/smallfile"
 )
 
-// workTreeLine matches the setting core.worktree in a git configuration.
-var workTreeLine = lazyregexp.New(`(?im)^\s*worktree\s*=\s*(.*?)\s*$`)
+// workTreeLine matches the setting core.worktree in a git configuration, and remoteLine the settings of remotes.
+var (
+	workTreeLine = lazyregexp.New(`(?im)^\s*worktree\s*=\s*(.*?)\s*$`)
+	remoteLine   = lazyregexp.New(`(?im)^\s*(?:url|pushurl|remote|pushremote|pushdefault)[ \t]*=[ \t]*(?:file://)?(/.*?|[^:\n]*?)[ \t]*$`)
+)
 
 // matchRecordedPath returns an entry for the path of a symlink if git follows a recorded path through it. The symlink
 // could lead git to other files than those that were checked.
-func matchRecordedPath(s relativePathSet) (ProtectedPath, bool) {
+func (r *Rules) matchRecordedPath(s relativePathSet) (hit ProtectedPath, ok bool) {
 	for _, v := range s.seen {
-		if v.git {
-			continue
-		}
-		for path, entry := range findRecordedPaths(gitDirOf(v.top)) {
-			if paths.Within(s.path, path) {
-				return ProtectedPath{Entry: entry, Ask: true, Top: v.top, Path: s.path}, true
-			}
+		if !v.git {
+			r.repos.Store(v.top, nil)
 		}
 	}
-	return ProtectedPath{}, false
+	r.scanned.Do(r.findRepositoriesNearTop)
+	r.repos.Range(func(top, _ any) bool {
+		for path, entry := range findRecordedPaths(gitDirOf(top.(string))) {
+			if paths.Within(s.path, path) {
+				hit, ok = ProtectedPath{Entry: entry, Ask: true, Top: top.(string), Path: s.path}, true
+			}
+		}
+		return !ok
+	})
+	return hit, ok
+}
+
+// findRepositoriesNearTop adds the repositories near the top of the workspace to those known.
+func (r *Rules) findRepositoriesNearTop() {
+	_ = filepath.WalkDir(r.dir, func(path string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil || !e.IsDir():
+			return nil //nolint:nilerr // closed to this user, or gone
+		case e.Name() == GitDir || strings.Count(r.RelativeName(path), "/") >= maxRepoDepth:
+			return fs.SkipDir
+		}
+		r.classifyDir(path)
+		return nil
+	})
 }
 
 // findRecordedPaths returns the paths of alternates and of submodules' work trees that a git directory records, each
 // with the entry of its file.
 func findRecordedPaths(git string) map[string]string {
 	found := map[string]string{}
-	add := func(dir, path, entry string) {
-		if path = filepath.FromSlash(strings.TrimSpace(path)); !filepath.IsAbs(path) {
-			path = filepath.Join(dir, path)
+	add := func(dir, line, entry string) {
+		if path := pathInLine(dir, line); path != "" {
+			found[path] = entry
 		}
-		found[filepath.Clean(path)] = entry
 	}
 	objects := filepath.Join(git, "objects")
 	text, _ := smallfile.Read(filepath.Join(objects, "info", "alternates"), maxJudged)
 	for line := range strings.Lines(string(text)) {
 		add(objects, line, ".git/objects/info/alternates")
+	}
+	config, _ := smallfile.Read(filepath.Join(git, "config"), maxJudged)
+	for _, m := range remoteLine().FindAllStringSubmatch(string(config), -1) {
+		add(strings.TrimSuffix(git, string(filepath.Separator)+GitDir), m[1], ".git/config")
 	}
 	_ = filepath.WalkDir(filepath.Join(git, "modules"), func(path string, e fs.DirEntry, err error) error {
 		switch {
@@ -63,10 +87,13 @@ func findRecordedPaths(git string) map[string]string {
 	return found
 }
 
-// gitDirOf returns the git directory of a work tree.
+// gitDirOf returns the git directory of a work tree, or a directory itself that is one.
 func gitDirOf(top string) string {
+	if isGitDir(top, newExistsFunc(top)) {
+		return top
+	}
 	text, err := smallfile.Read(filepath.Join(top, GitDir), maxJudged)
-	if to, ok := strings.CutPrefix(string(text), "gitdir:"); err == nil && ok {
+	if to, ok := strings.CutPrefix(string(text), gitLinkPrefix); err == nil && ok {
 		return resolvePathInLine(top, to)
 	}
 	return filepath.Join(top, GitDir)

@@ -173,6 +173,9 @@ func (r *Rules) classifyDir(dir string) cachedDirKind {
 	}
 	has := newExistsFunc(dir)
 	d := cachedDirKind{inode, changed, slices.ContainsFunc(repositoryDirs, has), isGitDir(dir, has)}
+	if d.top || d.git {
+		r.repos.Store(dir, nil)
+	}
 	if changed != 0 && time.Since(time.Unix(0, changed)) > tick {
 		r.dirs.Store(dir, d)
 	}
@@ -215,7 +218,7 @@ func (r *Rules) matchPath(s relativePathSet, mode fs.FileMode) (hit ProtectedPat
 		keep(found, true)
 	}
 	if mode&fs.ModeSymlink != 0 {
-		keep(matchRecordedPath(s))
+		keep(r.matchRecordedPath(s))
 	}
 	inner := -1 // the innermost git directory, which decides on the type
 	for i, v := range s.seen {

@@ -86,9 +86,10 @@ func TestJudgedFilesHaveContentRule(t *testing.T) {
 	}
 	texts := map[string]struct{ harmless, risky []string }{
 		"config":     {[]string{"", "[core]\nbare=true\n"}, []string{"[core]\npager=x\n", "[alias]\nx=!y\n"}},
-		"commondir":  {[]string{git + "\n", ".\n"}, []string{outside, "../../..", "../other", "../out", "../gd", "../link"}},
+		"commondir":  {[]string{git + "\n", ".\n"}, []string{outside, "../../..", "../other", "../out", "../gd", "../link", git + " \n", git + "\r\n", " ."}},
 		"worktree":   {[]string{dir + "/w/.git\n", "../w/.git"}, []string{outside + "/.git"}},
-		"alternates": {[]string{"../../other/objects\n", dir + "/other\n# x\n"}, []string{outside + "\n"}},
+		"alternates": {[]string{"../../other/objects\n", dir + "/other\n# x\n"}, []string{outside + "\n", dir + "/other \n", "\"" + outside + "\"\n",
+			"\"../../oth\\145r\"", dir + "/link\n", " # x\n", "../other\r\n"}},
 		"attributes": {[]string{"* text\n", "* filter=none\n", "* -diff\n"}, []string{"* filter=lfs\n"}},
 		"todo":       {[]string{"pick a b\n# exec x\nfixup -C c\n"}, []string{"pick a\nexec x\n", "  x y\n", "exec\tx\n", "x\ry\n", "\tx\n"}},
 		"number":     {[]string{"12\n", "3"}, []string{"$(x)1\n", "1`x`"}},
@@ -98,7 +99,8 @@ func TestJudgedFilesHaveContentRule(t *testing.T) {
 		"removal":    {[]string{""}, []string{"0123\tf\x00"}},
 		"apply":      {[]string{"", " '-p2' '--whitespace=fix' '--3way'\n"}, []string{" '--build-fake-ancestor=x'\n", " '-p1 --unsafe-paths'\n"}},
 		"options":    {[]string{"[options]\nstrategy = ours\nedit = true\n"}, []string{"[options]\n\tstrategy = evil\n"}},
-		"gitlink":    {[]string{"gitdir: .git\n", "gitdir: " + git}, []string{"gitdir: " + outside, "gitdir: other", git, "x", "gitdir: gd", "gitdir: link"}},
+		"gitlink":    {[]string{"gitdir: .git\n", "gitdir: " + git}, []string{"gitdir: " + outside, "gitdir: other", git, "x", "gitdir: gd",
+			"gitdir: link", "gitdir: .git \n", "gitdir:  .git\n", "gitdir: .git\r\n", "gitdir: .git\t"}},
 	}
 	kinds := map[string]bool{}
 	judged := map[string]string{"../.git": "gitlink", "../.gitmodules": "config"}
@@ -215,15 +217,50 @@ func TestRemoteIsReadable(t *testing.T) {
 	config := filepath.Join(dir, ".git/config")
 	hit, _ := r.Match(config)
 	for url, want := range map[string]bool{
-		"https://example.com/x": true, "ssh://git@example.com/x": true, "git@example.com:x/y": true, "../" + filepath.Base(dir) + "/bare": true,
+		"https://example.com/x": true, "ssh://git@example.com/x": true, "git@example.com:x/y": true, "../" + filepath.Base(dir) + "/bare": false,
 		"./bare": true, "bare": true, dir + "/bare": true, "file://" + dir + "/bare": true, readable: true,
 		"/root/private": false, "file:///root/private": false, "../other": false, "~/private": false, "a/b:c/../../../x": false,
+		"file://localhost" + dir + "/bare": false, "file://" + dir + "/%62are": false, "file://" + dir + "/%2e%2e/x": false, "a/../../x": false,
 		"git://example.com/x": true, "codecommit://x": false, "persistent-https://example.com/x": false, "HTTPS://example.com/x": false,
 	} {
 		for _, key := range []string{"[remote \"o\"]\n\turl", "[remote \"o\"]\n\tpushurl", "[branch \"b\"]\n\tremote", "[remote]\n\tpushDefault"} {
 			if risky := r.FindRiskyLines(hit, config, []byte(key+" = "+url+"\n")); (len(risky) == 0) != want {
 				t.Errorf("%s = %s: %q", key, url, risky)
 			}
+		}
+	}
+}
+
+// A submodule's git directory is not beside its work tree, from which git takes relative paths.
+func TestRelativeRemoteOfSubmodule(t *testing.T) {
+	t.Parallel()
+	dir := tree(t, ".git/HEAD", ".git/modules/sm/HEAD", ".git/modules/sm/objects/", ".git/modules/sm/refs/", "sm/f")
+	r, config := rulesOf(t, dir), filepath.Join(dir, ".git/modules/sm/config")
+	hit, ok := r.Match(config)
+	for url, want := range map[string]bool{"../../../secret": false, "../x": false, "x": false, dir + "/x": true} {
+		if risky := r.FindRiskyLines(hit, config, []byte("[remote \"o\"]\n\turl = "+url+"\n")); !ok || (len(risky) == 0) != want {
+			t.Errorf("%s: %v, %q", url, ok, risky)
+		}
+	}
+}
+
+// A symlink can't lead the user's git fetch from a remote's path to another repository, also of a repository elsewhere in
+// the workspace.
+func TestSymlinkOnRemotePath(t *testing.T) {
+	t.Parallel()
+	dir := tree(t, ".git/HEAD", "app/.git/HEAD", "alt/", "b/c/", "bare.git/HEAD", "bare.git/objects/", "bare.git/refs/")
+	for name, text := range map[string]string{
+		".git/config": "[remote \"o\"]\n\turl = " + dir + "/alt\n", "app/.git/config": "[remote \"o\"]\n\tpushurl=file://" + dir + "/b/c\n",
+		"bare.git/config": "[remote \"o\"]\n\turl = https://example.com/x\n[remote \"p\"]\n\turl = " + dir + "/d\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := rulesOf(t, dir)
+	for name, want := range map[string]bool{"alt": true, "b": true, "b/c": true, "d": true, "b/d": false, "x": false, "alt/x": false} {
+		if _, ok := r.MatchWithType(filepath.Join(dir, name), os.ModeSymlink); ok != want {
+			t.Errorf("a symlink at %s: %v", name, ok)
 		}
 	}
 }

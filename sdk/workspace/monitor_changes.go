@@ -342,11 +342,12 @@ func (c *ProtectionEnforcer) checkExchange(a, b string) error {
 // checkHardLink refuses a hard link to or at a protected path, because the file could be changed through it. from is
 // empty for an unnamed file.
 func (c *ProtectionEnforcer) checkHardLink(from, to string) error {
+	mode, _ := statFileType(from) // a symlink stays one
 	for _, path := range []string{from, to} {
 		if path == "" {
 			continue
 		}
-		hit, ok := c.files.inside.Match(path)
+		hit, ok := c.files.inside.MatchWithType(path, mode)
 		switch {
 		case !ok, c.isInOwnRepo(hit):
 		case c.permitsChange(hit, path):
