@@ -9,8 +9,9 @@ import (
 
 const nonblock = unix.O_NONBLOCK
 
-// checkNoWriterOrLink returns an error if a file has another hard link, or if a program has it open for writing.
-func checkNoWriterOrLink(f *os.File) error {
+// CheckNoWriterOrLink returns an error if a file has another hard link, or if a program has it open for writing. It also
+// returns one if the file system cannot tell.
+func CheckNoWriterOrLink(f *os.File) error {
 	var stat unix.Stat_t
 	if err := unix.Fstat(int(f.Fd()), &stat); err != nil {
 		return err

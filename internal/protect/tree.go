@@ -155,7 +155,7 @@ func ReadCheckedFile(dir *os.Root, name string, settled bool) ([]byte, error) {
 	}
 	defer func() { _ = f.Close() }()
 	if settled {
-		if err = checkNoWriterOrLink(f); err != nil {
+		if err = CheckNoWriterOrLink(f); err != nil {
 			return nil, err
 		}
 	}

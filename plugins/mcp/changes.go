@@ -3,6 +3,7 @@ package main
 import (
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/picoclaw/picoclaw/sdk"
 	"github.com/picoclaw/picoclaw/sdk/undo"
@@ -20,7 +21,15 @@ type changeRecorder struct {
 	mu          sync.Mutex
 	activeCalls int // number of calls in progress
 	operation   *activeUndoOperation
+	between     time.Time   // begin of the operation between calls
+	quiet       *time.Timer // ends that operation
 }
+
+// An operation between calls ends when there has been no change for quietTime, or after maxBetween.
+const (
+	quietTime  = 2 * time.Second
+	maxBetween = time.Minute
+)
 
 // activeUndoOperation is an operation of the undo history that is in progress.
 type activeUndoOperation struct {
@@ -54,8 +63,12 @@ func newChangeObserver[M any](notice func(*workspace.ProtectionEnforcer, M) erro
 		}
 		if k.operation == nil {
 			k.operation = k.newOperation(k.id+" (between calls)", false)
+			k.between, k.quiet = time.Now(), time.AfterFunc(quietTime, k.finishBetweenCalls)
 		}
 		p := k.operation
+		if k.activeCalls == 0 && time.Since(k.between) < maxBetween-quietTime {
+			k.quiet.Reset(quietTime)
+		}
 		k.mu.Unlock()
 		return notice(p.monitor, m)
 	}
@@ -93,6 +106,15 @@ func (k *changeRecorder) beginCall(r *toolRequest, tool string) (end func() (not
 			return "", ""
 		}
 		return k.finishOperation()
+	}
+}
+
+// finishBetweenCalls ends an operation between calls, unless a call has ended it already.
+func (k *changeRecorder) finishBetweenCalls() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.activeCalls == 0 {
+		k.finishOperation()
 	}
 }
 

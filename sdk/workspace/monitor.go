@@ -54,6 +54,7 @@ type ProtectionEnforcer struct {
 	probes     []string             // test symlinks of git init, which it deletes again
 	moved      []string             // moved directories and new repositories, to be rechecked
 	approved   map[string]time.Time // ends of approvals, by path
+	permitted  map[string]bool      // protected paths that were changed with approval
 	finishing  bool
 	initialTop map[string]os.FileInfo
 	revert     []func() // forget what was noted about the last change
@@ -96,7 +97,7 @@ func (w *Workspace) NewChangeMonitor(o EnforcerOptions) *ProtectionEnforcer {
 	}
 	o.Approved = o.Approved && len(named) == len(o.Paths)
 	c := &ProtectionEnforcer{files: w, options: o, created: map[string]bool{}, removed: map[string]bool{}, births: map[string]time.Time{},
-		judged: map[string]*riskCheckedFile{}, approved: map[string]time.Time{}}
+		judged: map[string]*riskCheckedFile{}, approved: map[string]time.Time{}, permitted: map[string]bool{}}
 	c.initialTop = c.statTopProtectedFiles()
 	config := filepath.Join(w.policy.Workspace, protect.GitDir, "config")
 	if o.SharedGit != nil {
@@ -254,10 +255,12 @@ func (c *ProtectionEnforcer) checkChange(m mutation.FileMutation) error {
 // the command created.
 func (c *ProtectionEnforcer) permitsChange(hit protect.ProtectedPath, path string) bool {
 	if c.options.Approved && hit.Ask && (len(c.options.Paths) == 0 || paths.WithinAny(c.options.Paths, path)) {
+		c.permitted[path] = true
 		return true
 	}
 	if hit.Ask && c.isApproved(path) {
 		delete(c.judged, path) // its new content counts from now on
+		c.permitted[path] = true
 		return true
 	}
 	return c.isInOwnRepo(hit)
@@ -272,6 +275,15 @@ func (c *ProtectionEnforcer) ApprovePath(path string, until time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.approved[path] = until
+	time.AfterFunc(time.Until(until), func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		for changed := range c.permitted {
+			if !c.finishing && paths.Within(path, changed) && !c.isApproved(changed) {
+				c.detachWriters(changed)
+			}
+		}
+	})
 }
 
 // isApproved reports whether a person's approval for a path holds. At the end of the command, all approvals hold.

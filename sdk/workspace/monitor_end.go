@@ -49,6 +49,9 @@ func (c *ProtectionEnforcer) FinishMonitor() ProtectedChanges {
 	for _, path := range slices.Sorted(maps.Keys(c.judged)) {
 		c.restoreFileIfHarmful(path, c.judged[path])
 	}
+	for path := range c.permitted {
+		c.detachWriters(path) // the approval ends
+	}
 	for dir := range c.created {
 		c.files.made.addRepo(dir)
 		c.addNewRepoProtectedFiles(dir)
@@ -57,7 +60,8 @@ func (c *ProtectionEnforcer) FinishMonitor() ProtectedChanges {
 	return c.result
 }
 
-// RestoreHarmfulFiles restores files that the command created in place, and gave harmful content so far.
+// RestoreHarmfulFiles restores files that the command created in place, and gave harmful content so far. Descriptors of
+// the others can change them no longer.
 func (c *ProtectionEnforcer) RestoreHarmfulFiles() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -65,6 +69,8 @@ func (c *ProtectionEnforcer) RestoreHarmfulFiles() {
 		f := c.judged[path]
 		if now, err := readContentOrNil(path, false); f.created && err == nil && c.findChangedRisk(f, path, now) != "" {
 			c.restoreFileIfHarmful(path, f)
+		} else if f.created && now != nil {
+			c.detachWriters(path)
 		}
 	}
 }
