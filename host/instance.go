@@ -86,7 +86,7 @@ func networkAccess(p *policy.Policy) console.AgentNetworkAccess {
 	switch {
 	case n != nil:
 		out := console.AgentNetworkAccess{Words: "reaches allowed hosts only.", Allow: n.Allow, Ask: n.Ask,
-			Deny: n.Deny}
+			Deny: n.Deny, Ports: p.PublishedPorts()}
 		for _, program := range n.From {
 			out.Allow = append(slices.Clip(out.Allow), "the hosts that "+program+" is configured for")
 		}

@@ -62,6 +62,7 @@ type AgentTool struct {
 type AgentNetworkAccess struct {
 	Words            string
 	Allow, Ask, Deny []string
+	Ports            []uint16 // of servers in its sandbox that this machine reaches
 }
 
 // Plugin is a plugin or an MCP server.

@@ -57,8 +57,8 @@ func (c *Console) showNetwork(v *authenticatedRequest) (any, error) {
 func groupConnections(records []audit.Record) (all []*hostConnectionTotals) {
 	sums := map[[5]string]*hostConnectionTotals{}
 	for _, r := range records {
-		if r.Tool != "network" {
-			continue // another tool with this name
+		if r.Tool != "network" || r.Args["host"] == nil {
+			continue // another tool with this name, or a port of this machine
 		}
 		key := [5]string{r.Agent, formatArgument(r.Args["host"]), "", r.Decision, r.Rule}
 		if port, ok := r.Args["port"].(float64); ok {

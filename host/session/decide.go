@@ -291,6 +291,9 @@ func (s *Session) decideLoggedCall(r audit.Record) ReplayedDecision {
 func (s *Session) decideLoggedConnection(r audit.Record) ReplayedDecision {
 	name, _ := r.Args["host"].(string)
 	port, _ := r.Args["port"].(float64)
+	if r.Args["listen"] != nil {
+		return ReplayedDecision{Inexact: "the record tells of a port of this machine"}
+	}
 	if name == "" || port == 0 {
 		return ReplayedDecision{Inexact: "the record sums several hosts up"}
 	}

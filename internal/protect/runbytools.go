@@ -37,9 +37,10 @@ var runByTools = sync.OnceValue(func() (all struct {
 // Agents may change these files; history marks the changes. Files of installed packages do not count.
 func IsRunByTools(name string) bool {
 	base, known := strings.ToLower(path.Base(name)), runByTools()
-	isKnown := known.names[base] || slices.ContainsFunc(known.patterns, func(pattern string) bool {
-		ok, _ := path.Match(pattern, base)
-		return ok
-	})
+	isKnown := known.names[base] || path.Base(name) == "WORKSPACE" || // in capitals, since many directories are called so
+		slices.ContainsFunc(known.patterns, func(pattern string) bool {
+			ok, _ := path.Match(pattern, base)
+			return ok
+		})
 	return isKnown && !strings.Contains(name, "/node_modules/")
 }

@@ -40,7 +40,7 @@ type afterState struct {
 	UID      int    `json:"uid"`
 	GID      int    `json:"gid"`
 	// Attributes are the extended attributes of a directory; nil if they are as before the operation.
-	Attributes map[string][]byte `json:"attributes,omitzero"`
+	Attributes xattrs `json:"attributes,omitzero"`
 	// Hash is the SHA-256 of the contents of a file that changed so recently that a later change could have the same
 	// time.
 	Hash string `json:"hash,omitempty"`
@@ -55,26 +55,26 @@ const nobody = 65534
 
 // fileObject is a file, directory or symlink that an operation touched, with its state before the operation.
 type fileObject struct {
-	ID         FileIdentity      `json:"id"`
-	Mode       fs.FileMode       `json:"mode"`
-	UID        int               `json:"uid"`
-	GID        int               `json:"gid"`
-	Links      uint64            `json:"links,omitempty"`
-	Size       int64             `json:"size,omitempty"`
-	Modified   int64             `json:"modified"`
-	Changed    int64             `json:"changed"`
-	Attributes map[string][]byte `json:"attributes,omitzero"`
-	Target     rawName           `json:"target,omitempty"`     // of a symbolic link
-	Created    bool              `json:"created,omitempty"`    // by the operation
-	Content    int               `json:"content,omitempty"`    // number of the archive member with the contents; 0 for none
-	Prefix     bool              `json:"prefix,omitempty"`     // the former contents are the first Size bytes of the current contents
-	After      *afterState       `json:"after,omitempty"`      // state after the operation; nil if the operation deleted it
-	Foreign    bool              `json:"foreign,omitempty"`    // another program changed it while the operation ran
-	Moved      int64             `json:"moved,omitempty"`      // of a directory: time of the operation's first move, in nanoseconds since 1970
-	Touched    bool              `json:"touched,omitempty"`    // of a directory: the operation touched a name in it
-	Written    bool              `json:"written,omitempty"`    // the operation opened it for writing
-	Shared     bool              `json:"shared,omitempty"`     // another program had it open for writing at the end
-	Attributed bool              `json:"attributed,omitempty"` // the operation set attributes
+	ID         FileIdentity `json:"id"`
+	Mode       fs.FileMode  `json:"mode"`
+	UID        int          `json:"uid"`
+	GID        int          `json:"gid"`
+	Links      uint64       `json:"links,omitempty"`
+	Size       int64        `json:"size,omitempty"`
+	Modified   int64        `json:"modified"`
+	Changed    int64        `json:"changed"`
+	Attributes xattrs       `json:"attributes,omitzero"`
+	Target     rawName      `json:"target,omitempty"`     // of a symbolic link
+	Created    bool         `json:"created,omitempty"`    // by the operation
+	Content    int          `json:"content,omitempty"`    // number of the archive member with the contents; 0 for none
+	Prefix     bool         `json:"prefix,omitempty"`     // the former contents are the first Size bytes of the current contents
+	After      *afterState  `json:"after,omitempty"`      // state after the operation; nil if the operation deleted it
+	Foreign    bool         `json:"foreign,omitempty"`    // another program changed it while the operation ran
+	Moved      int64        `json:"moved,omitempty"`      // of a directory: time of the operation's first move, in nanoseconds since 1970
+	Touched    bool         `json:"touched,omitempty"`    // of a directory: the operation touched a name in it
+	Written    bool         `json:"written,omitempty"`    // the operation opened it for writing
+	Shared     bool         `json:"shared,omitempty"`     // another program had it open for writing at the end
+	Attributed bool         `json:"attributed,omitempty"` // the operation set attributes
 
 	// Of a directory: the parent and name when the operation first touched it. Parent is -1 for a directory that the
 	// policy opens as a whole; its Name is an absolute path.

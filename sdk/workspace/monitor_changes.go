@@ -58,7 +58,7 @@ func (c *ProtectionEnforcer) checkWrite(path string) error {
 		}
 	case exists:
 		if known := c.judged[path]; known == nil || !known.created {
-			return newChangeRefusal(path, "it is not changed in place; use git, or write_file")
+			return newChangeRefusal(path, "it is not changed in place, as git mv does with a submodule; replace it, such as with write_file")
 		}
 	case hit.IsInGitDir() && hit.ContentRule != "gitlink" && !c.createdRepo(hit.Top):
 		return newChangeRefusal(path, "it is not created in place; use git, or write_file")

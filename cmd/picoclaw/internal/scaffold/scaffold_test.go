@@ -25,7 +25,7 @@ func goTool(t *testing.T, dir string, args ...string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "go", args...)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GOPROXY=off", "GOWORK=off", "GOFLAGS=-mod=readonly", "CGO_ENABLED=0")
+	cmd.Env = append(os.Environ(), "GOPROXY=off", "GOWORK=off", "GOFLAGS=-mod=readonly -trimpath", "CGO_ENABLED=0") // flags of the build cache
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Errorf("go %s: %v\n%s", strings.Join(args, " "), err, out)
