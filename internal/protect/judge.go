@@ -235,17 +235,16 @@ func (r *Rules) mayBeRemote(url, git string) bool {
 	case hasColon && host != "" && !strings.Contains(host, "/"):
 		return true // the form of scp
 	}
-	// Git takes a relative path from the top of a work tree, and a git directory may have several.
-	dir, isOwn := strings.CutSuffix(git, string(filepath.Separator)+GitDir)
-	if !filepath.IsAbs(local) && (!isOwn || slices.Contains(strings.Split(local, "/"), "..")) {
-		return false
+	if !filepath.IsAbs(local) { // from the top of a work tree, of which there may be more later
+		return !slices.Contains(strings.Split(local, "/"), "..") && !strings.HasPrefix(local, "~") &&
+			!slices.ContainsFunc(workTreesOf(git), func(top string) bool { return !paths.Within(r.dir, resolveSymlinkFreePath(top, local)) })
 	}
-	real := resolvePathInLine(dir, local)
-	if real == "" || strings.HasPrefix(local, "~") {
+	real := resolvePathInLine("", local)
+	if real == "" {
 		return false
 	}
 	if paths.Within(r.dir, real) {
-		return real == pathInLine(dir, local)
+		return real == pathInLine("", local)
 	}
 	if info, err := os.Stat(real); err != nil || !info.IsDir() && !info.Mode().IsRegular() {
 		return false

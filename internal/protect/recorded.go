@@ -65,10 +65,15 @@ func findRecordedPaths(git string) map[string]string {
 	for line := range strings.Lines(string(text)) {
 		add(objects, line, ".git/objects/info/alternates")
 	}
-	config, _ := smallfile.Read(filepath.Join(git, "config"), maxJudged)
-	for _, m := range remoteLine().FindAllStringSubmatch(string(config), -1) {
-		add(strings.TrimSuffix(git, string(filepath.Separator)+GitDir), m[1], ".git/config")
+	addRemotes := func(git string, config []byte) {
+		for _, m := range remoteLine().FindAllSubmatch(config, -1) {
+			for _, top := range workTreesOf(git) {
+				add(top, string(m[1]), ".git/config")
+			}
+		}
 	}
+	config, _ := smallfile.Read(filepath.Join(git, "config"), maxJudged)
+	addRemotes(git, config)
 	_ = filepath.WalkDir(filepath.Join(git, "modules"), func(path string, e fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
@@ -82,6 +87,7 @@ func findRecordedPaths(git string) map[string]string {
 		for _, m := range workTreeLine().FindAllStringSubmatch(string(text), -1) {
 			add(filepath.Dir(path), m[1], ".git/config")
 		}
+		addRemotes(filepath.Dir(path), text)
 		return nil
 	})
 	return found
@@ -97,6 +103,27 @@ func gitDirOf(top string) string {
 		return resolvePathInLine(top, to)
 	}
 	return filepath.Join(top, GitDir)
+}
+
+// workTreesOf returns the work trees of a git directory. That of a bare repository is the directory itself, from which git
+// takes relative paths then.
+func workTreesOf(git string) (tops []string) {
+	if filepath.Base(git) == GitDir {
+		tops = append(tops, filepath.Dir(git))
+	}
+	text, _ := smallfile.Read(filepath.Join(git, "config"), maxJudged)
+	if m := workTreeLine().FindSubmatch(text); m != nil {
+		tops = append(tops, pathInLine(git, string(m[1])))
+	}
+	if tops == nil {
+		tops = append(tops, git)
+	}
+	linked, _ := filepath.Glob(filepath.Join(git, "worktrees", "*", "gitdir"))
+	for _, file := range linked {
+		text, _ := smallfile.Read(file, maxJudged)
+		tops = append(tops, filepath.Dir(pathInLine(filepath.Dir(file), string(text))))
+	}
+	return tops
 }
 
 // superproject returns the work tree of the repository that has the git directory of a submodule; "" if git is not one.

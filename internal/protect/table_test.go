@@ -1,6 +1,7 @@
 package protect
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -85,9 +86,9 @@ func TestJudgedFilesHaveContentRule(t *testing.T) {
 		t.Fatal(err)
 	}
 	texts := map[string]struct{ harmless, risky []string }{
-		"config":     {[]string{"", "[core]\nbare=true\n"}, []string{"[core]\npager=x\n", "[alias]\nx=!y\n"}},
-		"commondir":  {[]string{git + "\n", ".\n"}, []string{outside, "../../..", "../other", "../out", "../gd", "../link", git + " \n", git + "\r\n", " ."}},
-		"worktree":   {[]string{dir + "/w/.git\n", "../w/.git"}, []string{outside + "/.git"}},
+		"config":    {[]string{"", "[core]\nbare=true\n"}, []string{"[core]\npager=x\n", "[alias]\nx=!y\n"}},
+		"commondir": {[]string{git + "\n", ".\n"}, []string{outside, "../../..", "../other", "../out", "../gd", "../link", git + " \n", git + "\r\n", " ."}},
+		"worktree":  {[]string{dir + "/w/.git\n", "../w/.git"}, []string{outside + "/.git"}},
 		"alternates": {[]string{"../../other/objects\n", dir + "/other\n# x\n"}, []string{outside + "\n", dir + "/other \n", "\"" + outside + "\"\n",
 			"\"../../oth\\145r\"", dir + "/link\n", " # x\n", "../other\r\n"}},
 		"attributes": {[]string{"* text\n", "* filter=none\n", "* -diff\n"}, []string{"* filter=lfs\n"}},
@@ -99,7 +100,7 @@ func TestJudgedFilesHaveContentRule(t *testing.T) {
 		"removal":    {[]string{""}, []string{"0123\tf\x00"}},
 		"apply":      {[]string{"", " '-p2' '--whitespace=fix' '--3way'\n"}, []string{" '--build-fake-ancestor=x'\n", " '-p1 --unsafe-paths'\n"}},
 		"options":    {[]string{"[options]\nstrategy = ours\nedit = true\n"}, []string{"[options]\n\tstrategy = evil\n"}},
-		"gitlink":    {[]string{"gitdir: .git\n", "gitdir: " + git}, []string{"gitdir: " + outside, "gitdir: other", git, "x", "gitdir: gd",
+		"gitlink": {[]string{"gitdir: .git\n", "gitdir: " + git}, []string{"gitdir: " + outside, "gitdir: other", git, "x", "gitdir: gd",
 			"gitdir: link", "gitdir: .git \n", "gitdir:  .git\n", "gitdir: .git\r\n", "gitdir: .git\t"}},
 	}
 	kinds := map[string]bool{}
@@ -237,7 +238,10 @@ func TestRelativeRemoteOfSubmodule(t *testing.T) {
 	dir := tree(t, ".git/HEAD", ".git/modules/sm/HEAD", ".git/modules/sm/objects/", ".git/modules/sm/refs/", "sm/f")
 	r, config := rulesOf(t, dir), filepath.Join(dir, ".git/modules/sm/config")
 	hit, ok := r.Match(config)
-	for url, want := range map[string]bool{"../../../secret": false, "../x": false, "x": false, dir + "/x": true} {
+	if err := errors.Join(os.WriteFile(config, []byte("[core]\n\tworktree = ../../../sm\n"), 0o600), os.Symlink("/", filepath.Join(dir, "sm/link"))); err != nil {
+		t.Fatal(err)
+	}
+	for url, want := range map[string]bool{"../../../secret": false, "../x": false, "origin": true, "link": false, "link/x": false, dir + "/x": true} {
 		if risky := r.FindRiskyLines(hit, config, []byte("[remote \"o\"]\n\turl = "+url+"\n")); !ok || (len(risky) == 0) != want {
 			t.Errorf("%s: %v, %q", url, ok, risky)
 		}

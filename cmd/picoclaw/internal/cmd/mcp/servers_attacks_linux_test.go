@@ -2,7 +2,9 @@ package mcp_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
@@ -180,6 +182,25 @@ func TestServerWorkspaceGrant(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A repository that a server makes after its call, whose settings run a program, does not stay.
+func TestServerLeavesNoRepositoryBetweenCalls(t *testing.T) {
+	t.Parallel()
+	h := mcptest.NewHome(t, "PICOCLAW_WORKSPACE_PROTECT_ENABLED=true")
+	h.AddMaliciousServer("", "--workspace", "rw", "--claim", "try.at=none")
+	try := h.NewAttackRunner()
+	late := filepath.Join(h.Workspace, "late")
+	a := try("run", "(sleep 1; mkdir -p "+late+"/.git/objects "+late+"/.git/refs; echo 'ref: refs/heads/main' > "+late+"/.git/HEAD; "+
+		"echo '[core] fsmonitor = x' > "+late+"/.git/config; echo > "+late+"/done) >/dev/null 2>&1 &", "")
+	hosttest.WaitUntil(t, "the repository is made: "+a.FullText(), func() bool {
+		_, err := os.Stat(filepath.Join(late, "done"))
+		return err == nil
+	})
+	hosttest.WaitUntil(t, "its settings are gone", func() bool {
+		text, err := os.ReadFile(filepath.Join(late, ".git", "config"))
+		return errors.Is(err, fs.ErrNotExist) || err == nil && !strings.Contains(string(text), "fsmonitor")
+	})
 }
 
 // A server can't become another program than the one that was looked at.
