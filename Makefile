@@ -48,10 +48,10 @@ test: format ## Run the tests, in minutes: RACE=1 with the race detector where p
 	.ci/install tests
 	@built=$$(mktemp -d) && trap 'rm -rf "$$built"' EXIT && export PICOCLAW_TEST_BUILT="$$built" && set -x && \
 	if [ -z '$(RACE)' ]; then \
-		$(GO) test -short -exec "$(CURDIR)/.ci/twice" ./...; \
+		$(GO) test -short -timeout 20m -exec "$(CURDIR)/.ci/twice" ./...; \
 	else \
-		$(GO) test -short -exec "$(CURDIR)/.ci/twice" $$($(GO) list ./... | grep -vxFf <($(GO) list $(RACED) $(SERVING))) && \
-		PICOCLAW_TEST_RACE=1 $(GO) test -short -exec "$(CURDIR)/.ci/twice" $(SERVING) && \
+		$(GO) test -short -timeout 20m -exec "$(CURDIR)/.ci/twice" $$($(GO) list ./... | grep -vxFf <($(GO) list $(RACED) $(SERVING))) && \
+		PICOCLAW_TEST_RACE=1 $(GO) test -short -timeout 20m -exec "$(CURDIR)/.ci/twice" $(SERVING) && \
 		CGO_ENABLED=1 $(GO) test -short -race -timeout 20m -exec "$(CURDIR)/.ci/twice" $(RACED); \
 	fi
 
