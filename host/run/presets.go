@@ -25,6 +25,13 @@ type ProgramPreset struct {
 	ReadOnly []string          `json:"read_only"` // paths such as an organisation's settings; missing ones are left out
 	Guidance []string          `json:"guidance"`  // names of files above the project that it reads
 	Hook     bool              `json:"hook"`      // args or settings have it ask ${hook} before its own tools' calls
+	Login    PresetLogin       `json:"login"`
+}
+
+// PresetLogin describes how a program signs in with the person's browser.
+type PresetLogin struct {
+	File  string   `json:"file"`  // relative to the home; the program creates it when it has signed in
+	Ports []uint16 `json:"ports"` // at which it waits for the browser
 }
 
 // PresetHost is a host that a program connects to.

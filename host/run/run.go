@@ -8,8 +8,10 @@ package run
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -99,6 +101,9 @@ func NewPlan(o Options) (*RunPlan, error) {
 	p.Hosts, p.Ports = slices.Concat(preset.hostNames(), o.Hosts), o.Ports
 	if len(p.Ports) > 0 && !policy.IsolationOptions().Network {
 		return nil, errors.New("--port: the program has no network; set isolation.network to true")
+	}
+	if _, err = os.Lstat(filepath.Join(p.Home, preset.Login.File)); errors.Is(err, fs.ErrNotExist) {
+		p.Ports = slices.Concat(p.Ports, preset.Login.Ports)
 	}
 	if p.Secrets, err = presetAPIKeys(o.Session, preset, policy.HomePath()); err != nil {
 		return nil, err

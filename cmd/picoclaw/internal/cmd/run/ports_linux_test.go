@@ -4,11 +4,34 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/picoclaw/picoclaw/host/hosttest"
 )
+
+// The ports of Codex's login are open until it has signed in.
+func TestLoginPortsOfPreset(t *testing.T) {
+	t.Parallel()
+	p := newProject(t)
+	shown := p.picoclaw("run", "--show", "--", "codex").mustRun(t)
+	if !strings.Contains(shown, "127.0.0.1:1455 ") || !strings.Contains(shown, "127.0.0.1:1457 ") {
+		t.Errorf("before the login: %s", shown)
+	}
+	_, home, _ := strings.Cut(shown, "\nhome")
+	home, _, _ = strings.Cut(strings.TrimSpace(home), ",")
+	if err := os.MkdirAll(filepath.Join(home, ".codex"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(home, ".codex", "auth.json"), []byte("{}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if shown = p.picoclaw("run", "--show", "--", "codex").mustRun(t); strings.Contains(shown, "127.0.0.1:") {
+		t.Errorf("after the login: %s", shown)
+	}
+}
 
 // This machine reaches a server of the program at the port in --port, and no other port, until the run ends.
 func TestPortOfRun(t *testing.T) {
