@@ -77,7 +77,7 @@ func newChangeObserver[M any](notice func(*workspace.ProtectionEnforcer, M) erro
 // newOperation starts an operation.
 func (k *changeRecorder) newOperation(tool string, approved bool) *activeUndoOperation {
 	p := &activeUndoOperation{}
-	o := workspace.EnforcerOptions{Approved: approved, Background: true}
+	o := workspace.EnforcerOptions{Approved: approved, Background: true, Remedy: "; a person has to change it"}
 	if k.store != nil {
 		p.recorder = k.store.NewRecorder(k.env.Workspace, undo.RecordOptions{Tool: tool, Summary: tool, Observe: true})
 		o.Next = p.recorder.BeforeChange

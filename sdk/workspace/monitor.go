@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -30,6 +31,8 @@ type EnforcerOptions struct {
 	SharedGit *protect.SharedGitDir
 	// Ask, if not nil, receives each path whose change needs approval. ApprovePath makes later changes possible.
 	Ask func(path string)
+	// Remedy ends refusals of changes that a person could approve; empty for the argument protected_paths.
+	Remedy string
 	// TempPrefix, if not empty, begins the names of the caller's own temporary files.
 	TempPrefix string
 	// Next, if not nil, receives each allowed change and each change by FinishMonitor.
@@ -199,7 +202,7 @@ func (c *ProtectionEnforcer) recordRefusal(m mutation.FileMutation, err error) {
 		c.options.Ask(at.path)
 		at.reason += "; approve it with `picoclaw approvals`"
 	} else if at.ask {
-		at.reason += askRemedy
+		at.reason += cmp.Or(c.options.Remedy, askRemedy)
 	}
 	name := at.path
 	if name != "" {

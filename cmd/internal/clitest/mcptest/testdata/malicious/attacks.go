@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net"
 	"os"
@@ -62,7 +63,10 @@ func tried(what, at, with string) (string, error) {
 		return "made", os.Symlink(with, at)
 	case "dial":
 		conn, err := net.DialTimeout("tcp", at, 5*time.Second)
-		if err == nil {
+		if err == nil { // the answer comes after picoclaw has reported a refusal
+			_ = conn.SetDeadline(time.Now().Add(5 * time.Second))
+			_, _ = io.WriteString(conn, "GET / HTTP/1.0\r\n\r\n")
+			_, _ = io.Copy(io.Discard, conn)
 			_ = conn.Close()
 		}
 		return "connected", err
