@@ -41,6 +41,7 @@ type sandboxNetwork struct {
 	mu        sync.Mutex
 	calls     []*networkWatchedCall
 	published []uint16 // the ports that are open
+	untold    []string // refusals for the next call
 }
 
 // networkWatchedCall is a running call. It receives the refused connections of its plugin's sandbox.
@@ -381,6 +382,7 @@ func (n *sandboxNetwork) watchCall(ctx context.Context, s *Session, arguments []
 	c := &networkWatchedCall{ctx: ctx, session: s, text: strings.ToLower(string(arguments)), answers: map[string]bool{}}
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	c.refused, n.untold = n.untold, nil
 	n.calls = append(n.calls, c)
 	return c
 }

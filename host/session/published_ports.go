@@ -57,9 +57,11 @@ func (n *sandboxNetwork) publishPort(port uint16, dial func(uint16) (net.Conn, e
 		if !failed { // once, and the port is used when it is free
 			failed = true
 			n.logPublishedPort(port, err)
+			reason := fmt.Sprintf("network: can't listen at 127.0.0.1:%d of this machine: %v; setting network.ports", port, errors.Unwrap(err))
 			n.mu.Lock()
-			addRefusalToCalls(n.calls, fmt.Sprintf("network: can't listen at 127.0.0.1:%d of this machine: %v; setting network.ports",
-				port, errors.Unwrap(err)))
+			if addRefusalToCalls(n.calls, reason); len(n.calls) == 0 {
+				n.untold = append(n.untold, reason)
+			}
 			n.mu.Unlock()
 		}
 		select {
