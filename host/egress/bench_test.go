@@ -11,7 +11,7 @@ import (
 func BenchmarkTunnel(b *testing.B) {
 	user, inside := tcpPair(b)
 	outside, server := tcpPair(b)
-	go func() { _, _, _ = copyBothWays(inside, outside, time.Minute) }()
+	go func() { _, _, _ = CopyBothWays(inside, outside, time.Minute) }()
 	b.SetBytes(1 << 20)
 	block := make([]byte, 1<<20)
 	go func() {

@@ -159,7 +159,7 @@ func TestHalfClosedTunnel(t *testing.T) {
 	}
 	done := make(chan result)
 	go func() {
-		s, r, err := copyBothWays(inside, outside, time.Minute)
+		s, r, err := CopyBothWays(inside, outside, time.Minute)
 		done <- result{s, r, err}
 	}()
 	_, _ = io.WriteString(user, "hello")
@@ -178,7 +178,7 @@ func TestTunnelReportsResetOfUnfinishedServer(t *testing.T) {
 		outside, server := tcpPair(t)
 		done := make(chan error)
 		go func() {
-			_, _, err := copyBothWays(inside, outside, time.Minute)
+			_, _, err := CopyBothWays(inside, outside, time.Minute)
 			done <- err
 		}()
 		if finished {
@@ -199,7 +199,7 @@ func TestTunnelReportsResetOfUnfinishedServer(t *testing.T) {
 func TestIdleTunnelIsClosed(t *testing.T) {
 	_, inside := tcpPair(t)
 	outside, _ := tcpPair(t)
-	if _, _, err := copyBothWays(inside, outside, time.Millisecond); err == nil {
+	if _, _, err := CopyBothWays(inside, outside, time.Millisecond); err == nil {
 		t.Error("no error")
 	}
 }

@@ -17,11 +17,10 @@ type requestRule struct {
 
 // requestPattern is a parsed entry such as "GET /me/**" or "!POST /me/*/private".
 type requestPattern struct {
-	text    string
-	deny    bool
-	method  string        // * for any
-	anyPath bool          // of network.methods
-	path    []pathSegment // of network.requests
+	text   string
+	deny   bool
+	method string        // * for any
+	path   []pathSegment // of network.requests
 }
 
 // pathSegment is a segment of a pattern: a decoded text, one segment (*) or any number of segments (**).
@@ -39,15 +38,12 @@ func parseRequestRule(setting, text string, list []string) (requestRule, error) 
 		err = fmt.Errorf("it has no %s; list some, or add the host to network.deny", kind)
 	}
 	for _, one := range list {
-		p := requestPattern{text: one, method: one, anyPath: true}
-		if setting == "network.requests" && err == nil {
+		p, hasPath := requestPattern{text: one, method: one}, setting == "network.requests"
+		if hasPath && err == nil {
 			p, err = parseRequestPattern(one)
 		}
-		if err == nil && p.method != "*" && !isRequestMethod(p.method) {
+		if err == nil && !isRequestMethod(p.method) && (p.method != "*" || !hasPath) {
 			err = fmt.Errorf("%q is not a request method; write one such as GET", p.method)
-		}
-		if err == nil && p.anyPath && p.method == "*" {
-			err = fmt.Errorf("it allows every method; remove it")
 		}
 		r.patterns = append(r.patterns, p)
 	}
@@ -121,9 +117,6 @@ func splitRequestPath(escaped string) (segments []string, ok bool) {
 func (p requestPattern) matches(method string, segments []string) bool {
 	if p.method != "*" && p.method != method {
 		return false
-	}
-	if p.anyPath {
-		return true
 	}
 	fits := func(wildcard, segment string) bool {
 		return p.deny || !isOddSegment(segment) && (segment != "" || wildcard == "**")

@@ -18,9 +18,9 @@ import (
 // chunkSize is the number of bytes that a tunnel copies between two updates of its activity.
 const chunkSize = 256 << 10
 
-// copyBothWays copies bytes in both directions until both sides have ended, one fails, or no data flows for the idle
+// CopyBothWays copies bytes in both directions until both sides have ended, one fails, or no data flows for the idle
 // time. Between two TCP connections, the kernel copies.
-func copyBothWays(inside, outside net.Conn, idle time.Duration) (sent, received int64, err error) {
+func CopyBothWays(inside, outside net.Conn, idle time.Duration) (sent, received int64, err error) {
 	t := &tunnelActivity{idle: idle, outside: outside}
 	t.lastByte.Store(time.Now().UnixNano())
 	var wg sync.WaitGroup
@@ -156,7 +156,7 @@ func (p *Proxy) relayTunnel(b *boundClientConn, outside net.Conn, start time.Tim
 		return
 	}
 	b.timer.Stop()
-	sent, received, err := copyBothWays(b.Conn, outside, idleTimeout)
+	sent, received, err := CopyBothWays(b.Conn, outside, idleTimeout)
 	p.reportConn(b, start, head+sent, received, err)
 }
 

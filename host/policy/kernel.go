@@ -191,7 +191,7 @@ func (n *NetworkRules) cloneRules() *NetworkRules {
 // parseNetworkRules checks network settings and converts them; nil if they limit no hosts. under is the name of their
 // section.
 func parseNetworkRules(n *config.Network, under string) (*NetworkRules, error) {
-	if n == nil || reflect.DeepEqual(*n, config.Network{Ports: n.Ports}) {
+	if n == nil || len(n.Ports) > 0 && reflect.DeepEqual(*n, config.Network{Ports: n.Ports}) {
 		return nil, nil
 	}
 	out := &NetworkRules{

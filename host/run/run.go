@@ -99,11 +99,12 @@ func NewPlan(o Options) (*RunPlan, error) {
 	p.Home = isolation.UserEnvDir(policy.HomePath(), programHomeName(o.Program[0], policy.WorkspacePath()))
 	p.ReadOnly = slices.Concat(paths.ExistingReal(preset.ReadOnly), tools, needs, preset.guidanceFiles(policy.WorkspacePath()))
 	p.Hosts, p.Ports = slices.Concat(preset.hostNames(), o.Hosts), o.Ports
-	if len(p.Ports) > 0 && !policy.IsolationOptions().Network {
-		return nil, errors.New("--port: the program has no network; set isolation.network to true")
-	}
-	if _, err = os.Lstat(filepath.Join(p.Home, preset.Login.File)); errors.Is(err, fs.ErrNotExist) {
+	_, err = os.Lstat(filepath.Join(p.Home, preset.Login.File))
+	switch {
+	case policy.IsolationOptions().Network && errors.Is(err, fs.ErrNotExist):
 		p.Ports = slices.Concat(p.Ports, preset.Login.Ports)
+	case len(p.Ports) > 0 && !policy.IsolationOptions().Network:
+		return nil, errors.New("--port: the program has no network; set isolation.network to true")
 	}
 	if p.Secrets, err = presetAPIKeys(o.Session, preset, policy.HomePath()); err != nil {
 		return nil, err

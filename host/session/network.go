@@ -169,6 +169,8 @@ func (h *Host) openSharedNetwork(s *Session, reached *policy.NetworkRules, plugi
 	if n := h.networks[name]; n != nil {
 		return n, nil
 	}
+	slices.Sort(ports)
+	ports = slices.Compact(ports)
 	n := &sandboxNetwork{name: name, session: s, ports: ports, log: connectionLog{
 		write: runtime.audit.writeEntry,
 		fail:  func(err error) { h.logger.Error("network access could not be logged", "error", err) },

@@ -3,7 +3,6 @@ package session
 import (
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"slices"
 	"strconv"
@@ -11,11 +10,14 @@ import (
 	"time"
 
 	"github.com/picoclaw/picoclaw/host/audit"
+	"github.com/picoclaw/picoclaw/host/egress"
 	"github.com/picoclaw/picoclaw/sdk/guard"
 )
 
-// portRetry is how long to wait for a port that another program has.
-const portRetry = time.Second
+const (
+	portRetry = time.Second    // between two tries to get a port that another program has
+	portIdle  = 24 * time.Hour // without a byte in either direction, such as of a page that waits for changes
+)
 
 // publishPorts listens at the network's ports on 127.0.0.1, and connects clients to servers at the same ports in the
 // sandbox. The returned function ends that, and closes the connections.
@@ -113,23 +115,14 @@ func relayToSandbox(client net.Conn, port uint16, dial func(uint16) (net.Conn, e
 		return
 	}
 	defer func() { _ = server.Close() }()
-	done := make(chan struct{}, 2)
-	relay := func(to, from net.Conn) {
-		_, err := io.Copy(to, from)
-		if half, ok := to.(interface{ CloseWrite() error }); err != nil || !ok || half.CloseWrite() != nil {
-			_ = to.Close() // so that the other direction ends
-			_ = from.Close()
-		}
-		done <- struct{}{}
-	}
-	go relay(server, client)
-	go relay(client, server)
-	for range 2 {
+	done := make(chan struct{})
+	defer close(done)
+	go func() {
 		select {
 		case <-ended:
 			_, _ = client.Close(), server.Close()
-			<-done
 		case <-done:
 		}
-	}
+	}()
+	_, _, _ = egress.CopyBothWays(client, server, portIdle)
 }

@@ -45,7 +45,7 @@ func TestTenantIsServedOnceItsAccountsAreWritten(t *testing.T) {
 	}()
 	<-ready
 
-	// The first half of what `hub add tenant late` writes.
+	// The first half of `hub add tenant late`.
 	second, err := hub.Open(other)
 	if err != nil {
 		t.Fatal(err)
